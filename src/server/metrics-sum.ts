@@ -1,4 +1,4 @@
-import { AggregatorRegistry } from 'prom-client'
+import { sumMetrics } from '../transport/pages/metrics.ts'
 import type { Metrics } from './worker-messages.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
@@ -15,13 +15,13 @@ const MAX_WAIT_MS = 2_000
 export class MetricsSum {
   #ofEnded: readonly Metrics[] = []
 
-  /** Returns the sum in the text format of Prometheus. */
-  async print(workers: Iterable<WorkerProcess>): Promise<string> {
+  /** Returns the sum. */
+  async read(workers: Iterable<WorkerProcess>): Promise<Metrics> {
     const all = [...workers]
     await Promise.all(all.map((worker) => worker.readMetrics(MAX_WAIT_MS)))
-    const text = await sum([...this.#ofEnded, ...all.map(({ metrics }) => metrics)]).metrics()
+    const metrics = await sumMetrics([...this.#ofEnded, ...all.map((worker) => worker.metrics)])
     await this.#sumEnded()
-    return text
+    return metrics
   }
 
   /** Keeps the counters of a process that has ended. */
@@ -34,18 +34,13 @@ export class MetricsSum {
   async #sumEnded(): Promise<void> {
     const ended = this.#ofEnded
     if (ended.length < 2) return
-    const summed = await sum(ended).getMetricsAsJSON()
+    const summed = await sumMetrics(ended)
     // Otherwise another process has ended meanwhile, or another call has summed.
     if (this.#ofEnded === ended) this.#ofEnded = [summed]
   }
 }
 
 /** Returns whether a metric only grows, as opposed to a gauge. */
-function isCounted(metric: object): boolean {
-  return 'type' in metric && (metric.type === 'counter' || metric.type === 'histogram')
-}
-
-function sum(metrics: readonly Metrics[]) {
-  // prom-client does not change the array.
-  return AggregatorRegistry.aggregate(metrics as Metrics[])
+function isCounted({ type }: Metrics[number]): boolean {
+  return type === 'counter' || type === 'histogram'
 }

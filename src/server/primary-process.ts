@@ -34,7 +34,7 @@ export class PrimaryProcess implements WorkerSurroundings {
   readonly connections: PassedConnections
   readonly metrics: MetricsOfAll
   readonly gitMemory: SharedGitMemory
-  readonly #sums = new Map<number, (text: string | undefined) => void>()
+  readonly #sums = new Map<number, (sum: Metrics | undefined) => void>()
   #lastSum = 0
   #accept: (socket: Socket) => void = (socket) => socket.destroy()
   #readMetrics: () => Promise<Metrics> = async () => []
@@ -55,7 +55,7 @@ export class PrimaryProcess implements WorkerSurroundings {
       onRead: (read) => {
         this.#readMetrics = read
       },
-      print: () => this.#sumMetrics(),
+      sum: () => this.#sumMetrics(),
     }
     const ofOthers = () => this.#gitBytesOfOthers
     this.gitMemory = {
@@ -118,7 +118,7 @@ export class PrimaryProcess implements WorkerSurroundings {
         void this.#readMetrics().then((metrics) => send({ kind: 'own metrics', metrics }))
         break
       case 'metrics':
-        this.#sums.get(message.id)?.(message.text)
+        this.#sums.get(message.id)?.(message.metrics)
         break
       case 'git memory of others':
         this.#gitBytesOfOthers = message.bytes
@@ -137,11 +137,11 @@ export class PrimaryProcess implements WorkerSurroundings {
     this.#accept(socket)
   }
 
-  #sumMetrics(): Promise<string | undefined> {
+  #sumMetrics(): Promise<Metrics | undefined> {
     if (!process.connected) return Promise.resolve(undefined)
     this.#lastSum += 1
     const id = this.#lastSum
-    return new Promise<string | undefined>((resolve) => {
+    return new Promise<Metrics | undefined>((resolve) => {
       this.#sums.set(id, resolve)
       send({ kind: 'sum metrics', id })
     }).finally(() => this.#sums.delete(id))

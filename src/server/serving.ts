@@ -46,7 +46,7 @@ import { createUnsubscribePage } from '../transport/unsubscribe.ts'
 import { readWebBundle } from '../transport/web/bundle.ts'
 import { createWebPages } from '../transport/web/index.ts'
 import { VERSION } from '../version.ts'
-import { readMetricsText } from './metric-samples.ts'
+import { metricOf } from './metric-samples.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import type { StartedParts } from './started-parts.ts'
 
@@ -89,7 +89,7 @@ export async function serve(
   let listener: Listener | undefined
 
   const metrics = createMetrics(() => listener?.figures(), workers?.metrics)
-  app.metrics.onRead(async () => readMetricsText(await metrics.print()))
+  app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const peers = createPeers({ ...config, publicUrl: app.publicUrl })

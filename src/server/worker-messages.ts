@@ -1,5 +1,7 @@
-/** The metrics of a process, as prom-client prints them in JSON. */
-export type Metrics = readonly object[]
+import type { SharedMetric } from '../transport/pages/metrics.ts'
+
+/** The metrics of a process. */
+export type Metrics = readonly SharedMetric[]
 
 /** A message from the primary process to a worker process. */
 export type MessageToWorker =
@@ -21,8 +23,8 @@ export type MessageToWorker =
   | { readonly kind: 'drain' }
   /** Asks for the metrics of the worker process. */
   | { readonly kind: 'read metrics' }
-  /** The metrics of all worker processes, in the text format of Prometheus. */
-  | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
+  /** The sum of the metrics of all worker processes. */
+  | { readonly kind: 'metrics'; readonly id: number; readonly metrics: Metrics }
   /** The memory of the Git processes of the other worker processes. */
   | { readonly kind: 'git memory of others'; readonly bytes: number }
 

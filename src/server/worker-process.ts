@@ -143,8 +143,8 @@ export class WorkerProcess {
     })
   }
 
-  answerMetrics(id: number, text: string): void {
-    this.#send({ kind: 'metrics', id, text })
+  answerMetrics(id: number, metrics: Metrics): void {
+    this.#send({ kind: 'metrics', id, metrics })
   }
 
   tellGitMemoryOfOthers(bytes: number): void {

@@ -170,7 +170,7 @@ export class WorkerProcesses {
   }
 
   async #sumMetrics(worker: WorkerProcess, id: number): Promise<void> {
-    worker.answerMetrics(id, await this.#metrics.print(this.#running.values()))
+    worker.answerMetrics(id, await this.#metrics.read(this.#running.values()))
   }
 
   #tellGitMemory(): void {

@@ -700,7 +700,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     content: base64('[*.md]\nindent_style = space\nindent_size = 2\n'),
   }),
   bob(contents.getEditorConfig, 'GET /repos/bob/garden/editorconfig/docs/plan.md'),
-  bob(contents.getBlame, 'GET /repos/bob/garden/blame/docs/plan.md'),
+  bob(contents.getBlame, 'GET /repos/bob/garden/blame/.editorconfig'),
   bob(repositories.transferRepository, 'POST /repos/bob/garden/transfer', { new_owner: 'carol' }),
   by('carol', repositories.rejectRepositoryTransfer, 'POST /repos/bob/garden/transfer/reject'),
   bob(repositories.transferRepository, 'POST /repos/bob/mirror/transfer', { new_owner: 'carol' }),

@@ -1,7 +1,8 @@
 import { objectCacheOf } from '../objects/object-cache.ts'
 import { ObjectPresence } from '../objects/object-presence.ts'
 import type { Repositories } from '../repositories/repositories.ts'
-import { type CommitStep, type DiffOptions, readCommitDiffs, type TreeDiff } from './diff.ts'
+import { type CommitStep, type DiffOptions, readCommitDiffs } from './diff.ts'
+import type { TreeDiff } from './diff-reader.ts'
 
 /** Memory of all cached changes of commits, and of one changed file without its paths. */
 const MAX_CACHE_BYTES = 16 * 1024 ** 2

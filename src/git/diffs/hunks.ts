@@ -1,5 +1,5 @@
 import type { Repositories } from '../repositories/repositories.ts'
-import type { FilePair } from './diff.ts'
+import type { FilePair } from './diff-reader.ts'
 import { AT, CONTEXT_LINES, diffPairs, MINUS, PLUS, SPACE } from './pair-diffs.ts'
 
 /** A line of the old or the new version of a changed file. */

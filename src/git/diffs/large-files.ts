@@ -2,7 +2,8 @@ import { GitError } from '../core/errors.ts'
 import { inspectObjects } from '../objects/objects.ts'
 import { MAX_TEXT_BYTES } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
-import { type ChangedFile, diffTrees, type FilePair } from './diff.ts'
+import { diffTrees } from './diff.ts'
+import type { ChangedFile, FilePair } from './diff-reader.ts'
 
 /** Larger differences are refused earlier. */
 const MAX_FILES = 100_000

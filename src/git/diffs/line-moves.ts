@@ -1,5 +1,5 @@
 import type { Repositories } from '../repositories/repositories.ts'
-import type { FilePair } from './diff.ts'
+import type { FilePair } from './diff-reader.ts'
 import { HUNK_HEADER } from './hunks.ts'
 import { AT, diffPairs } from './pair-diffs.ts'
 

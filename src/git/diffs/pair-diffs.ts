@@ -5,7 +5,7 @@ import { ObjectPresence } from '../objects/object-presence.ts'
 import { lineSplitter } from '../processes/line-splitter.ts'
 import { readGit } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
-import type { FilePair } from './diff.ts'
+import type { FilePair } from './diff-reader.ts'
 import { largePairs } from './large-files.ts'
 
 /** White space to ignore (git-diff(1), -w, -b and --ignore-space-at-eol). */

@@ -1,6 +1,7 @@
 import { isObjectId } from '../core/object-ids.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 
 /** The author of a commit. */
 export interface Author {
@@ -14,6 +15,10 @@ export interface Credits {
   /** Authors in `Co-authored-by` trailers (git-interpret-trailers(1)). */
   readonly coAuthors: readonly Author[]
 }
+
+/** Memory of all cached credits, and of an author without the texts. */
+const MAX_CREDITS_BYTES = 4 * 1024 ** 2
+const AUTHOR_BYTES = 100
 
 /** Longest text of the names and addresses of one commit. */
 const MAX_AUTHORS_BYTES = 16 * 1024
@@ -31,13 +36,14 @@ const FORMAT = '%an%n%ae%n%(trailers:key=Co-authored-by,valueonly=true,unfold=tr
 
 /**
  * Returns the authors of the commits that are reachable from one commit and not from another,
- * without merges.
+ * without merges. The result never changes and is cached: the page of an open pull request asks for
+ * it at each view.
  *
  * @param from, without full ids of commits.
  * @param maxAuthors maximum number of authors, and of co-authors.
  * @throws GitError BUSY, TIMEOUT
  */
-export async function listAuthors(
+export function listAuthors(
   repositories: Repositories,
   id: number,
   from: string,
@@ -46,6 +52,24 @@ export async function listAuthors(
 ): Promise<Credits> {
   if (!isObjectId(from) || !isObjectId(without))
     throw new Error(`no ids of commits: ${from}, ${without}`)
+  const cache = resultsOf<Credits>(repositories, 'credits', MAX_CREDITS_BYTES, memoryOf)
+  return cache.get(id, `${from} ${without} ${maxAuthors}`, () =>
+    readAuthors(repositories, id, { from, without, maxAuthors }),
+  )
+}
+
+function memoryOf({ authors, coAuthors }: Credits): number {
+  return [...authors, ...coAuthors].reduce(
+    (bytes, { name, email }) => bytes + (name.length + email.length) * 2 + AUTHOR_BYTES,
+    0,
+  )
+}
+
+async function readAuthors(
+  repositories: Repositories,
+  id: number,
+  { from, without, maxAuthors }: { from: string; without: string; maxAuthors: number },
+): Promise<Credits> {
   const range = [
     `--max-count=${MAX_COMMITS}`,
     '--no-merges',

@@ -1,8 +1,10 @@
 import { isObjectId } from '../core/object-ids.ts'
+import { readObject } from '../objects/objects.ts'
 import { lineSplitter } from '../processes/line-splitter.ts'
 import { readGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { resultsOf } from '../repositories/repository-results.ts'
+import { readIgnoredCommits } from './ignored-commits.ts'
 
 /** Successive lines of a file that one commit wrote. */
 export interface BlamedLines {
@@ -11,6 +13,36 @@ export interface BlamedLines {
   readonly startLine: number
   readonly lineCount: number
 }
+
+/** Which commit wrote each line of a file. */
+export interface FileBlame {
+  /** In the order of the file, without gaps. */
+  readonly ranges: readonly BlamedLines[]
+  /**
+   * What the file `.git-blame-ignore-revs` did: the blame passed over its commits, or the file has a
+   * fault and did nothing.
+   */
+  readonly ignoreFile: 'none' | 'used' | 'faulty'
+}
+
+/** A file of a commit. */
+export interface BlamedFile {
+  readonly commitId: string
+  /** Tree of the commit. */
+  readonly treeId: string
+  readonly path: string
+  readonly blobId: string
+  /** Whether `.git-blame-ignore-revs` of the commit has no effect. */
+  readonly bypassesIgnoreFile: boolean
+}
+
+/**
+ * The largest file, since Git compares the file with its content in every commit that changed it.
+ */
+const MAX_BYTES = 1024 * 1024
+export const MAX_BLAMED_LINES = 10_000
+
+const LINE_FEED = 0x0a
 
 /** Memory of all cached results, and of an entry of one. */
 const MAX_RESULTS_BYTES = 16 * 1024 ** 2
@@ -23,38 +55,66 @@ const GROUP = /^([0-9a-f]{40}) \d+ (\d+) (\d+)$/
 const MAX_LINE_BYTES = 100
 
 /**
- * Returns which commit wrote each line of a file, by git-blame(1), in the order of the file. The
- * result never changes and is cached.
+ * Returns which commit wrote each line of a file, by git-blame(1). The result never changes and is
+ * cached. A known result is returned without a look at the file.
  *
- * @param commitId id of a commit.
- * @param path of a file that the commit has. The caller limits its size.
+ * @returns undefined for a file of more than 1 MiB or `MAX_BLAMED_LINES` lines
  * @throws GitError BUSY, TIMEOUT
  */
 export function blameFile(
   repositories: Repositories,
   id: number,
-  commitId: string,
-  path: string,
-): Promise<readonly BlamedLines[]> {
+  file: BlamedFile,
+): Promise<FileBlame | undefined> {
+  const { commitId, path, bypassesIgnoreFile } = file
   if (!isObjectId(commitId)) throw new Error(`no id of a commit: ${commitId}`)
-  return resultsOf<readonly BlamedLines[]>(
+  return resultsOf<FileBlame | undefined>(
     repositories,
     'blames',
     MAX_RESULTS_BYTES,
-    (groups) => groups.length * LINES_BYTES,
-  ).get(id, `${commitId} ${path}`, async () => {
-    const groups: BlamedLines[] = []
-    const linesOf = lineSplitter(MAX_LINE_BYTES)
-    const args = ['blame', '--incremental', commitId, '--', path]
-    for await (const chunk of readGit(repositories, id, args)) {
-      for (const line of linesOf(chunk)) {
-        const [, commit, start, count] = GROUP.exec(line.toString('latin1')) ?? []
-        if (commit !== undefined)
-          groups.push({ commitId: commit, startLine: Number(start), lineCount: Number(count) })
-      }
+    (blame) => (blame?.ranges.length ?? 0) * LINES_BYTES,
+  ).get(id, `${commitId} ${bypassesIgnoreFile} ${path}`, () => computeBlame(repositories, id, file))
+}
+
+async function computeBlame(
+  repositories: Repositories,
+  id: number,
+  { commitId, treeId, path, blobId, bypassesIgnoreFile }: BlamedFile,
+): Promise<FileBlame | undefined> {
+  if (await isTooLarge(repositories, id, blobId)) return undefined
+  const ignored = bypassesIgnoreFile
+    ? undefined
+    : await readIgnoredCommits(repositories, id, treeId)
+  const ids = ignored === 'faulty' ? [] : (ignored ?? [])
+  const options = ['--incremental', ...ids.map((ignoredId) => `--ignore-rev=${ignoredId}`)]
+  const groups: BlamedLines[] = []
+  const linesOf = lineSplitter(MAX_LINE_BYTES)
+  const args = ['blame', ...options, commitId, '--', path]
+  for await (const chunk of readGit(repositories, id, args)) {
+    for (const line of linesOf(chunk)) {
+      const [, commit, start, count] = GROUP.exec(line.toString('latin1')) ?? []
+      if (commit !== undefined)
+        groups.push({ commitId: commit, startLine: Number(start), lineCount: Number(count) })
     }
-    return joined(groups.sort((one, other) => one.startLine - other.startLine))
-  })
+  }
+  const ranges = joined(groups.sort((one, other) => one.startLine - other.startLine))
+  if (ignored === undefined) return { ranges, ignoreFile: 'none' }
+  return { ranges, ignoreFile: ignored === 'faulty' ? 'faulty' : 'used' }
+}
+
+async function isTooLarge(
+  repositories: Repositories,
+  id: number,
+  blobId: string,
+): Promise<boolean> {
+  const blob = await readObject(repositories, id, blobId, ({ bytes }) =>
+    bytes > MAX_BYTES ? 0 : bytes,
+  )
+  const { bytes, content } = blob ?? { bytes: 0, content: Buffer.alloc(0) }
+  let lines = 0
+  for (let at = content.indexOf(LINE_FEED); at >= 0; at = content.indexOf(LINE_FEED, at + 1))
+    lines += 1
+  return bytes > MAX_BYTES || lines > MAX_BLAMED_LINES
 }
 
 /** Joins groups of the same commit that follow each other. */

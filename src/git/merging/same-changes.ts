@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import { type ChangedFile, type CommitRange, diffPaths, type FilePair } from '../diffs/diff.ts'
+import { type CommitRange, diffPaths } from '../diffs/diff.ts'
+import type { ChangedFile, FilePair } from '../diffs/diff-reader.ts'
 import { AT, diffPairs } from '../diffs/pair-diffs.ts'
 import { readCommits } from '../history/history.ts'
 import type { Repositories } from '../repositories/repositories.ts'

@@ -7,8 +7,12 @@ import { createDraft, publishDraft, type Repositories, repositoryPath } from './
 const MARK = 'branchline-unfinished'
 
 /**
- * Creates an empty bare repository whose creation is not complete yet, which a crash does not
- * change.
+ * Creates an empty bare repository with a mark in its folder, for a repository that gets a first
+ * commit before anybody knows of it. `finish` removes the mark.
+ *
+ * The mark is in the folder from the first moment, and a crash does not remove the mark. A server
+ * that finds a marked repository without a commit therefore knows that the creation was interrupted,
+ * and removes the repository. Without the mark, it would be an empty repository that somebody wanted.
  *
  * @param defaultBranch valid name of the branch that HEAD points to. The branch is not created.
  * @throws GitError EXISTS
@@ -23,12 +27,12 @@ export async function createUnfinished(
   await publishDraft(repositories, draft, id)
 }
 
-/** Completes the creation of a repository. */
+/** Removes the mark. Called when the first commit is on the default branch. */
 export async function finish(repositories: Repositories, id: number): Promise<void> {
   await rm(join(repositoryPath(repositories, id), MARK), { force: true })
 }
 
-/** Returns whether the creation of a repository is not complete. */
+/** Returns whether a repository has the mark. */
 export function isUnfinished(repositories: Repositories, id: number): Promise<boolean> {
   return stat(join(repositoryPath(repositories, id), MARK)).then(
     () => true,

@@ -11,10 +11,10 @@ import { type OpenRepository, openRepository } from '../../domain/repos/access/p
 import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
 import {
   type CommitStatusView,
-  createCommitStatus,
   getCombinedStatus,
   listCommitStatuses,
-} from '../../domain/repos/writing/commit-statuses.ts'
+} from '../../domain/repos/reading/commit-statuses.ts'
+import { createCommitStatus } from '../../domain/repos/writing/commit-statuses.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'

@@ -93,8 +93,9 @@ export function contentMethods(app: App): ContentMethods {
       }
     },
 
-    async getBlame({ owner, repo, path, ref }, context) {
-      const blame = await getBlame(app, callerOf(context), { owner, repo }, { path, ref })
+    async getBlame({ owner, repo, path, ref, bypassIgnoreRevs: bypassesIgnoreFile }, context) {
+      const asked = { path, ref, bypassesIgnoreFile }
+      const blame = await getBlame(app, callerOf(context), { owner, repo }, asked)
       return blameMessage(app, blame)
     },
 
@@ -126,7 +127,7 @@ export function contentMethods(app: App): ContentMethods {
 
 function blameMessage(
   app: App,
-  { open, ranges, commits }: Blame,
+  { open, ranges, commits, ignoreFile }: Blame,
 ): MessageInitShape<typeof BlameSchema> {
   const urls = gitUrls(app, open)
   return {
@@ -141,6 +142,8 @@ function blameMessage(
       author: commitUser(author),
       htmlUrl: urls.html(`/commit/${id}`),
     })),
+    usesIgnoreRevs: ignoreFile === 'used',
+    faultyIgnoreRevs: ignoreFile === 'faulty',
   }
 }
 

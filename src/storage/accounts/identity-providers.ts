@@ -2,7 +2,7 @@ import type {
   IdentityProvider,
   IdentityProviderChanges,
   NewIdentityProvider,
-} from '../schema/accounts.ts'
+} from '../schema/credentials.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Lists all providers in order of creation. */

@@ -1,4 +1,4 @@
-import type { InstanceKeysTable } from '../schema/accounts.ts'
+import type { InstanceKeysTable } from '../schema/credentials.ts'
 import type { Db } from '../schema/schema.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { Insertable } from 'kysely'
-import type { LinkedIdentitiesTable, User } from '../schema/accounts.ts'
+import type { User } from '../schema/accounts.ts'
+import type { LinkedIdentitiesTable } from '../schema/credentials.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** An identity with the uid of its provider. */

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { PersonalAccessToken, PersonalAccessTokensTable, User } from '../schema/accounts.ts'
+import type { User } from '../schema/accounts.ts'
+import type { PersonalAccessToken, PersonalAccessTokensTable } from '../schema/credentials.ts'
 import type { Db } from '../schema/schema.ts'
 import { findUserById } from './users.ts'
 

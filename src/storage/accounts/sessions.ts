@@ -1,5 +1,5 @@
 import { prepareFirst } from '../database/prepared.ts'
-import type { Session } from '../schema/accounts.ts'
+import type { Session } from '../schema/credentials.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the account of a session; undefined if the session has ended. */

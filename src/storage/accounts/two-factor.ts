@@ -1,5 +1,5 @@
 import { prepareQuery } from '../database/prepared.ts'
-import type { NewRecoveryCode, RecoveryCode, TwoFactor } from '../schema/accounts.ts'
+import type { NewRecoveryCode, RecoveryCode, TwoFactor } from '../schema/credentials.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 const twoFactorOfUser = prepareQuery((db, userId: number) =>

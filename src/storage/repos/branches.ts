@@ -124,6 +124,14 @@ export async function insertPendingRefUpdate(
   return id
 }
 
+export async function forgetPusher(tx: Tx, updateId: number): Promise<void> {
+  await tx
+    .updateTable('pending_ref_updates')
+    .set({ pusher_id: null })
+    .where('id', '=', updateId)
+    .execute()
+}
+
 export async function deletePendingRefUpdates(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx.deleteFrom('pending_ref_updates').where('id', 'in', ids).execute()

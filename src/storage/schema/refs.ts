@@ -36,7 +36,10 @@ export interface PendingRefUpdatesTable {
   create_time: Generated<number>
   /** The server that works on the update, if several share the database. */
   server_id: number | null
-  /** The account that moves refs; null for the server itself. */
+  /**
+   * The account that moves refs; null for the server itself. Without `targets`: the account that
+   * creates the repository, until webhooks are told of the repository.
+   */
   pusher_id: number | null
   /** JSON: the refs that the account moves, each with its new object, empty for a deletion. */
   targets: string | null

@@ -7,16 +7,8 @@ import type {
   FollowsTable,
   GpgCertificatesTable,
   GpgKeysTable,
-  IdentityProvidersTable,
-  InstanceKeysTable,
-  LinkedIdentitiesTable,
   MailsTable,
-  PasswordResetsTable,
-  PersonalAccessTokensTable,
   PublicKeysTable,
-  RecoveryCodesTable,
-  SessionsTable,
-  TwoFactorsTable,
   UserAvatarsTable,
   UserBlocksTable,
   UserCountsTable,
@@ -25,6 +17,16 @@ import type {
   UserSettingsTable,
   UsersTable,
 } from './accounts.ts'
+import type {
+  IdentityProvidersTable,
+  InstanceKeysTable,
+  LinkedIdentitiesTable,
+  PasswordResetsTable,
+  PersonalAccessTokensTable,
+  RecoveryCodesTable,
+  SessionsTable,
+  TwoFactorsTable,
+} from './credentials.ts'
 import type {
   MemoCountsTable,
   MemosTable,

@@ -1,6 +1,13 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client'
 
 /**
  * Bucket bounds in seconds. A read from SQLite takes less than a millisecond, a password hash tens
@@ -27,15 +34,32 @@ export interface Metrics {
   countGitRequest(service: string, status: number, durationMs: number): void
   /** Returns the text of /metrics. */
   print(): Promise<string>
+  /** Returns the same metrics as values. */
+  read(): Promise<readonly SharedMetric[]>
   readonly contentType: string
+}
+
+/** A metric in the JSON of prom-client, which worker processes share. */
+export interface SharedMetric {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  /** How the values of several processes are put together. */
+  readonly aggregator?: string | undefined
+  readonly values: readonly {
+    /** The name of the value, where it is not that of the metric. */
+    readonly metricName?: string
+    readonly labels: Readonly<Record<string, string | number>>
+    readonly value: number
+  }[]
 }
 
 /** The metrics of all processes that serve one port. */
 export interface MetricsOfAll {
-  /** Names the function that reads the metrics of this process, in the JSON of prom-client. */
-  onRead(read: () => Promise<readonly object[]>): void
-  /** Returns the text of the sum. Undefined when this process is alone. */
-  print(): Promise<string | undefined>
+  /** Names the function that reads the metrics of this process. */
+  onRead(read: () => Promise<readonly SharedMetric[]>): void
+  /** Returns the sum. Undefined when this process is alone. */
+  sum(): Promise<readonly SharedMetric[] | undefined>
 }
 
 /** Calls of a method that prom-client has not counted yet. */
@@ -81,12 +105,25 @@ const AGGREGATORS: Readonly<Record<string, string>> = {
 }
 
 /** Returns the metrics of this process, with the way in which those of several are put together. */
-async function readMetrics(registry: Registry): Promise<readonly object[]> {
-  const metrics = await registry.getMetricsAsJSON()
-  return metrics.map((metric) => ({
+async function readMetrics(registry: Registry): Promise<readonly SharedMetric[]> {
+  // The types of prom-client leave out what only some metrics have.
+  const metrics: readonly object[] = await registry.getMetricsAsJSON()
+  return (metrics as readonly SharedMetric[]).map((metric) => ({
     ...metric,
     aggregator: AGGREGATORS[metric.name] ?? metric.aggregator,
   }))
+}
+
+/** Puts metrics of several processes together. */
+export function sumMetrics(
+  metrics: readonly (readonly SharedMetric[])[],
+): Promise<readonly SharedMetric[]> {
+  return readMetrics(registryOf(metrics))
+}
+
+function registryOf(metrics: readonly (readonly SharedMetric[])[]): Registry {
+  // prom-client does not change the arrays.
+  return AggregatorRegistry.aggregate(metrics as SharedMetric[][])
 }
 
 /**
@@ -178,7 +215,11 @@ export function createMetrics(
       gitRequests.inc({ service, status })
       gitDurations.observe({ service }, durationMs / 1000)
     },
-    print: async () => (await all?.print()) ?? registry.metrics(),
+    async print() {
+      const sum = await all?.sum()
+      return (sum ? registryOf([sum]) : registry).metrics()
+    },
+    read: async () => (await all?.sum()) ?? readMetrics(registry),
     contentType: registry.contentType,
   }
 }

@@ -17,19 +17,28 @@ import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, textOf } from '../text/bytes.ts'
 
+/** The parameter of the address that asks for a blame with all commits, as on Gitea. */
+const BYPASS = 'bypass-blame-ignore'
+
 /** Who wrote the lines of a file. */
-export default function BlamePage({ owner, repo, rest }: PageProps): VNode {
+export default function BlamePage({ owner, repo, rest, query }: PageProps): VNode {
   const file = rest.slice(2).join('/')
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Code" title={`Blame of ${file}`}>
-      {(repository) => <Lines repository={repository} rest={rest} />}
+      {(repository) => (
+        <Lines repository={repository} rest={rest} bypasses={query.get(BYPASS) === 'true'} />
+      )}
     </RepositoryFrame>
   )
 }
 
-function Lines(props: { repository: Repository; rest: readonly string[] }): VNode {
+function Lines(props: {
+  repository: Repository
+  rest: readonly string[]
+  bypasses: boolean
+}): VNode {
   const api = useApi()
-  const { repository, rest } = props
+  const { repository, rest, bypasses } = props
   const name = { owner: repository.owner?.login ?? '', repo: repository.name }
   const file = useLoad(
     async (signal) => {
@@ -37,12 +46,12 @@ function Lines(props: { repository: Repository; rest: readonly string[] }): VNod
       const request = { ...name, path: place.path, ref: place.ref.name }
       const service = api.of(ContentService)
       const [blame, { entry }] = await Promise.all([
-        service.getBlame(request, { signal }),
+        service.getBlame({ ...request, bypassIgnoreRevs: bypasses }, { signal }),
         service.getContents(request, { signal }),
       ])
       return { place, blame, text: textOf(fromBase64(entry?.content ?? '')) }
     },
-    [rest.join('/')],
+    [rest.join('/'), bypasses],
   )
   return (
     <Show of={file} isPage>
@@ -52,6 +61,7 @@ function Lines(props: { repository: Repository; rest: readonly string[] }): VNod
             <Breadcrumbs name={name} place={place} />
             <a href={codeHref(name, place.ref, place.path)}>Without authors</a>
           </div>
+          <IgnoredCommits blame={blame} bypasses={bypasses} />
           {text === undefined ? (
             <p class="note">A binary file.</p>
           ) : (
@@ -60,6 +70,27 @@ function Lines(props: { repository: Repository; rest: readonly string[] }): VNod
         </>
       )}
     </Show>
+  )
+}
+
+/** Says what the list of ignored commits did, with the way to the other blame. */
+function IgnoredCommits(props: { blame: Blame; bypasses: boolean }): VNode | null {
+  const { blame, bypasses } = props
+  const file = <code>.git-blame-ignore-revs</code>
+  if (blame.faultyIgnoreRevs)
+    return (
+      <p class="note">
+        {file} has a fault and no effect. It needs one full commit id on each line.
+      </p>
+    )
+  if (!blame.usesIgnoreRevs && !bypasses) return null
+  return (
+    <p class="note">
+      {bypasses ? 'With' : 'Without'} the commits that {file} lists.{' '}
+      <a href={bypasses ? location.pathname : `?${BYPASS}=true`}>
+        {bypasses ? 'Leave them out' : 'Show them'}
+      </a>
+    </p>
   )
 }
 

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import {
-  type ChangedFile,
   countChanges,
   type DiffOptions,
   diffPaths,
   diffTrees,
 } from '../../../src/git/diffs/diff.ts'
+import type { ChangedFile } from '../../../src/git/diffs/diff-reader.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import { diffTrees } from '../../../src/git/diffs/diff.ts'
 import { countLines } from '../../../src/git/diffs/pair-diffs.ts'
+import { listAuthors } from '../../../src/git/history/authors.ts'
 import { findMergeBase, readCommits } from '../../../src/git/history/history.ts'
 import { readHistory } from '../../../src/git/history/history-pages.ts'
 import { lastChanges } from '../../../src/git/history/last-changes.ts'
@@ -70,6 +71,7 @@ const readers = {
     const diff = await diffTrees(repositories, ENGINE, first, tip, { lines: false, window: WHOLE })
     return [diff, await countLines(repositories, ENGINE, diff.files, { maxLines: 100 })]
   },
+  'the authors of commits': () => listAuthors(repositories, ENGINE, tip, first, 50),
   'the changes of a commit': () =>
     diffCommits(repositories, ENGINE, [{ id: tip, parentId: first }], {
       lines: true,

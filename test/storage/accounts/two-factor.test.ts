@@ -7,7 +7,7 @@ import {
   putPendingTwoFactor,
 } from '../../../src/storage/accounts/two-factor.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
-import type { TwoFactor } from '../../../src/storage/schema/accounts.ts'
+import type { TwoFactor } from '../../../src/storage/schema/credentials.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, testApp } from '../../support/app.ts'
 

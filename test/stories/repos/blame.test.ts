@@ -84,7 +84,35 @@ describe('the blame of a file', () => {
   })
 
   it('is empty for an empty file', async () => {
-    expect((await get('empty')).body).toEqual({ ranges: [], commits: [] })
+    expect((await get('empty')).body).toMatchObject({ ranges: [], commits: [] })
+  })
+
+  it('says whether it passed over commits', async () => {
+    const folder = `${clone.home}/tower`
+    const indented = { 'f.c': '  return 0;\n' }
+    importHistory(folder, [
+      { on: 'refs/heads/form', message: 'Return', files: { 'f.c': 'return 0;\n' } },
+      { on: 'refs/heads/form', message: 'Format', files: indented },
+    ])
+    const format = await clone.git('tower', 'rev-parse', 'form')
+    const listing = (branch: string, list: string) => ({
+      on: `refs/heads/${branch}`,
+      message: 'Ignore',
+      files: { '.git-blame-ignore-revs': list },
+      parents: [format],
+    })
+    importHistory(folder, [listing('good', `# Spaces\n${format}\n`), listing('bad', 'HEAD\n')])
+    const remote = remoteOf(server.url, 'bob/tower', 'bob', PASSWORD)
+    await clone.git('tower', 'push', '-q', remote, 'form', 'good', 'bad')
+    const blameOf = async (ref: string) => {
+      const { body } = await get(`f.c?ref=${ref}`)
+      const { commits, uses_ignore_revs: uses, faulty_ignore_revs: isFaulty } = body
+      return [commits[0].subject, uses, isFaulty]
+    }
+    expect(await blameOf('form')).toEqual(['Format', false, false])
+    expect(await blameOf('bad')).toEqual(['Format', false, true])
+    expect(await blameOf('good')).toEqual(['Return', true, false])
+    expect(await blameOf('good&bypass_ignore_revs=true')).toEqual(['Format', false, false])
   })
 
   it.each([

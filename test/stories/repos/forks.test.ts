@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { callerNamed } from '../../support/callers.ts'
@@ -322,5 +323,29 @@ describe('a crash', () => {
     expect((await again(undefined, 'GET', '/repos/bob/engine')).body.forks_count).toBe(1)
     await second.close(0)
     await rm(data, { recursive: true })
+  })
+
+  it('or a long pause that lets others take over leaves no folder of a new repository', async () => {
+    await make('paused')
+    const { coordination, db, git } = server.app
+    const lost = vi.spyOn(coordination, 'lease').mockResolvedValue({
+      check() {
+        throw new Error('the lock was lost')
+      },
+    })
+    onTestFinished(() => lost.mockRestore())
+    const before = await db.selectFrom('repositories').select('id').execute()
+    const last = Math.max(...before.map(({ id }) => id))
+    const names = { name: 'later' }
+    for (const attempt of [
+      fork(users.carol, 'bob/paused'),
+      rest(users.bob, 'POST', '/user/repos', names),
+      rest(users.bob, 'POST', '/user/repos', { ...names, auto_init: true }),
+    ])
+      expect((await attempt).status).toBe(500)
+    expect(await db.selectFrom('repositories').select('id').execute()).toEqual(before)
+    for (const id of [1, 2, 3].map((step) => last + step))
+      expect(existsSync(repositoryPath(git, id))).toBe(false)
+    expect(server.app.runningUpdates.size).toBe(0)
   })
 })

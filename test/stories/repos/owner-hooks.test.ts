@@ -1,5 +1,8 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type Received, type Receiver, startReceiver } from '../../support/receiver.ts'
 import { type Actor, createToken, PASSWORD, signIn } from '../../support/server.ts'
@@ -137,6 +140,43 @@ describe('the webhooks of a user', () => {
       payload: { forkee: { full_name: 'bob/garden' } },
     })
     expect(await forge.ask(ada, 'GET', '/user/hooks')).toEqual([])
+  })
+
+  it('hear nothing of a repository whose creation fails', async () => {
+    const { bob } = forge.users
+    const { db, git } = forge.server.app
+    await hook(bob, '/user/hooks', { events: ['repository'] })
+    const { id } = await forge.ask(bob, 'POST', '/user/repos', { name: 'last' })
+    const messages = () => db.selectFrom('webhook_messages').select('id').execute()
+    const before = await messages()
+    // The number of the next repository. Its folder exists, which no repository of the server does.
+    await mkdir(join(repositoryPath(git, id + 1), 'objects'), { recursive: true })
+    const fields = { name: 'next', auto_init: true }
+    expect((await forge.rest(bob, 'POST', '/user/repos', fields)).status).toBe(500)
+    expect(await messages()).toEqual(before)
+    expect((await forge.rest(bob, 'GET', '/repos/bob/next')).status).toBe(404)
+  })
+
+  it('hear once of a repository that the server completes after a crash', async () => {
+    const { bob } = forge.users
+    const { db } = forge.server.app
+    const { next } = await hook(bob, '/user/hooks', { events: ['repository', 'create'] })
+    const { id } = await forge.ask(bob, 'POST', '/user/repos', { name: 'whole', auto_init: true })
+    const first = ['repository', 'create']
+    expect([(await next()).event, (await next()).event]).toEqual(first)
+    const { id: creator } = await forge.ask(bob, 'GET', '/user')
+    // As if the process had been killed after the first commit.
+    await db.deleteFrom('branches').where('repository_id', '=', id).execute()
+    await db
+      .insertInto('pending_ref_updates')
+      .values({ repository_id: id, pusher_id: creator })
+      .execute()
+    for (let i = 0; i < 2; i++) await forge.ask(bob, 'GET', '/repos/bob/whole/branches')
+    const told = [await next(), await next()]
+    expect(told.map(({ event }) => event)).toEqual(first)
+    expect(told[0]?.payload).toMatchObject({ action: 'created', sender: { login: 'bob' } })
+    await create(bob, '/user/repos', 'later')
+    expect(await next()).toMatchObject({ event: 'repository', about: 'bob/later' })
   })
 
   it.each([

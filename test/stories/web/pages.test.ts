@@ -164,6 +164,25 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await leave()
   })
 
+  it('say which commits a blame leaves out', async () => {
+    const { ask, users } = forge
+    const { commit } = await ask(users.bob, 'GET', '/repos/bob/tools/branches/main')
+    await ask(users.bob, 'POST', '/repos/bob/tools/contents/.git-blame-ignore-revs', {
+      branch: 'main',
+      new_branch: 'formatted',
+      content: Buffer.from(`${commit.id}\n`).toString('base64'),
+    })
+    const { page, faults, leave } = await open('/bob/tools/blame/branch/formatted/README.md')
+    await page.getByText('Without the commits that').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Show them' }).click()
+    await page.getByText('With the commits that').waitFor()
+    await page.getByRole('link', { name: 'Leave them out' }).click()
+    await page.getByText('Without the commits that').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('say how to get all files', async () => {
     const { page, faults, leave } = await web.open('/bob/tools')
     await page.getByText('Clone or download').click()

@@ -1,10 +1,10 @@
 import * as rows from '../../../storage/accounts/two-factor.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type {
   NewRecoveryCode,
   TwoFactor as TwoFactorRow,
-  User,
-} from '../../../storage/schema/accounts.ts'
+} from '../../../storage/schema/credentials.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,4 +1,4 @@
-import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
+import type { IdentityProvider } from '../../../storage/schema/credentials.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp, AuthorizationGrant, Claims } from '../ports.ts'
 import { checkLength, checkVisible } from '../users/user-fields.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as rows from '../../../storage/accounts/identity-providers.ts'
 import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
-import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
+import type { IdentityProvider } from '../../../storage/schema/credentials.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'

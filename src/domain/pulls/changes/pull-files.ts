@@ -1,4 +1,5 @@
-import { type ChangedFile, diffTrees } from '../../../git/diffs/diff.ts'
+import { diffTrees } from '../../../git/diffs/diff.ts'
+import type { ChangedFile } from '../../../git/diffs/diff-reader.ts'
 import { countLines, type IgnoredWhitespace } from '../../../git/diffs/pair-diffs.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Page, PullName } from '../../core/names.ts'

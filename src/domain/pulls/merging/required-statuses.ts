@@ -1,7 +1,7 @@
 import type { CommitStatus } from '../../../storage/schema/repos.ts'
 import { compileGlob } from '../../core/globs.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
-import { combineStatuses } from '../../repos/writing/commit-statuses.ts'
+import { combineStatuses } from '../../repos/reading/commit-statuses.ts'
 
 /** The latest status of a context of a commit. */
 export type ContextState = Pick<CommitStatus, 'context' | 'state'>

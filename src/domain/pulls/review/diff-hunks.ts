@@ -1,5 +1,5 @@
-import type { FilePair } from '../../../git/diffs/diff.ts'
 import { type CommitRange, diffTrees } from '../../../git/diffs/diff.ts'
+import type { FilePair } from '../../../git/diffs/diff-reader.ts'
 import { findHunk, type LinePlace } from '../../../git/diffs/hunks.ts'
 import { changeTheSame } from '../../../git/merging/same-changes.ts'
 import type { ReposApp } from '../../repos/ports.ts'

@@ -1,5 +1,6 @@
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import type { ReposApp } from '../ports.ts'
@@ -19,21 +20,29 @@ export interface DeletedRepository {
   readonly private: boolean
 }
 
+/** The facts of an event of a fork for webhooks of its parent. */
+export interface ForkFacts extends HookFacts {
+  /** The id of the fork. */
+  readonly fork: number
+}
+
 /**
- * Queues the event that a repository was created, in the transaction of its creation. The caller
- * notifies `app.signals.deliveries` when the repository is complete. If its creation fails after the
- * transaction, the event is not delivered.
+ * Queues the event that a repository was created, and for a fork the event of its parent, in the
+ * transaction that records the first refs. Before it, a failure or a crash removes the repository.
  *
  * @param actor the number of the account that created it.
  */
 export async function queueRepositoryCreated(
   { clock }: ReposApp,
   tx: Tx,
-  repository: number,
+  { id, parent_id: parent }: Pick<Repository, 'id' | 'parent_id'>,
   actor: number,
 ): Promise<void> {
-  const facts: RepositoryFacts = { repository, actor }
-  await queueHookEvents(tx, repository, () => [{ type: 'repository', facts }], clock.now())
+  const facts: RepositoryFacts = { repository: id, actor }
+  await queueHookEvents(tx, id, () => [{ type: 'repository', facts }], clock.now())
+  if (parent === null) return
+  const forkFacts: ForkFacts = { repository: parent, actor, fork: id }
+  await queueHookEvents(tx, parent, () => [{ type: 'fork', facts: forkFacts }], clock.now())
 }
 
 /**

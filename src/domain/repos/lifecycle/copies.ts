@@ -9,7 +9,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { repositoryNameKey } from '../access/names.ts'
 import type { ReposApp } from '../ports.ts'
-import { recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
+import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { recordAllRefs } from '../refs/ref-updates.ts'
 import { removeRepository } from './repositories.ts'
 
@@ -31,38 +31,53 @@ export type Copy = Pick<
   | 'original_url'
 >
 
+/** The rows of a copy. */
+export interface CopyRows {
+  /** The account that creates the repository. */
+  readonly creatorId: number
+  /** Returns the columns from the current rows. */
+  describe(tx: Tx): Promise<Copy>
+  /** Inserts the rows that belong to the repository. */
+  addRows(tx: Tx, id: number): Promise<void>
+}
+
 /**
  * Creates a repository from a draft. In any case, the draft is gone afterwards.
  *
- * @param describe returns the columns from the current rows.
- * @param addRows inserts the rows that belong to the repository.
  * @returns the number of the repository.
  * @throws FORK_EXISTS, REPOSITORY_EXISTS, and what `describe` and `addRows` throw.
  */
 export async function publishCopy(
   app: ReposApp,
   draft: string,
-  describe: (tx: Tx) => Promise<Copy>,
-  addRows: (tx: Tx, id: number) => Promise<void>,
+  { creatorId, describe, addRows }: CopyRows,
 ): Promise<number> {
   let copy: Copy | undefined
-  const inserted = await transaction(app.db, async (tx) => {
-    copy = await describe(tx)
-    const id = await insertRepository(tx, rowOf(app, copy))
-    await addRows(tx, id)
-    return { id, updateId: await recordPendingUpdateIn(app, tx, id) }
-  }).catch(async (error: unknown) => {
+  const insert = async () => {
+    const lease = await app.coordination.lease()
+    return transaction(app.db, async (tx) => {
+      copy = await describe(tx)
+      const id = await insertRepository(tx, rowOf(app, copy))
+      await addRows(tx, id)
+      return { lease, id, updateId: await recordCreationIn(app, tx, id, creatorId) }
+    })
+  }
+  const { lease, id, updateId } = await insert().catch(async (error: unknown) => {
     await discardDraft(draft)
     throw copy && isUniqueViolation(error) ? await takenError(app, copy) : error
   })
-  const { id, updateId } = inserted
   try {
+    // Others remove the repository of a server that was stopped for long.
+    lease.check()
     await publishDraft(app.git, draft, id)
     await recordAllRefs(app, id, updateId)
     return id
   } catch (error) {
+    await discardDraft(draft)
     await removeRepository(app, id)
     throw error
+  } finally {
+    endPendingUpdate(app, updateId)
   }
 }
 

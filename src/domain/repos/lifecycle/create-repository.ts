@@ -1,3 +1,5 @@
+import type { Lease } from '../../../concurrency/leases.ts'
+import { HEADS, type RefUpdate } from '../../../git/core/ref-names.ts'
 import { storeBlob } from '../../../git/objects/object-writes.ts'
 import { editTree, type TreeEdit } from '../../../git/objects/tree-edits.ts'
 import * as git from '../../../git/repositories/repositories.ts'
@@ -14,12 +16,11 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
-import { queueRepositoryCreated } from '../events/repository-hook-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
-import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
-import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
+import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
+import { moveRefs, recordUpdates } from '../refs/ref-updates.ts'
 import { storeServerCommit } from '../writing/server-commits.ts'
 import { type FirstFiles, firstFiles } from './first-files.ts'
 import { findLabelSet } from './label-templates.ts'
@@ -83,10 +84,7 @@ export async function grantCreator(
   await putCollaborator(tx, { repository_id: repositoryId, user_id: userId, level: 'admin' })
 }
 
-/**
- * Grants the creator of a new repository access, makes the creator watch it, and queues the event
- * for webhooks.
- */
+/** Grants the creator of a new repository access, and makes the creator watch it. */
 export async function recordCreator(
   app: ReposApp,
   tx: Tx,
@@ -101,7 +99,6 @@ export async function recordCreator(
     mode: 'WATCHING',
     create_time: nowSeconds(app.clock),
   })
-  await queueRepositoryCreated(app, tx, repositoryId, userId)
 }
 
 /**
@@ -179,6 +176,7 @@ export async function createRepositoryIn(
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
+  const lease = await app.coordination.lease()
   const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
@@ -196,24 +194,20 @@ export async function createRepositoryIn(
     })
     await recordCreator(app, tx, place, caller.user.id, inserted)
     await content.addRows(tx, inserted)
-    // After a crash, the pending update makes the server complete or remove the repository.
-    return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
+    return {
+      id: inserted,
+      updateId: await recordCreationIn(app, tx, inserted, caller.user.id),
+    }
   })
   try {
-    if (content.writeTree) {
-      // After a crash before the first commit, the server removes the repository.
-      await createUnfinished(app.git, id, defaultBranch)
-      await createFirstCommit(app, caller, id, await content.writeTree(id), defaultBranch)
-      await finish(app.git, id)
-    } else await git.createRepository(app.git, id, defaultBranch)
-    await recordUpdates(app, id, updateId, [])
+    const updates = await createFolder(app, caller, { id, defaultBranch, content }, lease)
+    await recordUpdates(app, id, updateId, updates)
   } catch (error) {
     await removeRepository(app, id)
     throw error
   } finally {
     endPendingUpdate(app, updateId)
   }
-  app.signals.deliveries.notify()
   return getRepositoryById(app, caller, id)
 }
 
@@ -255,21 +249,36 @@ async function writeFiles(app: ReposApp, id: number, files: FirstFiles): Promise
   return editTree(app.git, id, undefined, edits)
 }
 
-/** Creates the first commit, of a tree, on the default branch. */
-async function createFirstCommit(
+/**
+ * Creates the folder of a repository, with a first commit where there are files.
+ *
+ * @param lease taken before the row was inserted. Others remove the repository of a server that was
+ *   stopped for long.
+ * @returns the refs that exist then.
+ */
+async function createFolder(
   app: ReposApp,
   caller: SignedIn,
-  id: number,
-  treeId: string,
-  branch: string,
-) {
+  created: { readonly id: number; readonly defaultBranch: string; readonly content: NewContent },
+  lease: Pick<Lease, 'check'>,
+): Promise<readonly RefUpdate[]> {
+  const { id, defaultBranch, content } = created
+  if (!content.writeTree) {
+    lease.check()
+    await git.createRepository(app.git, id, defaultBranch)
+    return []
+  }
+  await createUnfinished(app.git, id, defaultBranch)
   const self = gitIdentity(app, caller)
-  const commit = await storeServerCommit(app, id, {
-    treeId,
+  const to = await storeServerCommit(app, id, {
+    treeId: await content.writeTree(id),
     parentIds: [],
     author: self,
     committer: self,
     message: 'Initial commit\n',
   })
-  await applyUpdates(app, id, [{ name: `refs/heads/${branch}`, from: undefined, to: commit }])
+  const updates = [{ name: `${HEADS}${defaultBranch}`, from: undefined, to }]
+  await moveRefs(app, lease, id, updates)
+  await finish(app.git, id)
+  return updates
 }

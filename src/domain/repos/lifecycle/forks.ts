@@ -10,7 +10,6 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
-import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import {
   type OpenRepository,
@@ -60,25 +59,12 @@ export async function createFork(
     const isGone = (await findRepositoryById(app.db, parent.repository.id)) === undefined
     throw isGone ? new DomainError('REPOSITORY_NOT_FOUND') : error
   })
-  const id = await publishCopy(
-    app,
-    folder,
-    (tx) => describe(tx, caller, parent.repository.id, place.owner, forkName),
-    async (tx, fork) => {
-      await recordCreator(app, tx, place, caller.user.id, fork)
-      const facts: ForkFacts = { repository: parent.repository.id, actor: caller.user.id, fork }
-      const eventsOf = () => [{ type: 'fork', facts } as const]
-      await queueHookEvents(tx, parent.repository.id, eventsOf, app.clock.now())
-    },
-  )
-  app.signals.deliveries.notify()
+  const id = await publishCopy(app, folder, {
+    creatorId: caller.user.id,
+    describe: (tx) => describe(tx, caller, parent.repository.id, place.owner, forkName),
+    addRows: (tx, fork) => recordCreator(app, tx, place, caller.user.id, fork),
+  })
   return getRepositoryById(app, caller, id)
-}
-
-/** The facts of an event of a fork for webhooks. */
-export interface ForkFacts extends HookFacts {
-  /** The id of the fork. */
-  readonly fork: number
 }
 
 async function checkNoFork(app: ReposApp, owner: Owner, parent: OpenRepository): Promise<void> {

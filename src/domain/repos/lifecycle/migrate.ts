@@ -84,7 +84,6 @@ export async function migrateRepository(
       : error
   })
   app.signals.mirrors.notify()
-  app.signals.deliveries.notify()
   return getRepositoryById(app, caller, id)
 }
 
@@ -135,10 +134,9 @@ async function copy(
   const folder = await createDraft(app.git, DEFAULT_BRANCH)
   const defaultBranch = await fetchAll(app, folder, upstream, until)
   const { name, description, mirror } = draft
-  return publishCopy(
-    app,
-    folder,
-    async (tx) => {
+  return publishCopy(app, folder, {
+    creatorId: caller.user.id,
+    async describe(tx) {
       // A copy can take an hour, and the owner may have been deleted meanwhile.
       if (!(await findOwnerById(tx, place.owner.id))) throw unknownOwner(draft)
       return {
@@ -151,11 +149,11 @@ async function copy(
         original_url: upstream.url.href,
       }
     },
-    async (tx, id) => {
+    async addRows(tx, id) {
       await recordCreator(app, tx, place, caller.user.id, id)
       if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
     },
-  )
+  })
 }
 
 /**

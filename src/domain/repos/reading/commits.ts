@@ -1,6 +1,6 @@
 import { EMPTY_TREE } from '../../../git/core/object-ids.ts'
 import { diffCommits } from '../../../git/diffs/commit-diffs.ts'
-import type { TreeDiff } from '../../../git/diffs/diff.ts'
+import type { TreeDiff } from '../../../git/diffs/diff-reader.ts'
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
 import { readCommits } from '../../../git/history/history.ts'
 import { type History, readHistory } from '../../../git/history/history-pages.ts'

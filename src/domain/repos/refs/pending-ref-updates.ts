@@ -43,18 +43,44 @@ export function recordPendingUpdate(
 }
 
 /** Does the same as `recordPendingUpdate` as a part of a transaction. */
-export async function recordPendingUpdateIn(
+export function recordPendingUpdateIn(
   app: ReposApp,
   tx: Tx,
   repositoryId: number,
   push?: PendingPush,
 ): Promise<number> {
-  const updateId = await insertPendingRefUpdate(tx, {
+  return insert(app, tx, {
     repository_id: repositoryId,
-    create_time: nowSeconds(app.clock),
-    server_id: app.coordination.serverId,
     pusher_id: push?.pusherId ?? null,
     targets: push ? JSON.stringify(push.updates.map(({ name, to = '' }) => [name, to])) : null,
+  })
+}
+
+/**
+ * Records that a repository is about to get its first refs, in the transaction that inserts the
+ * repository. The record of the refs tells webhooks of the repository. After a crash, the pending
+ * update makes the server complete or remove the repository.
+ *
+ * @param creatorId the account that creates it.
+ */
+export function recordCreationIn(
+  app: ReposApp,
+  tx: Tx,
+  repositoryId: number,
+  creatorId: number,
+): Promise<number> {
+  return insert(app, tx, { repository_id: repositoryId, pusher_id: creatorId, targets: null })
+}
+
+async function insert(
+  app: ReposApp,
+  tx: Tx,
+  update: Pick<PendingRefUpdate, 'repository_id' | 'pusher_id' | 'targets'>,
+): Promise<number> {
+  const updateId = await insertPendingRefUpdate(tx, {
+    ...update,
+    create_time: nowSeconds(app.clock),
+    server_id: app.coordination.serverId,
   })
   app.runningUpdates.add(updateId)
   onRollback(tx, () => endPendingUpdate(app, updateId))
@@ -62,12 +88,11 @@ export async function recordPendingUpdateIn(
 }
 
 /** Returns a function that finds the account that has moved a ref to an object. */
-export async function findPushers(
-  app: ReposApp,
-  repositoryId: number,
-): Promise<(ref: string, objectId: string | undefined) => number | undefined> {
+export function pushersOf(
+  pending: readonly PendingRefUpdate[],
+): (ref: string, objectId: string | undefined) => number | undefined {
   const pushers = new Map<string, number>()
-  for (const { pusher_id, targets } of await pendingRefUpdatesOf(app.db, repositoryId)) {
+  for (const { pusher_id, targets } of pending) {
     if (pusher_id === null || targets === null) continue
     // `recordPendingUpdateIn` has written the pairs.
     // The name of a ref cannot contain a space.
@@ -75,6 +100,23 @@ export async function findPushers(
       pushers.set(`${name} ${to}`, pusher_id)
   }
   return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
+}
+
+/** The pending update of a creation of which webhooks have not been told yet. */
+export interface UntoldCreation {
+  readonly updateId: number
+  readonly creatorId: number
+}
+
+/** Returns the creation among the ended updates of a repository. */
+export function creationAmong(
+  pending: readonly PendingRefUpdate[],
+  ended: readonly number[],
+): UntoldCreation | undefined {
+  for (const { id, pusher_id, targets } of pending)
+    if (pusher_id !== null && targets === null && ended.includes(id))
+      return { updateId: id, creatorId: pusher_id }
+  return undefined
 }
 
 /**

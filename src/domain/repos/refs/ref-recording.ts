@@ -6,6 +6,8 @@ import { transaction } from '../../../storage/database/database.ts'
 import {
   deleteBranches,
   deletePendingRefUpdates,
+  forgetPusher,
+  pendingRefUpdatesOf,
   putBranches,
 } from '../../../storage/repos/branches.ts'
 import type { IndexedRefs } from '../../../storage/repos/ref-names.ts'
@@ -21,9 +23,10 @@ import {
   recordRepositoryChange,
   wakeWatchers,
 } from '../events/repository-events.ts'
+import { queueRepositoryCreated } from '../events/repository-hook-events.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
-import { findPushers } from './pending-ref-updates.ts'
+import { creationAmong, pushersOf } from './pending-ref-updates.ts'
 import {
   type Extent,
   findDifferences,
@@ -77,14 +80,16 @@ export async function recordRefsLocked(
 ): Promise<number> {
   const { id } = repository
   const held = await readGitRefs(app, id, extent)
-  const [differences, pusherOf, renames, recorders] = await Promise.all([
+  const [differences, pending, renames, recorders] = await Promise.all([
     findDifferences(app, id, held, extent),
-    findPushers(app, id),
+    pendingRefUpdatesOf(app.db, id),
     endedRenames(app, id, ended),
     Promise.all(app.refObservers.map((o) => o.beginRecord(app, repository, ended))),
   ])
   const defaultBranch = await settleDefaultBranch(app, id, held)
   const hasNewDefault = defaultBranch !== repository.default_branch
+  const pusherOf = pushersOf(pending)
+  const creation = creationAmong(pending, ended)
   const allMoved: MovedRef[] = []
   // Without differences there is one empty batch, which completes the pending updates.
   for (let start = 0; start === 0 || start < differences.length; start += BATCH) {
@@ -98,6 +103,11 @@ export async function recordRefsLocked(
     const reactions = await Promise.all(recorders.map((recorder) => recorder.prepare(refBatch)))
     await transaction(app.db, async (tx) => {
       const now = nowSeconds(app.clock)
+      if (creation && start === 0) {
+        await queueRepositoryCreated(app, tx, repository, creation.creatorId)
+        // A later batch may fail, and a record repeats them all.
+        await forgetPusher(tx, creation.updateId)
+      }
       await writeRows(tx, id, batch, targets, now)
       await recordMovedRefs(app, tx, id, moved)
       for (const reaction of reactions) await reaction.record(tx)
@@ -120,7 +130,7 @@ export async function recordRefsLocked(
 function movedRefs(
   differences: readonly RefDifference[],
   targets: ReadonlyMap<string, RefTarget>,
-  pusherOf: Awaited<ReturnType<typeof findPushers>>,
+  pusherOf: ReturnType<typeof pushersOf>,
 ): MovedRef[] {
   return differences.flatMap(({ table, name, objectId, known }) => {
     const ref = `${table === 'branches' ? HEADS : TAGS}${name}`

@@ -1,3 +1,4 @@
+import type { Lease } from '../../../concurrency/leases.ts'
 import { GitError } from '../../../git/core/errors.ts'
 import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import { updateRefs } from '../../../git/refs/refs.ts'
@@ -104,12 +105,7 @@ export async function applyUpdates(
   const push = origin && { pusherId: origin.pusherId, updates }
   const lease = await app.coordination.lease()
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
-  const move = async () => {
-    // Others have ended the pending update of a server that was stopped for long.
-    lease.check()
-    await updateRefs(app.git, repositoryId, updates)
-  }
-  const failure = await move().then(
+  const failure = await moveRefs(app, lease, repositoryId, updates).then(
     () => undefined,
     (error: unknown) => ({ error }),
   )
@@ -123,6 +119,22 @@ export async function applyUpdates(
     app.log.error({ err, repository: repositoryId }, 'ref updates could not be recorded')
   }
   if (failure) throw failure.error
+}
+
+/**
+ * Moves refs, all of them or none. The caller has recorded a pending update, and records the result.
+ *
+ * @param lease taken before the pending update was recorded. Others end the pending update of a
+ *   server that was stopped for long, and such a server must not move refs.
+ */
+export async function moveRefs(
+  app: ReposApp,
+  lease: Pick<Lease, 'check'>,
+  repositoryId: number,
+  updates: readonly RefUpdate[],
+): Promise<void> {
+  lease.check()
+  await updateRefs(app.git, repositoryId, updates)
 }
 
 /**

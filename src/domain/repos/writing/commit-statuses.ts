@@ -1,20 +1,21 @@
-import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
-import type { CommitKey } from '../../../storage/repos/commit-statuses.ts'
 import * as rows from '../../../storage/repos/commit-statuses.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { CommitStatus, Repository } from '../../../storage/schema/repos.ts'
-import { GHOST, userAsOwner } from '../../accounts/users/owners.ts'
+import { userAsOwner } from '../../accounts/users/owners.ts'
 import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { Page } from '../../core/names.ts'
 import { type HookEvent, type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import { changeWatched, recordCommitStatus } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
-import { findCommitId, notFound } from '../reading/git-reading.ts'
+import {
+  type CommitStatusView,
+  commitOf,
+  contextsIn,
+  STATUS_STATES,
+} from '../reading/commit-statuses.ts'
 
 /**
  * The number of statuses that a commit keeps, beside the latest of each context. It bounds the
@@ -35,28 +36,8 @@ const MAX_TARGET_URL_CHARACTERS = 2048
 /** The context of statuses without one. */
 const DEFAULT_CONTEXT = 'default'
 
-const STATES: readonly CommitStatus['state'][] = [
-  'pending',
-  'success',
-  'error',
-  'failure',
-  'warning',
-  'skipped',
-]
-
-/**
- * The values of `sort` in compatible systems that list the oldest first. All others list the newest
- * first.
- */
-const OLDEST_FIRST = ['oldest', 'leastupdate', 'leastindex']
-
 /** The number of characters of an invalid state that its error repeats. */
 const MAX_SHOWN_STATE_CHARACTERS = 32
-
-/** A status, with its creator. */
-export interface CommitStatusView extends CommitStatus {
-  readonly creator: Owner
-}
 
 export interface StatusDraft {
   readonly state: string
@@ -65,26 +46,6 @@ export interface StatusDraft {
   readonly description: string
   /** A URL, or any other text; empty for none. */
   readonly targetUrl: string
-}
-
-export interface StatusQuery {
-  /**
-   * `oldest`, `leastupdate` or `leastindex` list the oldest first, any other value the newest
-   * first. Statuses never change, so all these keys are equivalent to the number.
-   */
-  readonly sort: string
-  /** Filters by state. An unknown state does not filter. */
-  readonly state: string
-}
-
-/** The combined status of a commit. */
-export interface CombinedStatus {
-  readonly commitId: string
-  readonly state: 'pending' | 'success' | 'failure'
-  /** Number of contexts. */
-  readonly total: number
-  /** A page of the latest status of each context, newest first. */
-  readonly statuses: readonly CommitStatusView[]
 }
 
 /**
@@ -110,7 +71,7 @@ export async function createCommitStatus(
   }
   const stored = await changeWatched(app, async (tx) => {
     const isNewContext = !(await rows.hasContext(tx, commit, status.context))
-    if (isNewContext && sumOf(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
+    if (isNewContext && contextsIn(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
       throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
     }
     const stored = await rows.insertCommitStatus(tx, status)
@@ -133,87 +94,8 @@ function statusEvent(status: CommitStatus): HookEvent {
   return { type: 'status', facts }
 }
 
-/**
- * Returns a page of the statuses of a commit.
- *
- * @throws COMMIT_NOT_FOUND
- */
-export async function listCommitStatuses(
-  app: ReposApp,
-  repository: Repository,
-  ref: string,
-  { sort, state }: StatusQuery,
-  page: Page,
-): Promise<{ statuses: readonly CommitStatusView[]; total: number }> {
-  const commit = await commitOf(app, repository, ref)
-  const wanted = STATES.find((known) => known === state)
-  const order = OLDEST_FIRST.includes(sort) ? 'oldest first' : 'newest first'
-  const statuses = await rows.listCommitStatuses(
-    app.db,
-    commit,
-    { state: wanted, order },
-    page.offset,
-    page.limit,
-  )
-  return {
-    statuses: await withCreators(app, statuses),
-    total: await rows.countCommitStatuses(app.db, commit, wanted),
-  }
-}
-
-/**
- * Returns the combined status of a commit.
- *
- * @throws COMMIT_NOT_FOUND
- */
-export async function getCombinedStatus(
-  app: ReposApp,
-  repository: Repository,
-  ref: string,
-  offset: number,
-  limit: number,
-): Promise<CombinedStatus> {
-  const commit = await commitOf(app, repository, ref)
-  const counts = await rows.countLatestStates(app.db, commit)
-  const latest = await rows.listLatestCommitStatuses(app.db, commit, offset, limit)
-  return {
-    commitId: commit.commit_id,
-    state: combineStatuses(new Set(counts.keys())),
-    total: sumOf(counts),
-    statuses: await withCreators(app, latest),
-  }
-}
-
-async function withCreators(
-  app: ReposApp,
-  statuses: readonly CommitStatus[],
-): Promise<CommitStatusView[]> {
-  const creators = await findOwnersByIds(app.db, [
-    ...new Set(statuses.map(({ creator_id }) => creator_id)),
-  ])
-  return statuses.map((status) => ({
-    ...status,
-    creator: creators.get(status.creator_id) ?? GHOST,
-  }))
-}
-
-/**
- * Combines the states of statuses: `failure` if one is not successful, else `pending` if one is
- * pending or there is none.
- */
-export function combineStatuses(
-  states: ReadonlySet<CommitStatus['state']>,
-): CombinedStatus['state'] {
-  if (states.has('error') || states.has('failure') || states.has('warning')) return 'failure'
-  return states.has('pending') || states.size === 0 ? 'pending' : 'success'
-}
-
-function sumOf(counts: ReadonlyMap<unknown, number>): number {
-  return [...counts.values()].reduce((sum, count) => sum + count, 0)
-}
-
 function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
-  const known = STATES.find((name) => name === state)
+  const known = STATUS_STATES.find((name) => name === state)
   if (!known)
     throw new DomainError('INVALID_STATUS_STATE', {
       state: state.slice(0, MAX_SHOWN_STATE_CHARACTERS),
@@ -224,10 +106,4 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   // Any text, as in compatible systems. Whoever shows it decides whether it is a safe link.
   checkVisible('target_url', targetUrl)
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
-}
-
-async function commitOf(app: ReposApp, repository: Repository, ref: string): Promise<CommitKey> {
-  const commitId = await findCommitId(app, repository, ref)
-  if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
-  return { repository_id: repository.id, commit_id: commitId }
 }
