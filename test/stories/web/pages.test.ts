@@ -165,14 +165,14 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('say which commits a blame leaves out', async () => {
-    const { ask, users } = forge
+    const { ask, users } = web.forge
     const { commit } = await ask(users.bob, 'GET', '/repos/bob/tools/branches/main')
     await ask(users.bob, 'POST', '/repos/bob/tools/contents/.git-blame-ignore-revs', {
       branch: 'main',
       new_branch: 'formatted',
       content: Buffer.from(`${commit.id}\n`).toString('base64'),
     })
-    const { page, faults, leave } = await open('/bob/tools/blame/branch/formatted/README.md')
+    const { page, faults, leave } = await web.open('/bob/tools/blame/branch/formatted/README.md')
     await page.getByText('Without the commits that').waitFor()
     await expectAccessible(page)
     await page.getByRole('link', { name: 'Show them' }).click()
