@@ -52,6 +52,8 @@ describe('metrics', () => {
     expect(text).toContain(
       'branchline_calls_total{method="branchline.v1.UserService/GetUser",code="NotFound"} 1',
     )
+    expect(text).toContain('branchline_protocol_calls_total{protocol="rest"} 2')
+    expect(text).toMatch(/^branchline_database_bytes [1-9]\d{4}/m)
     expect(text).toMatch(/^branchline_connections [1-9]/m)
   })
 

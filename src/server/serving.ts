@@ -14,6 +14,7 @@ import type { Config } from '../config.ts'
 import type { App } from '../domain/app.ts'
 import { registerServices, services } from '../services/registry.ts'
 import { checkDatabase } from '../storage/database/database.ts'
+import { databaseBytes } from '../storage/database/maintenance.ts'
 import { accessInterceptor, accessProblems } from '../transport/callers/access.ts'
 import { createPeers, type Peers } from '../transport/callers/peers.ts'
 import { createProxySignIn, type ProxySignIn } from '../transport/callers/proxy-sign-in.ts'
@@ -88,7 +89,11 @@ export async function serve(
   let serving = true
   let listener: Listener | undefined
 
-  const metrics = createMetrics(() => listener?.figures(), workers?.metrics)
+  const metrics = createMetrics(
+    () => listener?.figures(),
+    () => databaseBytes(app.db),
+    workers?.metrics,
+  )
   app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]

@@ -29,6 +29,16 @@ export async function uncheckedParts(db: Db): Promise<string | undefined> {
   return 'the indexes of PostgreSQL are not compared with the rows: that needs its extension amcheck'
 }
 
+/** Returns the size of the database in bytes. With SQLite: of the file, without its log. */
+export async function databaseBytes(db: Db): Promise<number> {
+  const { rows } = await (isPostgres(db)
+    ? sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`
+    : sql<{ bytes: number }>`
+          select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`
+  ).execute(db)
+  return Number(rows[0]?.bytes ?? 0)
+}
+
 /** Returns the ids of all repositories, in ascending order. */
 export async function allRepositoryIds(db: Db): Promise<number[]> {
   const rows = await db.selectFrom('repositories').select('id').orderBy('id').execute()

@@ -8,10 +8,17 @@ export interface CallOrigin {
   readonly connectedFrom: string
   /** The id that the client chose if it is well-formed, otherwise a random one. */
   readonly requestId: string
+  /** `connect`, `grpc`, `grpc-web` or `rest`. */
+  readonly protocol: string
 }
 
 /** The origin of a call. Set on every call. */
 export const originKey: ContextKey<CallOrigin> = createContextKey<CallOrigin>(
-  { peer: { address: 'unknown', loopback: false }, connectedFrom: 'unknown', requestId: 'unknown' },
+  {
+    peer: { address: 'unknown', loopback: false },
+    connectedFrom: 'unknown',
+    requestId: 'unknown',
+    protocol: 'unknown',
+  },
   { description: 'origin' },
 )

@@ -27,6 +27,7 @@ export function contextValuesOf(
     peer: peers.peerOf(request),
     connectedFrom: peers.connectedFrom(request),
     requestId: requestIdOf(request.headers),
+    protocol: protocolName,
   })
   values.set(answerKey, answerTo(request))
   const timeoutMs = readableTimeoutOf(request.headers)

@@ -16,10 +16,10 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
   return (next) => async (request) => {
     const startedMs = performance.now()
     const { contextValues, method } = request
-    const { requestId, peer } = contextValues.get(originKey)
+    const { requestId, peer, protocol } = contextValues.get(originKey)
     const finish = (error: ConnectError | undefined) => {
       const durationMs = performance.now() - startedMs
-      metrics.countCall(method, error?.code, durationMs)
+      metrics.countCall(method, protocol, error?.code, durationMs)
       const caller = contextValues.get(callerKey)
       const signedIn = caller?.kind === 'user' ? caller : undefined
       const usual = levelOf(method, error)

@@ -29,7 +29,7 @@ const BATCH = 100
 /** Metrics for Prometheus. */
 export interface Metrics {
   /** Counts one finished call. `code` is undefined for a success. */
-  countCall(method: DescMethod, code: Code | undefined, durationMs: number): void
+  countCall(method: DescMethod, protocol: string, code: Code | undefined, durationMs: number): void
   /** Counts one finished Git request, by service and HTTP status. */
   countGitRequest(service: string, status: number, durationMs: number): void
   /** Returns the text of /metrics. */
@@ -88,6 +88,9 @@ const NOTHING: ListenerFigures = { connections: 0, waitingBytes: 0, streams: 0 }
  */
 const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
 
+/** The size of a database is read again after this time, since that takes a query. */
+const DATABASE_SIZE_AGE_MS = 10_000
+
 /** Longest interval of a timer of Node. */
 const NEVER_MS = 2 ** 31 - 1
 
@@ -100,6 +103,7 @@ function collectProcessMetrics(registry: Registry): void {
 
 /** Metrics whose sum over processes would mean nothing. */
 const AGGREGATORS: Readonly<Record<string, string>> = {
+  branchline_database_bytes: 'max',
   nodejs_eventloop_lag_seconds: 'max',
   process_max_fds: 'min',
 }
@@ -126,14 +130,51 @@ function registryOf(metrics: readonly (readonly SharedMetric[])[]): Registry {
   return AggregatorRegistry.aggregate(metrics as SharedMetric[][])
 }
 
+/** Adds the number of calls by protocol. Returns the calls that are not counted yet. */
+function countProtocols(registry: Registry): Map<string, number> {
+  const pending = new Map<string, number>()
+  new Counter({
+    name: 'branchline_protocol_calls_total',
+    help: 'Finished calls, by protocol.',
+    labelNames: ['protocol'],
+    registers: [registry],
+    collect() {
+      for (const [protocol, count] of pending) this.inc({ protocol }, count)
+      pending.clear()
+    },
+  })
+  return pending
+}
+
+/** Adds the size of the database, which has no value while the database cannot be reached. */
+function addDatabaseSize(registry: Registry, read: () => Promise<number>): void {
+  let readAtMs = Number.NEGATIVE_INFINITY
+  new Gauge({
+    name: 'branchline_database_bytes',
+    help: 'Size of the database.',
+    registers: [registry],
+    async collect() {
+      if (performance.now() - readAtMs < DATABASE_SIZE_AGE_MS) return
+      readAtMs = performance.now()
+      try {
+        this.set(await read())
+      } catch {
+        this.remove()
+      }
+    },
+  })
+}
+
 /**
  * Creates the metrics of a server.
  *
  * @param listener returns the figures of the listener; undefined before it exists.
+ * @param databaseBytes reads the size of the database.
  * @param all set where several processes serve one port.
  */
 export function createMetrics(
   listener: () => ListenerFigures | undefined,
+  databaseBytes: () => Promise<number>,
   all?: MetricsOfAll,
 ): Metrics {
   const registry = new Registry()
@@ -146,6 +187,8 @@ export function createMetrics(
     registers,
     collect: () => countPending(),
   })
+  const callsByProtocol = countProtocols(registry)
+  addDatabaseSize(registry, databaseBytes)
   const durations = new Histogram({
     name: 'branchline_call_duration_seconds',
     help: 'Time from the call to its answer, by method.',
@@ -204,7 +247,8 @@ export function createMetrics(
     for (const tally of tallies.values()) count(tally)
   }
   return {
-    countCall(method, code, durationMs) {
+    countCall(method, protocol, code, durationMs) {
+      callsByProtocol.set(protocol, (callsByProtocol.get(protocol) ?? 0) + 1)
       const tally = tallyOf(method)
       tally.durationsMs.push(durationMs)
       if (code === undefined) tally.succeeded++

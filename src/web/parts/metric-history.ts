@@ -17,7 +17,9 @@ const MAX_MEASUREMENTS = 61
 const CALLS = 'branchline_calls_total'
 const DURATIONS = 'branchline_call_duration_seconds'
 const GIT = 'branchline_git_requests_total'
+const PROTOCOLS = 'branchline_protocol_calls_total'
 const GAUGES = [
+  'branchline_database_bytes',
   'branchline_connections',
   'branchline_streams',
   'branchline_waiting_bytes',
@@ -47,7 +49,7 @@ export function useMeasurements(): {
     let timer: ReturnType<typeof setTimeout> | undefined
     const measure = async () => {
       try {
-        const names = [CALLS, DURATIONS, GIT, ...GAUGES]
+        const names = [CALLS, DURATIONS, GIT, PROTOCOLS, ...GAUGES]
         const next = read(await of(AdminService).adminGetMetrics({ names }, { signal }))
         setMeasurements((before) => [...before, next].slice(-MAX_MEASUREMENTS))
         setFailure(undefined)
@@ -85,6 +87,14 @@ export interface ChartData {
   readonly series: readonly Series[]
 }
 
+/** The protocols of calls, by their names in the metrics. */
+const PROTOCOL_NAMES = [
+  ['grpc', 'gRPC'],
+  ['grpc-web', 'gRPC-Web'],
+  ['connect', 'Connect'],
+  ['rest', 'REST'],
+] as const
+
 type Which = (sample: MetricSample) => boolean
 
 /** Returns what the measurements say, as charts. */
@@ -110,6 +120,14 @@ export function chartsOf(all: readonly Measurement[]): readonly ChartData[] {
       ],
     },
     {
+      title: 'Calls by protocol',
+      unit: 'per second',
+      series: PROTOCOL_NAMES.map(([label, name]) => ({
+        name,
+        values: rate(PROTOCOLS, ({ labels }) => labels.protocol === label),
+      })),
+    },
+    {
       title: 'Mean time of a call',
       unit: 'ms',
       series: [{ name: 'time', values: finished.map((count, i) => meanMs(seconds[i], count)) }],
@@ -130,6 +148,11 @@ export function chartsOf(all: readonly Measurement[]): readonly ChartData[] {
         { name: 'process', values: level('process_resident_memory_bytes', 2 ** -20) },
         { name: 'JavaScript', values: level('nodejs_heap_size_used_bytes', 2 ** -20) },
       ],
+    },
+    {
+      title: 'Database',
+      unit: 'MiB',
+      series: [{ name: 'size', values: level('branchline_database_bytes', 2 ** -20) }],
     },
     {
       title: 'Processor',

@@ -135,6 +135,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
       'ada',
     )
     await page.getByRole('img', { name: /^Curves: Calls, from 0 to/ }).waitFor()
+    await page.getByRole('img', { name: /^Curves: Calls by protocol/ }).waitFor()
+    // The page itself calls by Connect, and the database has a size.
+    await page.getByText(/Connect: [\d.]*[1-9]/).waitFor()
+    await page.getByText(/size: [\d.]*[1-9]/).waitFor()
     await page.getByRole('img', { name: /^Curves: Memory/ }).waitFor()
     const methods = page.getByRole('region', { name: 'Table of methods' })
     await methods.getByText('AuthService/SignIn').waitFor()

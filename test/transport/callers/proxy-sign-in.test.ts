@@ -59,6 +59,7 @@ async function signIn(
         peer: { address, loopback: false },
         connectedFrom: address,
         requestId: '',
+        protocol: 'connect',
       }),
       header: new Headers({ 'x-webauth-user': 'bob', ...header }),
       requestMethod,

@@ -17,7 +17,12 @@ import { createMetrics } from '../../../src/transport/pages/metrics.ts'
 function observed(service: Partial<ServiceImpl<typeof Health>>) {
   const logged: Record<string, unknown>[] = []
   const log = createLogTo({ write: (line) => logged.push(JSON.parse(line)) }, 'info')
-  const metrics = createMetrics(() => undefined)
+  const metrics = createMetrics(
+    () => undefined,
+    async () => {
+      throw new Error('there is no database')
+    },
+  )
   const transport = createRouterTransport(({ service: register }) => register(Health, service), {
     router: { interceptors: [observeInterceptor(log, metrics)] },
   })
@@ -95,6 +100,8 @@ describe('a call that succeeds', () => {
       },
     })
     await client.check({})
+    // A database that cannot be reached has no size, and hides no other metric.
+    expect(await metrics.print()).not.toMatch(/^branchline_database_bytes/m)
     for await (const _ of client.watch({})) expect(logged).toHaveLength(1)
     expect(logged.map(({ method, code }) => [method, code])).toEqual([
       ['grpc.health.v1.Health/Check', 'OK'],

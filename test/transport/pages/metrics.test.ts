@@ -8,10 +8,13 @@ import {
   sumMetrics,
 } from '../../../src/transport/pages/metrics.ts'
 
+const noListener = () => undefined
+const databaseBytes = async () => 4096
+
 /** The metrics of two processes alike, as one of them has them from the other over a channel. */
 function ofTwo() {
   let read: () => Promise<readonly SharedMetric[]> = async () => []
-  const metrics = createMetrics(() => undefined, {
+  const metrics = createMetrics(noListener, databaseBytes, {
     onRead: (own) => {
       read = own
     },
@@ -21,8 +24,8 @@ function ofTwo() {
 }
 
 const callOnce = (metrics: ReturnType<typeof createMetrics>) => {
-  metrics.countCall(Health.method.check, undefined, 250)
-  metrics.countCall(Health.method.check, Code.NotFound, 1000)
+  metrics.countCall(Health.method.check, 'grpc', undefined, 250)
+  metrics.countCall(Health.method.check, 'connect', Code.NotFound, 1000)
   metrics.countGitRequest('git-upload-pack', 200, 20)
   return metrics
 }
@@ -31,13 +34,14 @@ const callOnce = (metrics: ReturnType<typeof createMetrics>) => {
 const linesOf = (text: string) => text.split('\n').filter((line) => line.includes('branchline_'))
 
 it('of several processes are printed in the form of one', async () => {
-  const one = linesOf(await callOnce(callOnce(createMetrics(() => undefined))).print())
+  const one = linesOf(await callOnce(callOnce(createMetrics(noListener, databaseBytes))).print())
   expect(one).toContain('branchline_calls_total{method="grpc.health.v1.Health/Check",code="OK"} 2')
+  expect(one).toContain('branchline_database_bytes 4096')
   expect(linesOf(await callOnce(ofTwo()).print())).toEqual(one)
 })
 
 it.each([
-  ['one process', () => callOnce(callOnce(createMetrics(() => undefined)))],
+  ['one process', () => callOnce(callOnce(createMetrics(noListener, databaseBytes)))],
   ['several processes', () => callOnce(ofTwo())],
 ])('of %s are read without the buckets of histograms', async (_, make) => {
   const metrics = (await make().read()).map(metricOf)
