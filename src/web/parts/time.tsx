@@ -9,6 +9,9 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['minute', 60],
 ]
 
+/** Made once, since a folder has hundreds of times. */
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+
 /** A time as the reader's locale says it, such as “3 days ago”, with the exact time beside it. */
 export function Time({ at }: { at: Timestamp | string | undefined }): VNode | null {
   if (at === undefined || at === '') return null
@@ -23,7 +26,6 @@ export function Time({ at }: { at: Timestamp | string | undefined }): VNode | nu
 
 function relative(date: Date): string {
   const seconds = (date.getTime() - Date.now()) / 1000
-  const format = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
   const [unit, length] = STEPS.find(([, step]) => Math.abs(seconds) >= step) ?? ['second', 1]
-  return format.format(Math.round(seconds / length), unit)
+  return RELATIVE.format(Math.round(seconds / length), unit)
 }
