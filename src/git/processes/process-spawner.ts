@@ -276,11 +276,14 @@ export class ProcessSpawner {
     }
     const signal = (name: NodeJS.Signals) => {
       if (isGone && stdout.destroyed) return false
-      if (pid === undefined) {
-        pending = name
-        return !isGone
-      }
-      return signalGroup(pid, name)
+      if (pid !== undefined) return signalGroup(pid, name)
+      pending = name
+      if (isGone) giveUp()
+      return !isGone
+    }
+    /** The spawner was killed before it told the id, so that nobody can signal the process. */
+    const giveUp = () => {
+      for (const output of outputs) output.destroy()
     }
     const exited = new Promise<Exit>((resolve, reject) => {
       active.set(id, {
@@ -294,6 +297,7 @@ export class ProcessSpawner {
         },
         onEnded(exit) {
           settle()
+          if (pid === undefined && pending) giveUp()
           Promise.all(outputs.map(closed)).then(() => resolve(exit))
         },
       })
