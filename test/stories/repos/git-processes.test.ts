@@ -31,7 +31,11 @@ beforeAll(async () => {
     Array.from({ length: LONG + 20 }, (_, i) => ({
       on: i < LONG ? 'refs/heads/long' : 'refs/heads/main',
       message: `commit ${i}`,
-      files: { [`src/f${i % 7}.txt`]: `${i}\n`, 'README.md': `# ${i}\n` },
+      files: {
+        [`src/f${i % 7}.txt`]: `${i}\n`,
+        'README.md': `# ${i}\n`,
+        ...(i === 0 && { LICENSE: 'MIT\n' }),
+      },
     })),
   )
   await git('engine', 'tag', '-am', 'version 1', 'v1', 'main')
@@ -69,8 +73,8 @@ function makeCold(): void {
 const NO_CHANGES = 'stat=false&files=false&verification=true'
 
 /**
- * The processes that a cold server starts for each request: one for the lines that changed, for the
- * last changes of paths, or for the number of commits of a long history.
+ * The processes that a cold server starts for each request: one for the lines that changed or for
+ * the number of commits of a long history, and two for last changes that are many commits old.
  */
 const requests: [what: string, cold: number, target: () => string][] = [
   ['one branch', 0, () => '/branches/main'],
@@ -80,9 +84,10 @@ const requests: [what: string, cold: number, target: () => string][] = [
   ['a page of commits', 0, () => `/commits?limit=30&${NO_CHANGES}`],
   ['a page of commits with their changes', 1, () => '/commits?limit=30'],
   ['a page of a long history', 1, () => `/commits?sha=long&limit=30&${NO_CHANGES}`],
-  ['a file', 1, () => '/contents/src/f1.txt'],
-  ['a folder', 1, () => '/contents/src'],
-  ['the root folder', 1, () => '/contents'],
+  ['a file', 0, () => '/contents/src/f1.txt'],
+  ['a folder', 0, () => '/contents/src'],
+  ['the root folder', 0, () => '/contents'],
+  ['a folder with an old file', 2, () => '/contents?ref=long'],
   ['a raw file', 0, () => '/raw/src/f1.txt'],
   ['a tree', 0, () => `/git/trees/${ids.tree}`],
   ['a tree of a branch, with all folders', 0, () => '/git/trees/main?recursive=true'],
