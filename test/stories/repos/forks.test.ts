@@ -334,16 +334,17 @@ describe('a crash', () => {
       },
     })
     onTestFinished(() => lost.mockRestore())
-    const before = await db.selectFrom('repositories').select('id').execute()
-    const last = Math.max(...before.map(({ id }) => id))
+    const all = db.selectFrom('repositories').select('id').orderBy('id')
+    const before = await all.execute()
+    const last = before.at(-1)?.id ?? 0
     const names = { name: 'later' }
     for (const attempt of [
-      fork(users.carol, 'bob/paused'),
-      rest(users.bob, 'POST', '/user/repos', names),
-      rest(users.bob, 'POST', '/user/repos', { ...names, auto_init: true }),
+      () => fork(users.carol, 'bob/paused'),
+      () => rest(users.bob, 'POST', '/user/repos', names),
+      () => rest(users.bob, 'POST', '/user/repos', { ...names, auto_init: true }),
     ])
-      expect((await attempt).status).toBe(500)
-    expect(await db.selectFrom('repositories').select('id').execute()).toEqual(before)
+      expect((await attempt()).status).toBe(500)
+    expect(await all.execute()).toEqual(before)
     for (const id of [1, 2, 3].map((step) => last + step))
       expect(existsSync(repositoryPath(git, id))).toBe(false)
     expect(server.app.runningUpdates.size).toBe(0)
