@@ -1,8 +1,8 @@
 // `npm run check`: all checks that do not run the server.
 import { checks, dependencyArrows, runChecks } from './checks/checks.mjs'
-import { summaryLine } from './checks/tally.mjs'
 import { explainFailure } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'
+import { summaryLine } from './tests/tally.mjs'
 
 await explainFailure(() => setUp('check'))
 const tally = await runChecks([...checks, dependencyArrows])

@@ -16,11 +16,12 @@ const WITHOUT_NEED = [
 
 /** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */
 export default defineConfig({
+  plugins: base.plugins ?? [],
   test: {
     ...base.test,
     include: listDatabaseTests(new URL('.', import.meta.url).pathname),
     exclude: WITHOUT_NEED,
     globalSetup: ['support/postgres-setup.ts'],
-    setupFiles: ['support/postgres-hooks.ts'],
+    setupFiles: ['support/file-cost.ts', 'support/postgres-hooks.ts'],
   },
 })

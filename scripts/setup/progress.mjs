@@ -16,7 +16,7 @@ export class Failure extends Error {
   }
 }
 
-const colours = { ok: 32, FAIL: 31, UNSTABLE: 33, skip: 33, '..': 90 }
+const colours = { ok: 32, cost: 90, FAIL: 31, UNSTABLE: 33, skip: 33, '..': 90 }
 
 /**
  * Prints one line, `mark text`, in colour if `out` is a terminal.

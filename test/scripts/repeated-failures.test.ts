@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { repeatFailures } from '../../scripts/checks/repeated-failures.mjs'
-import { summaryLine } from '../../scripts/checks/tally.mjs'
+import { repeatFailures } from '../../scripts/tests/repeated-failures.mjs'
+import { summaryLine } from '../../scripts/tests/tally.mjs'
 
 const [A, B] = ['test/a.test.ts > first', 'test/b.test.ts > second']
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addTallies, nameTally, summaryLine, tallyVitest } from '../../scripts/checks/tally.mjs'
+import { addTallies, nameTally, summaryLine, tallyVitest } from '../../scripts/tests/tally.mjs'
 
 const folder = '/clone'
 

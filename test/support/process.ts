@@ -50,11 +50,15 @@ export async function environmentOf(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<NodeJS.ProcessEnv> {
-  const { BRANCHLINE_TEST_POSTGRES: _, ...others } = process.env
+  const others = Object.entries(process.env).filter(([key]) => !key.startsWith('BRANCHLINE_TEST_'))
   const data = args.includes('--data') ? args[args.indexOf('--data') + 1] : undefined
   const isNamed = args.includes('--database') || 'BRANCHLINE_DATABASE' in env
   const url = data === undefined || isNamed ? undefined : await databaseOf(data)
-  return { ...others, ...(url !== undefined && { BRANCHLINE_DATABASE: url }), ...env }
+  return {
+    ...Object.fromEntries(others),
+    ...(url !== undefined && { BRANCHLINE_DATABASE: url }),
+    ...env,
+  }
 }
 
 /** A server process that is ready. */

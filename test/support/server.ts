@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { BlockList } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createClient, type Interceptor, type Transport } from '@connectrpc/connect'
 import {
   createConnectTransport,
@@ -14,12 +12,25 @@ import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { Config } from '../../src/config.ts'
 import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { ProcessSpawner } from '../../src/git/processes/process-spawner.ts'
 import { createLogTo } from '../../src/log.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
-import { databaseOf, dropDatabaseOf } from './database.ts'
+import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
+import { PROCESS_SPAWNER } from './process.ts'
 
 /** The bundle of the program that renders Markdown, which `npm run setup` makes. */
 const MARKUP_PROGRAM = new URL('../../dist/markup-program.js', import.meta.url).pathname
+
+let spawner: ProcessSpawner | undefined
+
+/**
+ * The spawner of this worker, which ends with it. Without one, each Git process would be a fork of a
+ * process with many tests in its memory.
+ */
+function workerSpawner(): ProcessSpawner {
+  spawner ??= new ProcessSpawner(PROCESS_SPAWNER, () => {})
+  return spawner
+}
 
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {
@@ -42,7 +53,7 @@ export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { settings, clock, ...config } = options
-  const data = config.data ?? (await mkdtemp(join(tmpdir(), 'branchline-')))
+  const data = config.data ?? (await createDataFolder())
   const logged: Record<string, unknown>[] = []
   const log = createLogTo({ write: (line) => logged.push(JSON.parse(line)) }, 'debug')
   const server = await startServer(
@@ -94,7 +105,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
     },
     log,
-    { markupProgram: MARKUP_PROGRAM, ...(clock && { clock }) },
+    { spawner: workerSpawner(), markupProgram: MARKUP_PROGRAM, ...(clock && { clock }) },
   )
   return {
     ...server,

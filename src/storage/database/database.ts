@@ -38,10 +38,10 @@ const MAX_PREPARED_STATEMENTS = 512
 /**
  * Opens a database file, and creates it when it is missing.
  *
- * @param path a file name, or `:memory:`.
+ * @param source a file name, `:memory:`, or the bytes of a database that is then in memory.
  */
-export function openDatabase(path: string): Db {
-  const sqlite = new Sqlite(path)
+export function openDatabase(source: string | Buffer): Db {
+  const sqlite = new Sqlite(source)
   // With WAL, readers never wait for the writer, and a commit is one sequential write
   // (https://sqlite.org/wal.html).
   sqlite.pragma('journal_mode = WAL')
@@ -51,7 +51,8 @@ export function openDatabase(path: string): Db {
   sqlite.pragma('foreign_keys = ON')
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // No second connection can open a database in memory.
-  const reader = path === ':memory:' ? undefined : openReader(path, BUSY_TIMEOUT_MS)
+  const isInMemory = typeof source !== 'string' || source === ':memory:'
+  const reader = isInMemory ? undefined : openReader(source, BUSY_TIMEOUT_MS)
   return new Handle(withPreparedStatements(sqlite, reader), reader)
 }
 
