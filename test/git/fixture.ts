@@ -96,3 +96,17 @@ export function settleFiles(): void {
   const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
   onTestFinished(() => spy.mockRestore())
 }
+
+/** Returns how many Git processes some work starts. */
+export async function gitProcessesOf(
+  { processes }: Repositories,
+  work: () => Promise<unknown>,
+): Promise<number> {
+  const count = vi.spyOn(processes, 'count')
+  try {
+    await work()
+    return count.mock.calls.length
+  } finally {
+    count.mockRestore()
+  }
+}

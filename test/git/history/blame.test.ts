@@ -1,19 +1,8 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { blameFile } from '../../../src/git/history/blame.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import type { ScriptedFile } from '../../support/histories.ts'
-import { git, testRepositories, writeHistory } from '../fixture.ts'
-
-const spawned = vi.hoisted(() => ({ count: 0 }))
-
-vi.mock('../../../src/git/processes/child-process.ts', async (load) => {
-  const actual = await load<typeof import('../../../src/git/processes/child-process.ts')>()
-  const spawnGit: typeof actual.spawnGit = (...args) => {
-    spawned.count += 1
-    return actual.spawnGit(...args)
-  }
-  return { ...actual, spawnGit }
-})
+import { git, gitProcessesOf, testRepositories, writeHistory } from '../fixture.ts'
 
 const ENGINE = 1
 const IGNORED = '.git-blame-ignore-revs'
@@ -62,9 +51,8 @@ describe('a blame', () => {
   it('that is known starts no process, also for a large file', async () => {
     const files = { large: `${'x'.repeat(300 * 1024)}\n`, [IGNORED]: `${format}\n` }
     const first = await blameWith(files, 'large')
-    const before = spawned.count
-    expect(await blameTip('large')).toEqual(first)
-    expect(spawned.count).toBe(before)
+    const again = async () => expect(await blameTip('large')).toEqual(first)
+    expect(await gitProcessesOf(repositories, again)).toBe(0)
   })
 
   it.each([

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import { diffTrees } from '../../../src/git/diffs/diff.ts'
 import { countLines } from '../../../src/git/diffs/pair-diffs.ts'
@@ -16,18 +16,7 @@ import {
   repositoryPath,
 } from '../../../src/git/repositories/repositories.ts'
 import type { ScriptedCommit } from '../../support/histories.ts'
-import { git, settleFiles, testRepositories, writeHistory } from '../fixture.ts'
-
-const spawned = vi.hoisted(() => ({ count: 0 }))
-
-vi.mock('../../../src/git/processes/child-process.ts', async (load) => {
-  const actual = await load<typeof import('../../../src/git/processes/child-process.ts')>()
-  const spawnGit: typeof actual.spawnGit = (...args) => {
-    spawned.count += 1
-    return actual.spawnGit(...args)
-  }
-  return { ...actual, spawnGit }
-})
+import { git, gitProcessesOf, settleFiles, testRepositories, writeHistory } from '../fixture.ts'
 
 const ENGINE = 1
 const WHOLE = { offset: 0, limit: 100 }
@@ -50,12 +39,7 @@ beforeEach(async () => {
   blob = git(repositories, ENGINE, 'rev-parse', 'main:a.txt')
 })
 
-/** Counts the processes that some work starts. */
-async function processesOf(work: () => Promise<unknown>): Promise<number> {
-  const before = spawned.count
-  await work()
-  return spawned.count - before
-}
+const processesOf = (work: () => Promise<unknown>) => gitProcessesOf(repositories, work)
 
 const readers = {
   'a commit': () => readCommits(repositories, ENGINE, [tip, first]),

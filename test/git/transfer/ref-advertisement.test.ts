@@ -10,18 +10,13 @@ import { readUploadPack } from '../../../src/git/transfer/pack-services.ts'
 import { DELIMITER, FLUSH, packetLine } from '../../../src/git/transfer/packet-lines.ts'
 import { answerRefs } from '../../../src/git/transfer/ref-advertisement.ts'
 import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
-import { createFilledRepository, git, settleFiles, testRepositories } from '../fixture.ts'
-
-const spawned = vi.hoisted(() => ({ count: 0 }))
-
-vi.mock('../../../src/git/processes/child-process.ts', async (load) => {
-  const actual = await load<typeof import('../../../src/git/processes/child-process.ts')>()
-  const spawnGit: typeof actual.spawnGit = (...args) => {
-    spawned.count += 1
-    return actual.spawnGit(...args)
-  }
-  return { ...actual, spawnGit }
-})
+import {
+  createFilledRepository,
+  git,
+  gitProcessesOf,
+  settleFiles,
+  testRepositories,
+} from '../fixture.ts'
 
 const ENGINE = 1
 const MAX_BYTES = 1024 ** 2
@@ -57,12 +52,7 @@ async function byGit(protocol: string, body?: Buffer): Promise<string | undefine
   return answer?.toString('latin1')
 }
 
-/** Counts the processes that some work starts. */
-async function processesOf(work: () => Promise<unknown>): Promise<number> {
-  const before = spawned.count
-  await work()
-  return spawned.count - before
-}
+const processesOf = (work: () => Promise<unknown>) => gitProcessesOf(repositories, work)
 
 describe('the refs that the server knows', () => {
   it.each(['', 'version=1', 'version=2'])('are listed as Git lists them: %j', async (protocol) => {
