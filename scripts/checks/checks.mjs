@@ -1,7 +1,7 @@
 import { lastLines, run } from '../setup/child-process.mjs'
 import { printLine, secondsSince } from '../setup/progress.mjs'
+import { checkBreaking } from './breaking-changes.mjs'
 import { checkGenerated } from './generated-drift.mjs'
-import { checkBreaking } from './landed.mjs'
 
 /**
  * A check, which results in the exit code and the output of a command, or in the reason why it was

@@ -42,20 +42,20 @@ export async function branchline(
 }
 
 /**
- * Returns the environment of a command, which refuses variables that it does not know. It names the
- * database of the data folder unless the arguments, or `env`, say which one it is. Undefined means
- * none.
+ * Returns the environment of a command, which refuses variables that it does not know: settings of
+ * the tests are not inherited. It names the database of the data folder unless the arguments, or
+ * `env`, say which one it is. Undefined means none.
  */
 export async function environmentOf(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<NodeJS.ProcessEnv> {
-  const others = Object.entries(process.env).filter(([key]) => !key.startsWith('BRANCHLINE_TEST_'))
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_'))
   const data = args.includes('--data') ? args[args.indexOf('--data') + 1] : undefined
   const isNamed = args.includes('--database') || 'BRANCHLINE_DATABASE' in env
   const url = data === undefined || isNamed ? undefined : await databaseOf(data)
   return {
-    ...Object.fromEntries(others),
+    ...Object.fromEntries(inherited),
     ...(url !== undefined && { BRANCHLINE_DATABASE: url }),
     ...env,
   }
