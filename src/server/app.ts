@@ -73,6 +73,7 @@ export async function createApp({
     commitSigning: createCommitSigning(keys),
     refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],
     mergeChecks: createMergeChecks(),
+    patience: { mergeCheckMs: 3_000, headRefsMs: 2_000 },
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),

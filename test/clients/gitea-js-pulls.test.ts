@@ -20,6 +20,8 @@ let carol: Api<unknown>
 
 beforeAll(async () => {
   server = await startTestServer()
+  // The answer to a new pull request says whether it can be merged, however busy the machine is.
+  server.app.patience.mergeCheckMs = 60_000
   const users = await createTestUsers(server.url)
   bob = giteaApi(server.url, { token: await createToken(server.url, users.bob, ['all']) })
   carol = giteaApi(server.url, { token: await createToken(server.url, users.carol, ['all']) })

@@ -35,6 +35,8 @@ beforeAll(async () => {
     // The key is the instance's own, and the commits differ by it.
     settings: { gitHooks: true, signing: false },
   })
+  // The answer to a new pull request says whether it can be merged, however busy the machine is.
+  server.app.patience.mergeCheckMs = 60_000
   const users = await createTestUsers(server.url)
   const token = await createToken(server.url, users.bob, ['all'])
   const authorization: Record<Step['who'], string> = {
@@ -47,8 +49,9 @@ beforeAll(async () => {
   let tagObject = ''
   for (const tell of STORY) {
     const { method, who, verb, path, body } = tell({ upstream: upstream.url, token, tagObject })
-    // Threads appear a moment after the change.
+    // Threads, and whether a pull request can be merged, appear a moment after the change.
     await settleNotices(server.app)
+    await server.app.background.settled()
     const response = await fetch(`${server.url}/api/v1${path}`, {
       method: verb,
       headers: { authorization: authorization[who], 'content-type': 'application/json' },

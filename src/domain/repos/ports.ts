@@ -18,6 +18,7 @@ export interface ReposApp extends AccountsApp {
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
   readonly mergeChecks: MergeChecks
+  readonly patience: Patience
   /** The pending ref updates on which this process works, by their numbers. */
   readonly runningUpdates: Set<number>
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
@@ -32,6 +33,14 @@ export interface MergeChecks {
     get(subject: string): number | undefined
     set(subject: string, untilMs: number): unknown
   }
+}
+
+/** How long responses wait for work that goes on afterwards. */
+export interface Patience {
+  /** The wait of a response about a new or changed pull request for its mergeability check. */
+  mergeCheckMs: number
+  /** The delay of a fetch while head refs are updated: a fork may have gibibytes of new objects. */
+  headRefsMs: number
 }
 
 /** The refs that an account is about to move. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { DueWorker } from '../../../src/domain/core/scheduled-work.ts'
 import { startDeliveries } from '../../../src/domain/deliveries/webhook-worker.ts'
 import { testWebhook } from '../../../src/domain/memos/memo-deliveries.ts'
@@ -103,10 +103,12 @@ describe('the delivery worker', () => {
     const warnings: Error[] = []
     const note = (warning: Error) => warnings.push(warning)
     process.on('warning', note)
+    onTestFinished(() => {
+      process.off('warning', note)
+    })
     for (let i = 0; i < 12; i++) await queue(await add(silent, await addUser(app, `user-${i}`)))
     start()
     for (let i = 0; i < 12; i++) await silent.next()
-    process.off('warning', note)
     expect(warnings).toEqual([])
   })
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { HookLauncher } from '../../../src/git/hooks/hook-launchers.ts'
 import { familyOf } from '../../../src/git/hooks/hook-processes.ts'
 import { HookRunner } from '../../../src/git/hooks/hook-runner.ts'
@@ -56,6 +56,8 @@ async function machine(kind: HookLauncher['kind']): Promise<Machine> {
   }
 }
 
+afterEach(() => vi.unstubAllEnvs())
+
 describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   const obstacle = await whyNot(kind)
   const test = it.skipIf(obstacle !== '')
@@ -89,10 +91,9 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   })
 
   test('gets a clean environment and no descriptors', async () => {
-    process.env.BRANCHLINE_TEST_SECRET = 'hidden'
+    vi.stubEnv('BRANCHLINE_TEST_SECRET', 'hidden')
     const { run } = await machine(kind)
     const { output } = await run('env; ls -l /proc/self/fd', { env: { GITEA_REPO_ID: '7' } })
-    delete process.env.BRANCHLINE_TEST_SECRET
     expect(output).toContain('GITEA_REPO_ID=7\n')
     expect(output).not.toContain('hidden')
     const open = [...output.matchAll(/ (\d+) -> (.*)/g)].flatMap(([, fd, target]) =>
@@ -262,11 +263,8 @@ describe('the hook runner', () => {
   })
 
   it('reports missing programs', async () => {
-    const { PATH } = process.env
-    process.env.PATH = folder
-    const prepared = new HookRunner(folder).prepare()
-    await expect(prepared).rejects.toThrow()
-    process.env.PATH = PATH
+    vi.stubEnv('PATH', folder)
+    await expect(new HookRunner(folder).prepare()).rejects.toThrow()
   })
 
   it('ends scripts that a killed server has left', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { getPriority } from 'node:os'
+import { constants, getPriority } from 'node:os'
 import { deflateSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
@@ -196,7 +196,8 @@ describe.each([
       const repository = await emptyRepository()
       const git = spawnGit(shell('echo $$; read line'), { processes, repository, priority })
       const child = Number(String((await once(git.stdout, 'data'))[0]))
-      const niceness = getPriority() + (hasStarter ? 5 : 0) + (priority === 'transfer' ? 10 : 0)
+      const added = (hasStarter ? 5 : 0) + (priority === 'transfer' ? 10 : 0)
+      const niceness = Math.min(getPriority() + added, constants.priority.PRIORITY_LOW)
       expect(getPriority(child)).toBe(niceness)
       const autogroup = `/proc/${child}/autogroup`
       if (existsSync(autogroup))

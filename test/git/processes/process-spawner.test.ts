@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
 import { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
 import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
@@ -14,7 +14,7 @@ import { childrenOf, eventually, isAlive, testSpawner } from '../../support/proc
 import { testRepositories } from '../fixture.ts'
 
 /** Gits after which something that leaks shows. */
-const MANY = 2_000
+const MANY = 200
 const AT_ONCE = 20
 
 const MIB = 1024 * 1024
@@ -51,8 +51,8 @@ describe('the process spawner', () => {
 
   it('gets no environment of the server and protects its socket', async () => {
     vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
+    onTestFinished(() => void vi.unstubAllEnvs())
     const { pid = 0 } = await testSpawner(processes)
-    vi.unstubAllEnvs()
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('SECRET')
     expect(statSync(join(socketOf(pid), '..')).mode & 0o777).toBe(0o700)
   })
@@ -117,7 +117,7 @@ describe('the process spawner', () => {
     await runGit(['version'], { processes, repository })
     const settled = () => eventually(() => expect(starter.idleConnections).toBe(64))
     await settled()
-    const before = [descriptorsOf(process.pid), descriptorsOf(pid)]
+    const before = { own: descriptorsOf(process.pid), spawner: descriptorsOf(pid) }
     const start = [
       () => runGit(['version'], { processes, repository }),
       () => runGit(shell('exit 3'), { processes, repository, hooks: true }),
@@ -126,9 +126,13 @@ describe('the process spawner', () => {
       await Promise.all(Array.from({ length: AT_ONCE }, (_, nth) => start[nth % start.length]?.()))
     }
     await settled()
-    await eventually(() => expect([descriptorsOf(process.pid), descriptorsOf(pid)]).toEqual(before))
+    await eventually(() => {
+      expect(descriptorsOf(pid)).toBe(before.spawner)
+      // This process may still close what an earlier test left open.
+      expect(descriptorsOf(process.pid)).toBeLessThanOrEqual(before.own)
+    })
     expect(childrenOf(pid)).toEqual([])
-  }, 120_000)
+  })
 })
 
 describe('after the process spawner is killed', () => {

@@ -8,15 +8,13 @@ import { type GitClient, openGitClient, remoteOf } from '../../support/git-clien
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
-/** Patience for background work on a busy machine. */
-
 let server: TestServer
 let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let client: GitClient
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startPatientServer()
   users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   client = await openGitClient()
@@ -26,6 +24,13 @@ afterAll(async () => {
   await server.stop()
   await client.remove()
 })
+
+/** Starts a server whose fetches wait for refs of pull requests, however busy the machine is. */
+async function startPatientServer(data?: string) {
+  const started = await startTestServer(data === undefined ? {} : { data })
+  started.app.patience.headRefsMs = 60_000
+  return started
+}
 
 /** What an operator is told of. */
 async function problems(fix = false) {
@@ -309,7 +314,7 @@ describe('after a crash', () => {
 
   it('unrecorded refs of a push or a backup are recorded at the start, with their pull requests', async () => {
     const data = server.data
-    const first = await startTestServer({ data: `${data}-again` })
+    const first = await startPatientServer(`${data}-again`)
     const own = pullForge(first)
     const people = await createPullTestUsers(first.url)
     const { path, pulls, id } = await own.repository(people.bob, 'restarted')
@@ -320,7 +325,7 @@ describe('after a crash', () => {
     const folder = repositoryPath(first.app.git, id)
     await first.close(0)
     // Git did what it was asked for, and the server was killed.
-    const second = await startTestServer({ data: `${data}-again` })
+    const second = await startPatientServer(`${data}-again`)
     await transaction(second.app.db, markAllRepositoriesPending)
     await second.close(0)
     const tree = await client.git('.', '-C', folder, 'rev-parse', `${before}^{tree}`)
@@ -337,7 +342,7 @@ describe('after a crash', () => {
     )
     await client.git('.', '-C', folder, 'update-ref', 'refs/heads/own', moved)
     await client.git('.', '-C', folder, 'update-ref', '-d', 'refs/heads/gone')
-    const third = await startTestServer({ data: `${data}-again` })
+    const third = await startPatientServer(`${data}-again`)
     const again = pullForge(third)
     expect(await again.ask(people.bob, 'GET', `${pulls}/1`)).toMatchObject({
       state: 'open',

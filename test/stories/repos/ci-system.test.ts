@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { freePort } from '../../support/free-port.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { askToken, type Client, register, tokensOf } from '../../support/oauth-clients.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
@@ -204,7 +205,7 @@ describe('a CI system', () => {
 describe('the server of a CI system', () => {
   it('that was down for hours gets each push once, under its first id', async () => {
     const path = await repository('down')
-    const target = await startReceiver()
+    const target = await startReceiver(undefined, await freePort())
     const { hook } = await activate(path, target.url)
     await target.stop()
     const pushed = [await push('down', 'a.txt', 'a\n')]
@@ -232,7 +233,7 @@ describe('the server of a CI system', () => {
 
   it('that does not come back is given up after the last attempt, and can be sent to again', async () => {
     const path = await repository('lost')
-    const target = await startReceiver()
+    const target = await startReceiver(undefined, await freePort())
     const { hook } = await activate(path, target.url)
     await target.stop()
     const pushed = await push('lost', 'a.txt', 'a\n')

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { finishMeasuring } from '../../../src/domain/repos/refs/repository-size.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { freePort } from '../../support/free-port.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
@@ -417,12 +419,16 @@ describe('a receiver', () => {
       next_attempt_at: expect.any(String),
     })
     const one = `${path}/hooks/${id}/deliveries/${delivery.id}`
+    // The body is that of the next attempt, about the repository as it is by then.
+    await forge.ask(forge.users.bob, 'PATCH', path, { description: 'changed meanwhile' })
+    await finishMeasuring(forge.server.app)
     const { request_body } = await forge.ask(forge.users.bob, 'GET', one)
-    expect(JSON.parse(request_body)).toEqual(JSON.parse(target.received[0]?.body ?? ''))
     isBroken = false
     expect((await forge.rest(forge.users.bob, 'POST', `${one}/attempts`)).status).toBe(202)
     await expect.poll(() => target.received.length).toBe(2)
     expect(target.received[1]?.headers['webhook-id']).toBe(delivery.id)
+    expect(JSON.parse(request_body).repository.description).toBe('changed meanwhile')
+    expect(JSON.parse(target.received[1]?.body ?? '')).toEqual(JSON.parse(request_body))
     await expect
       .poll(async () => (await forge.ask(forge.users.bob, 'GET', one)).state)
       .toBe('DELIVERED')
@@ -430,7 +436,7 @@ describe('a receiver', () => {
 
   it('that is down gets what it missed, in order', async () => {
     const path = await repository('down')
-    const target = await startReceiver()
+    const target = await startReceiver(undefined, await freePort())
     await target.stop()
     const { id } = await hook(path, target.url)
     const commits = [await commit(path, 'a.txt'), await commit(path, 'b.txt')]

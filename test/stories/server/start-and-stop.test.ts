@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { Sqlite } from '../../../src/storage/database/sqlite.ts'
 import { isOnPostgres } from '../../support/database.ts'
+import { freePort } from '../../support/free-port.ts'
 import { branchline, environmentOf, MAIN, serveProcess, withFolder } from '../../support/process.ts'
 import { startTestServer } from '../../support/server.ts'
 
@@ -49,8 +50,8 @@ describe.skipIf(isOnPostgres)(
   () => {
     it('prints the reason, ends the process, and releases the data folder and the port', () =>
       withFolder(async (data) => {
-        const first = await startTestServer({ data })
-        const { port } = new URL(first.url)
+        const listen = { host: '127.0.0.1', port: await freePort() }
+        const first = await startTestServer({ data, listen })
         await first.stop()
         breakStart(data)
         const { code, stdout, stderr } = await branchline([
@@ -58,7 +59,7 @@ describe.skipIf(isOnPostgres)(
           '--data',
           data,
           '--listen',
-          `127.0.0.1:${port}`,
+          `127.0.0.1:${listen.port}`,
         ])
         expect(stderr).toContain('the disk is on strike')
         expect(stdout).toBe('')
@@ -66,19 +67,16 @@ describe.skipIf(isOnPostgres)(
         expect(await isListening(first.url)).toBe(false)
 
         repairStart(data)
-        const second = await startTestServer({
-          data,
-          listen: { host: '127.0.0.1', port: Number(port) },
-        })
+        const second = await startTestServer({ data, listen })
         await second.stop()
       }))
 
     it('leaves nothing running, and can be repeated in the same process', () =>
       withFolder(async (data) => {
-        const first = await startTestServer({ data })
+        const listen = { host: '127.0.0.1', port: await freePort() }
+        const first = await startTestServer({ data, listen })
         await first.stop()
         breakStart(data)
-        const listen = { host: '127.0.0.1', port: Number(new URL(first.url).port) }
         await expect(startTestServer({ data, listen })).rejects.toThrow('the disk is on strike')
         expect(await isListening(first.url)).toBe(false)
         repairStart(data)

@@ -1,6 +1,6 @@
 import http2, { type ClientHttp2Session } from 'node:http2'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import type { HttpRequest, HttpResponse } from '../../../src/transport/http/requests.ts'
 import { type Listener, type ListenOptions, listen } from '../../../src/transport/listener/index.ts'
 import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
@@ -62,7 +62,12 @@ export function useListeners() {
   const onUncaught = (error: unknown): void => {
     uncaught.push(error)
   }
-  process.on('uncaughtException', onUncaught)
+  beforeAll(() => {
+    process.on('uncaughtException', onUncaught)
+  })
+  afterAll(() => {
+    process.off('uncaughtException', onUncaught)
+  })
 
   afterEach(async () => {
     // Node 20 loops without end when a session is destroyed within the callback that reports one of

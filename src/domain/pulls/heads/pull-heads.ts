@@ -39,9 +39,6 @@ const MAX_SKIPPED = 20_000
 /** Maximum number of refs that are updated before a fetch. The worker updates the rest. */
 const MAX_BEFORE_FETCH = 20
 
-/** Maximum delay of a fetch: a fork may have gibibytes of new objects. */
-const MAX_WAIT_MS = 2_000
-
 /** Returns the name of the head ref of a pull request in the base repository. */
 export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
   return `refs/pull/${number}/head`
@@ -146,7 +143,7 @@ export async function prepareHeadsOf(app: ReposApp, repositoryId: number): Promi
   if (behind.length === 0) return
   const work = prepareAll(app, behind)
   app.background.run('refs of pull requests', () => work)
-  await waitAtMost(work, MAX_WAIT_MS)
+  await waitAtMost(work, app.patience.headRefsMs)
 }
 
 async function prepareAll(app: ReposApp, pulls: readonly PullRequest[]): Promise<void> {

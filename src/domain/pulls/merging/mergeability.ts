@@ -41,9 +41,6 @@ const FAILURE_REST_MS = 5 * 60_000
 /** Failed checks that are remembered. */
 const MAX_FAILURES = 1_000
 
-/** How long a response about a new or changed pull request waits for its check. */
-const MAX_WAIT_MS = 3_000
-
 /** Errors of Git that say nothing about the commits. */
 const TEMPORARY: readonly GitError['kind'][] = ['BUSY', 'TIMEOUT', 'NO_REPOSITORY']
 
@@ -84,7 +81,7 @@ export function startCheck(app: ReposApp, { id, state }: PullRequest): Promise<v
 
 /** Starts a check of a new or changed pull request, and waits a moment for the result. */
 export function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void> {
-  return waitAtMost(startCheck(app, pull), MAX_WAIT_MS)
+  return waitAtMost(startCheck(app, pull), app.patience.mergeCheckMs)
 }
 
 /**
