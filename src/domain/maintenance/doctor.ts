@@ -20,6 +20,7 @@ import {
 import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import type { Db } from '../../storage/schema/schema.ts'
+import { examineBrought } from '../pulls/changes/brought-examination.ts'
 import { examineHeads } from '../pulls/heads/head-examination.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repos/refs/ref-index.ts'
@@ -106,6 +107,8 @@ async function* examineRepository(
     for (const problem of differences)
       yield { subject, problem, outcome: fix ? 'repaired' : '--fix repairs it' }
     for (const { text, repair } of await examineHeads(app, id))
+      yield await repairable(fix, subject, text, repair)
+    for await (const { text, repair } of examineBrought(app, id))
       yield await repairable(fix, subject, text, repair)
     if (!fsck) return
     for (const problem of await checkObjects(app.git, id))

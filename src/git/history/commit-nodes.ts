@@ -1,14 +1,14 @@
 import { GitError } from '../core/errors.ts'
 import { readObject } from '../objects/objects.ts'
-import { parseCommit } from '../objects/raw-objects.ts'
+import { orderOf, parseCommit } from '../objects/raw-objects.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { type RepositoryResults, resultsOf } from '../repositories/repository-results.ts'
 
 /** A commit in the graph of a history. */
 export interface CommitNode {
   readonly parentIds: readonly string[]
-  /** Unix seconds of the commit. Clients can write any time. */
-  readonly time: number
+  /** Result of `orderOf`. Clients can write any time. */
+  readonly time: bigint
 }
 
 /** Memory of all cached commits, and of one parent. */
@@ -44,8 +44,8 @@ export class CommitNodes {
       const object = await readObject(this.#repositories, this.#id, commitId, MAX_HEADER_BYTES)
       if (object?.type !== 'commit')
         throw new GitError('NOT_FOUND', `there is no commit ${commitId}`)
-      const { parentIds, committer } = parseCommit(commitId, object.content)
-      return { parentIds, time: committer.time }
+      const { parentIds } = parseCommit(commitId, object.content)
+      return { parentIds, time: orderOf(object.content) }
     })
   }
 }

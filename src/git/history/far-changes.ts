@@ -9,10 +9,11 @@ import type { LastChanges, PendingEntries } from './pending-entries.ts'
 const TIMEOUT_MS = 2_000
 
 /**
- * Walks of one search. The first one meets all commits, but passes a commit before its descendants
- * when clients wrote wrong times. The next one begins at such commits.
+ * The orders of the walks of a search. By date, a walk passes a commit before its descendants when
+ * clients wrote wrong times. A second walk begins at such commits. Its order costs Git a walk over all
+ * commits before the first one is printed.
  */
-const MAX_WALKS = 4
+const ORDERS: readonly (readonly string[])[] = [[], ['--topo-order']]
 
 /** Longest path or record. */
 const MAX_RECORD_BYTES = 64 * 1024
@@ -44,10 +45,11 @@ export async function findFarChanges(
   search: FarSearch,
 ): Promise<void> {
   let leftMs = TIMEOUT_MS
-  for (let walk = 0; walk < MAX_WALKS && !search.pending.isEmpty && leftMs > 0; walk++) {
+  for (const order of ORDERS) {
+    if (search.pending.isEmpty || leftMs <= 0) return
     const startedMs = performance.now()
     try {
-      await walkOnce(repositories, id, search, Math.ceil(leftMs))
+      await walkOnce(repositories, id, search, { order, timeoutMs: Math.ceil(leftMs) })
     } catch (error) {
       if (!(error instanceof GitError && error.kind === 'TIMEOUT')) throw error
       return
@@ -66,14 +68,14 @@ async function walkOnce(
   repositories: Repositories,
   id: number,
   { below, pending, knownAt }: FarSearch,
-  timeoutMs: number,
+  { order, timeoutMs }: { readonly order: readonly string[]; readonly timeoutMs: number },
 ): Promise<void> {
   const stop = new AbortController()
   const options = { timeoutMs, signal: stop.signal, isBuffered: true }
   const pairs: Pair[] = []
   // The list starts when the other process has started, which takes one slot for both.
   const input = Readable.from(
-    pairLines(listCommits(repositories, id, pending, { ...options, hasSlot: true }), pairs),
+    pairLines(listCommits(repositories, id, pending, order, { ...options, hasSlot: true }), pairs),
   )
   input.on('error', (error) => stop.abort(error))
   const flags = ['-z', '--stdin', '--always', '--root', '--raw', '--no-renames']
@@ -98,10 +100,12 @@ function listCommits(
   repositories: Repositories,
   id: number,
   pending: PendingEntries,
+  order: readonly string[],
   options: ReadOptions,
 ): AsyncIterable<Buffer> {
   const input = pending.commitIds.map((commitId) => `${commitId}\n`).join('')
-  return readGit(repositories, id, ['rev-list', '--parents', '--stdin'], { ...options, input })
+  const args = ['rev-list', '--parents', ...order, '--stdin']
+  return readGit(repositories, id, args, { ...options, input })
 }
 
 /** Yields lines that make git-diff-tree(1) compare commits with each parent, and notes the pairs. */

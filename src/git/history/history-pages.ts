@@ -84,7 +84,7 @@ async function readFirst(
   limit: number,
 ): Promise<HistoryPage> {
   const ids = isPlain(history)
-    ? await nearHistory(repositories, id, [history.from], history.without)
+    ? await nearHistory(repositories, id, [history.from], [history.without ?? []].flat())
     : undefined
   if (ids) return { ids: ids.slice(offset, offset + limit), total: ids.length }
   const args = ['rev-list', ...argumentsOf(history)]

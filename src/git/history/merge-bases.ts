@@ -68,7 +68,7 @@ function enqueue<T extends { readonly node: CommitNode }>(queue: T[], item: T): 
   let start = 0
   for (let end = queue.length; start < end; ) {
     const middle = (start + end) >>> 1
-    if ((queue[middle]?.node.time ?? 0) < item.node.time) start = middle + 1
+    if ((queue[middle]?.node.time ?? 0n) < item.node.time) start = middle + 1
     else end = middle
   }
   queue.splice(start, 0, item)

@@ -5,80 +5,100 @@ import { type CommitNode, CommitNodes } from './commit-nodes.ts'
 const MAX_WALKED = 2_000
 const MAX_READ = 50
 
+/**
+ * Commits that a walk visits after all queued ones are excluded. A clock that was wrong can hide a
+ * commit behind a few others (`SLOP` in revision.c of Git).
+ */
+const MAX_SLOP = 5
+
 /** A commit that a walk has met. */
 interface Met {
   readonly commitId: string
   readonly node: CommitNode
-  isExcluded: boolean
 }
 
 /**
- * Returns the ids of all commits that are reachable from one of several commits and not from another
- * one, in the order of git-rev-list(1), without a Git process.
+ * Returns the ids of all commits that are reachable from one of several commits and not from any of
+ * others, as git-rev-list(1) lists them, without a Git process.
  *
- * The walk takes the latest commit first, and of several the one that was met first (`limit_list`
- * in revision.c of Git).
+ * The walk is that of Git (`limit_list` in revision.c), so that both agree where clocks were wrong: it
+ * takes the latest commit first, and of several the one that was met first.
  *
  * @param from, without ids of commits in the repository.
- * @returns undefined for a long history, and for one in which a commit is earlier than its parent.
- *   The caller must then ask Git.
+ * @returns undefined for a long history. The caller must then ask Git.
  * @throws GitError NOT_FOUND when a commit does not exist.
  */
 export async function nearHistory(
   repositories: Repositories,
   id: number,
   from: readonly string[],
-  without: string | undefined,
+  without: readonly string[],
 ): Promise<readonly string[] | undefined> {
   const nodes = new CommitNodes(repositories, id)
-  const met = new Map<string, Met>()
+  const met = new Map<string, CommitNode>()
+  const excluded = new Set<string>()
   const queue: Met[] = []
-  const visited: Met[] = []
-  const meet = async (commitId: string, isExcluded: boolean) => {
-    const known = met.get(commitId)
-    if (known) {
-      if (isExcluded) exclude(met, known)
-      return known
-    }
-    const commit = { commitId, node: await nodes.read(commitId), isExcluded }
-    met.set(commitId, commit)
-    enqueue(queue, commit)
-    return commit
+  const meet = async (commitId: string) => {
+    if (met.has(commitId)) return
+    const node = await nodes.read(commitId)
+    met.set(commitId, node)
+    enqueue(queue, { commitId, node })
   }
-  for (const commitId of from) await meet(commitId, false)
-  if (without !== undefined) await meet(without, true)
-  while (mayChange(queue, visited.at(-1))) {
+  for (const commitId of from) await meet(commitId)
+  for (const commitId of without) {
+    await meet(commitId)
+    excluded.add(commitId)
+    excludeParents(met, excluded, commitId)
+  }
+  const listed: Met[] = []
+  for (let slop = MAX_SLOP; slop > 0; ) {
     const commit = queue.shift()
-    if (!commit || nodes.reads > MAX_READ || met.size > MAX_WALKED) return undefined
-    visited.push(commit)
+    if (!commit) break
+    if (nodes.reads > MAX_READ || met.size > MAX_WALKED) return undefined
+    const isExcluded = excluded.has(commit.commitId)
     for (const parentId of commit.node.parentIds) {
-      const parent = await meet(parentId, commit.isExcluded)
-      if (parent.node.time > commit.node.time) return undefined
+      await meet(parentId)
+      if (!isExcluded) continue
+      excluded.add(parentId)
+      excludeParents(met, excluded, parentId)
     }
+    if (!isExcluded) listed.push(commit)
+    else if (mayChange(queue, excluded, listed.at(-1))) slop = MAX_SLOP
+    else slop -= 1
   }
-  return visited.flatMap(({ commitId, isExcluded }) => (isExcluded ? [] : commitId))
+  return listed.flatMap(({ commitId }) => (excluded.has(commitId) ? [] : commitId))
 }
 
-/** Excludes a commit and its ancestors, as far as they have been met. */
-function exclude(met: ReadonlyMap<string, Met>, first: Met): void {
-  const excluded = [first]
-  for (let commit = excluded.pop(); commit; commit = excluded.pop()) {
-    if (commit.isExcluded) continue
-    commit.isExcluded = true
-    for (const parentId of commit.node.parentIds) {
-      const parent = met.get(parentId)
-      if (parent) excluded.push(parent)
-    }
+/**
+ * Excludes the parents of a commit, and the ancestors of those that have been met
+ * (`mark_parents_uninteresting` in revision.c of Git).
+ */
+function excludeParents(
+  met: ReadonlyMap<string, CommitNode>,
+  excluded: Set<string>,
+  commitId: string,
+): void {
+  const pending = [...(met.get(commitId)?.parentIds ?? [])]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (excluded.has(next)) continue
+    excluded.add(next)
+    pending.push(...(met.get(next)?.parentIds ?? []))
   }
 }
 
 /**
- * Returns whether the commits in the queue can still change the result: by commits that are not
- * excluded, or by excluded ones that can have a visited commit among their ancestors.
+ * Returns whether the commits in the queue are likely to change the result: by commits that are not
+ * excluded, or by excluded ones that can have a listed commit among their ancestors
+ * (`still_interesting` in revision.c of Git).
  */
-function mayChange(queue: readonly Met[], last: Met | undefined): boolean {
-  if (queue.some(({ isExcluded }) => !isExcluded)) return true
-  return last !== undefined && (queue[0]?.node.time ?? -Infinity) >= last.node.time
+function mayChange(
+  queue: readonly Met[],
+  excluded: ReadonlySet<string>,
+  last: Met | undefined,
+): boolean {
+  const [first] = queue
+  if (first && last && first.node.time >= last.node.time) return true
+  return queue.some(({ commitId }) => !excluded.has(commitId))
 }
 
 /** Inserts a commit behind those of the same time. */
@@ -86,7 +106,7 @@ function enqueue(queue: Met[], commit: Met): void {
   let start = 0
   for (let end = queue.length; start < end; ) {
     const middle = (start + end) >>> 1
-    if ((queue[middle]?.node.time ?? 0) >= commit.node.time) start = middle + 1
+    if ((queue[middle]?.node.time ?? 0n) >= commit.node.time) start = middle + 1
     else end = middle
   }
   queue.splice(start, 0, commit)

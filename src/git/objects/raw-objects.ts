@@ -60,6 +60,22 @@ export function parseCommit(id: string, content: Buffer): RawCommit {
   }
 }
 
+/** The largest time of Git. */
+const MAX_TIME = 2n ** 64n - 1n
+
+/**
+ * Returns the time of a commit by which Git orders commits: seconds without a sign in 64 bits
+ * (`parse_commit_date` in commit.c of Git).
+ */
+export function orderOf(content: Buffer): bigint {
+  const committer = readHeaders(content).headers.get('committer')?.[0] ?? ''
+  const [, seconds = '0'] =
+    /^\s*(-?[0-9]+)/.exec(committer.slice(committer.lastIndexOf('>') + 1)) ?? []
+  const time = BigInt(seconds.slice(0, 32))
+  const isTooLarge = (time < 0n ? -time : time) > MAX_TIME
+  return isTooLarge ? MAX_TIME : BigInt.asUintN(64, time)
+}
+
 /** Parses a tag object. */
 export function parseTag(id: string, content: Buffer): RawTag {
   const { headers, body, bodyStart } = readHeaders(content)

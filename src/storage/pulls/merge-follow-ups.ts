@@ -84,6 +84,41 @@ export async function findPullThatBrought(
   return row?.pull_request_id
 }
 
+/** Returns the commits that the merged pull requests of a repository have brought, by their ids. */
+export async function broughtCommits(
+  db: Db,
+  repositoryId: number,
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const rows = await db
+    .selectFrom('merged_commits')
+    .select(['pull_request_id', 'commit_id'])
+    .where('repository_id', '=', repositoryId)
+    .execute()
+  const commits = new Map<number, string[]>()
+  for (const { pull_request_id, commit_id } of rows) {
+    const brought = commits.get(pull_request_id) ?? []
+    brought.push(commit_id.toString('hex'))
+    commits.set(pull_request_id, brought)
+  }
+  return commits
+}
+
+/** Removes commits from those that a pull request has brought. */
+export async function removeBrought(
+  tx: Tx,
+  repositoryId: number,
+  pullId: number,
+  commitIds: readonly string[],
+): Promise<void> {
+  for (const id of commitIds)
+    await tx
+      .deleteFrom('merged_commits')
+      .where('repository_id', '=', repositoryId)
+      .where('commit_id', '=', Buffer.from(id, 'hex'))
+      .where('pull_request_id', '=', pullId)
+      .execute()
+}
+
 /** Deletes the follow-ups of a merge, which are done. */
 export async function deleteFollowUp(tx: Tx, pullId: number): Promise<void> {
   await tx.deleteFrom('merge_follow_ups').where('pull_request_id', '=', pullId).execute()

@@ -110,6 +110,30 @@ describe('the last changes of a folder of a random history', () => {
     }
   })
 
+  it('are found by Git when many commits on the way are earlier than their parents', async () => {
+    const repositories = await testRepositories(1)
+    const late = (n: number) => `refs/heads/late-${n}`
+    const early = (n: number) => `refs/heads/early-${n}`
+    const LEVELS = 8
+    const levels = Array.from({ length: LEVELS }, (_, n): ScriptedCommit[] => [
+      { on: early(n), message: 'early', parents: [late(n)], time: HISTORY_START + n },
+      {
+        on: late(n + 1),
+        message: 'late',
+        parents: [early(n), late(n)],
+        time: HISTORY_START + 1_000 + n,
+      },
+    ])
+    writeHistory(repositories, 1, [
+      { on: late(0), message: 'first', files: { a: '1' } },
+      ...levels.flat(),
+    ])
+    const commitId = git(repositories, 1, 'rev-parse', late(LEVELS))
+    const pending = new PendingEntries(commitId, ['a'])
+    await findFarChanges(repositories, 1, { below: '', pending, knownAt: unknown })
+    expect(pending.found.get('a')).toBe(git(repositories, 1, 'rev-parse', late(0)))
+  })
+
   it('are the same for one entry alone', async () => {
     const repositories = await testRepositories(1)
     writeHistory(repositories, 1, randomHistory(seededRandom(5), false))
