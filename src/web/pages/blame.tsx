@@ -10,12 +10,14 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Breadcrumbs } from '../parts/breadcrumbs.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
+import { useFragment } from '../parts/navigation.ts'
 import { findRef } from '../parts/refs.ts'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, textOf } from '../text/bytes.ts'
+import { type LineRange, linesOf } from '../text/fragments.ts'
 
 /** The parameter of the address that asks for a blame with all commits, as on Gitea. */
 const BYPASS = 'bypass-blame-ignore'
@@ -105,6 +107,7 @@ function BlameTable(props: {
     () => new Map(blame.commits.map((commit) => [commit.sha, commit])),
     [blame],
   )
+  const marked = linesOf(useFragment()) ?? NO_LINES
   if (blame.ranges.length === 0) return <p>The file is empty.</p>
   return (
     <table class="blame">
@@ -129,6 +132,7 @@ function BlameTable(props: {
             range={range}
             commit={commits.get(range.sha)}
             lines={lines}
+            marked={marked}
           />
         ))}
       </tbody>
@@ -136,13 +140,17 @@ function BlameTable(props: {
   )
 }
 
+const NO_LINES: LineRange = { first: 0, last: 0 }
+
 function Range(props: {
   name: { owner: string; repo: string }
   range: BlamedLines
   commit: BlamedCommit | undefined
   lines: readonly string[]
+  marked: LineRange
 }): VNode {
-  const { name, range, commit, lines } = props
+  const { name, range, commit, lines, marked } = props
+  const { first, last } = marked
   const { startLine, lineCount, sha } = range
   const end = startLine - 1 + lineCount
   return (
@@ -153,10 +161,28 @@ function Range(props: {
           {commit?.author?.name} <Time at={commit?.author?.date} />
         </p>
       </td>
-      <td class="size">{startLine}</td>
+      <td class="size">
+        <a href={`#L${startLine}`}>{startLine}</a>
+      </td>
       <td>
-        <pre>{lines.slice(startLine - 1, end).join('\n')}</pre>
+        <pre>
+          {textOfLines(lines, startLine, Math.min(end, first - 1))}
+          {last >= startLine && first <= end && (
+            <mark id={first >= startLine ? `L${first}` : undefined}>
+              {textOfLines(lines, Math.max(startLine, first), Math.min(end, last))}
+            </mark>
+          )}
+          {textOfLines(lines, Math.max(startLine, last + 1), end)}
+        </pre>
       </td>
     </tr>
   )
+}
+
+/** Returns the text of lines, each with its end, from one number to another. */
+function textOfLines(lines: readonly string[], from: number, to: number): string {
+  return lines
+    .slice(from - 1, Math.max(from - 1, to))
+    .map((line) => `${line}\n`)
+    .join('')
 }

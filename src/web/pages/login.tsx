@@ -10,6 +10,7 @@ import { goTo } from '../parts/navigation.ts'
 import { useTitle } from '../parts/page-title.ts'
 import { ProviderButtons } from '../parts/providers.tsx'
 import type { PageProps } from '../routes.ts'
+import { ownHref } from '../text/addresses.ts'
 import { factorOf } from '../text/second-factor.ts'
 
 /** Sign-in by password, and by a second factor where the account has one. */
@@ -93,5 +94,5 @@ function OtherWays({ target }: { target: string }): VNode {
 /** Returns a path of this server, so that no link through the sign-in leads to another one. */
 function ownPath(text: string): string {
   const url = URL.parse(text, location.origin)
-  return url?.origin === location.origin ? url.pathname + url.search : '/'
+  return url?.origin === location.origin ? ownHref(url.href) : '/'
 }

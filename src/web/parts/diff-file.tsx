@@ -31,7 +31,7 @@ export interface DiffView {
 interface FileProps {
   readonly file: FileDiff
   readonly view: DiffView
-  /** Whether the user has chosen the file from the list. */
+  /** Whether the fragment of the address leads to the file. */
   readonly isTarget: boolean
 }
 
@@ -48,9 +48,7 @@ export function DiffFile({ file, view, isTarget }: FileProps): VNode {
   const [isOpen, setOpen] = useState(isShort)
   const place = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
-    if (!isTarget) return
-    place.current?.scrollIntoView()
-    place.current?.querySelector('summary')?.focus({ preventScroll: true })
+    if (isTarget) place.current?.querySelector('summary')?.focus({ preventScroll: true })
   }, [isTarget])
   const { added, removed } = useMemo(() => countLines(file), [file])
   return (

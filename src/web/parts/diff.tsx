@@ -4,8 +4,10 @@ import { counted } from '../text/counts.ts'
 import type { FileDiff } from '../text/diff.ts'
 import type { WhiteSpace } from '../text/diff-rows.ts'
 import type { DiffFiles } from '../text/diff-stream.ts'
+import { fragmentName } from '../text/fragments.ts'
 import { DiffFile, type DiffView, fileFragment, MAX_OPEN_LINES } from './diff-file.tsx'
 import { Field } from './field.tsx'
+import { useFragment } from './navigation.ts'
 import { useNearView } from './near-view.ts'
 import { useChoice } from './stored.ts'
 import { useHighlighter } from './use-highlighter.ts'
@@ -19,6 +21,9 @@ const MAX_LISTED = 100
 /** Heights of files that are not drawn yet, for the scroll bar. */
 const [SUMMARY_REM, LINE_REM] = [4.5, 1.22]
 
+/** The name of a file among the fragments. */
+const FILE = /^file-(.+)$/s
+
 /** The changes of several files, one below the other. */
 export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
   const [layout, setLayout] = useChoice('diff-layout', ['unified', 'split'])
@@ -28,7 +33,7 @@ export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
     () => ({ layout, whiteSpace, highlighter }),
     [layout, whiteSpace, highlighter],
   )
-  const [target, setTarget] = useState(targetOfAddress)
+  const [, target = ''] = FILE.exec(fragmentName(useFragment())) ?? []
   const groups = useMemo(() => groupsOf(files), [files])
   if (files.length === 0) return isComplete ? <p>No file differs.</p> : <p>Loading…</p>
   return (
@@ -70,7 +75,7 @@ export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
           </select>
         </label>
       </div>
-      {files.length > 1 && <FileList files={files} onChoose={setTarget} />}
+      {files.length > 1 && <FileList files={files} />}
       {groups.map((group, i) => (
         <FileGroup
           key={group[0]?.path}
@@ -95,15 +100,6 @@ function whiteSpaceOf(value: string): WhiteSpace {
   return WHITE_SPACE.find(([known]) => known === value)?.[0] ?? ''
 }
 
-function targetOfAddress(): string {
-  const [, path = ''] = /^#file-(.+)$/.exec(location.hash) ?? []
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return ''
-  }
-}
-
 function groupsOf(files: readonly FileDiff[]): FileDiff[][] {
   const groups: FileDiff[][] = []
   for (let i = 0; i < files.length; i += FILES_OF_A_GROUP)
@@ -112,8 +108,7 @@ function groupsOf(files: readonly FileDiff[]): FileDiff[][] {
 }
 
 /** Links to the files, found by a part of their path. */
-function FileList(props: { files: readonly FileDiff[]; onChoose: (path: string) => void }): VNode {
-  const { files, onChoose } = props
+function FileList({ files }: { files: readonly FileDiff[] }): VNode {
   const [part, setPart] = useState('')
   const [isOpen, setOpen] = useState(false)
   const found = useMemo(
@@ -137,9 +132,7 @@ function FileList(props: { files: readonly FileDiff[]; onChoose: (path: string) 
           <ul class="list">
             {found.slice(0, MAX_LISTED).map(({ path }) => (
               <li key={path}>
-                <a href={`#${fileFragment(path)}`} onClick={() => onChoose(path)}>
-                  {path}
-                </a>
+                <a href={`#${fileFragment(path)}`}>{path}</a>
               </li>
             ))}
           </ul>

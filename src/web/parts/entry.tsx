@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
@@ -45,15 +45,10 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
   const { of, session } = useApi()
   const { key, who, did, at, body, comment, review, threads } = entry
   const [isEdited, setEdited] = useState(false)
-  const place = useRef<HTMLElement>(null)
-  useEffect(() => {
-    // The browser looked for the fragment before the entry was there.
-    if (key !== '' && location.hash === `#${key}`) place.current?.scrollIntoView()
-  }, [key])
   const canChange =
     discussion?.canComment && (discussion.canModerate || session.user?.username === who)
   return (
-    <article id={key || undefined} ref={place} class="entry" aria-label={`${who} ${did}`}>
+    <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
       <header>
         <a href={`/${who}`}>{who}</a> {did} <Time at={at} />{' '}
         {comment !== undefined && canChange && !isEdited && (

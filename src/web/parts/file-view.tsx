@@ -7,10 +7,12 @@ import { useApi } from '../api/client.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
 import { elementsOf } from '../text/coloured.ts'
+import { linesOf } from '../text/fragments.ts'
 import { pictureType } from '../text/pictures.ts'
 import { Download, useIsPublic } from './download.tsx'
 import { Fragment } from './fragment.tsx'
 import { Markup } from './markup.tsx'
+import { useFragment } from './navigation.ts'
 import { saveFile } from './save-file.ts'
 import { Scrolling } from './scrolling.tsx'
 import { useHighlighter } from './use-highlighter.ts'
@@ -23,9 +25,6 @@ const MAX_SHOWN_CHARACTERS = 1_000_000
 
 /** Longer files have numbers without links. */
 const MAX_LINKED_LINES = 10_000
-
-/** The fragment of an address that leads to a line. */
-const LINE_FRAGMENT = /^#L\d+$/
 
 interface FileProps {
   readonly repository: Repository
@@ -95,10 +94,13 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
   const name = nameOf(repository)
   const picture = pictureType(entry.name)
   const text = textOf(bytes)
+  const lines = linesOf(useFragment())
   if (picture !== undefined)
     return <img class="picture" src={`data:${picture};base64,${entry.content}`} alt={entry.name} />
   if (text === undefined) return <p class="note">A binary file.</p>
-  if (!/\.(md|markdown)$/i.test(entry.name)) return <Source text={text} path={entry.path} />
+  // A text in Markdown shows no lines.
+  if (lines || !/\.(md|markdown)$/i.test(entry.name))
+    return <Source text={text} path={entry.path} />
   const folder = entry.path.split('/').slice(0, -1).join('/')
   const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
   const base = {
@@ -113,22 +115,38 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
  * screen reader and the tab key pass over them.
  */
 function LineNumbers({ count }: { count: number }): VNode {
-  useEffect(() => {
-    // The browser looked for the line before the file was there.
-    if (LINE_FRAGMENT.test(location.hash)) location.replace(location.hash)
-  }, [])
+  const { first, last } = linesOf(useFragment()) ?? { first: 0, last: 0 }
+  const isMarked = (number: number) => number >= first && number <= last
   const numbers = Array.from({ length: count }, (_, i) => i + 1)
   return (
     <pre class="numbers" aria-hidden="true">
-      {count > MAX_LINKED_LINES
-        ? numbers.join('\n')
-        : numbers.map((number) => (
-            <a key={number} id={`L${number}`} href={`#L${number}`} tabIndex={-1}>
-              {`${number}\n`}
-            </a>
-          ))}
+      {count > MAX_LINKED_LINES ? (
+        <>
+          {textWithNumbers(numbers.filter((number) => number < first))}
+          <span id={`L${first}`} class="marked">
+            {textWithNumbers(numbers.filter(isMarked))}
+          </span>
+          {textWithNumbers(numbers.filter((number) => number >= first && number > last))}
+        </>
+      ) : (
+        numbers.map((number) => (
+          <a
+            key={number}
+            id={`L${number}`}
+            class={isMarked(number) ? 'marked' : undefined}
+            href={`#L${number}`}
+            tabIndex={-1}
+          >
+            {`${number}\n`}
+          </a>
+        ))
+      )}
     </pre>
   )
+}
+
+function textWithNumbers(numbers: readonly number[]): string {
+  return numbers.map((number) => `${number}\n`).join('')
 }
 
 /** The lines of a text. Colours appear when their script has loaded. */

@@ -9,7 +9,6 @@ const MOVED = 'branchline-moved'
 export function goTo(href: string): void {
   history.pushState(null, '', href)
   dispatchEvent(new Event(MOVED))
-  scrollTo(0, 0)
 }
 
 /**
@@ -29,6 +28,9 @@ export function useNavigation(): string {
     const click = (event: MouseEvent) => {
       const target = targetOf(event)
       if (target === undefined) return
+      // The browser says nothing when a link leads to the present fragment.
+      if (target === location.href && location.hash !== '') return places.follow()
+      if (isOnPage(target)) return
       event.preventDefault()
       goTo(target)
     }
@@ -45,8 +47,29 @@ export function useNavigation(): string {
   return href
 }
 
+/** Returns the fragment of the address, and follows its changes. */
+export function useFragment(): string {
+  const [fragment, setFragment] = useState(location.hash)
+  useEffect(() => {
+    const update = () => setFragment(location.hash)
+    for (const change of FRAGMENT_CHANGES) addEventListener(change, update)
+    return () => {
+      for (const change of FRAGMENT_CHANGES) removeEventListener(change, update)
+    }
+  }, [])
+  return fragment
+}
+
+const FRAGMENT_CHANGES = ['hashchange', 'popstate', MOVED] as const
+
 function currentAddress(): string {
   return location.href.split('#')[0] ?? ''
+}
+
+/** Returns whether an address is a part of the present page, where the browser goes by itself. */
+function isOnPage(href: string): boolean {
+  const [address, fragment] = href.split('#')
+  return fragment !== undefined && address === currentAddress()
 }
 
 /** Returns the address of the page that a click leads to; undefined for everything else. */
@@ -56,7 +79,6 @@ function targetOf(event: MouseEvent): string | undefined {
   const link = target instanceof Element ? target.closest('a') : null
   if (!link?.href || link.target !== '' || link.hasAttribute('download')) return undefined
   const url = new URL(link.href)
-  const isFragment = url.hash !== '' && url.href.split('#')[0] === currentAddress()
-  if (url.origin !== location.origin || isFragment) return undefined
+  if (url.origin !== location.origin) return undefined
   return routeOf(url) ? link.href : undefined
 }

@@ -1,7 +1,8 @@
+import { elementOf } from '../text/fragments.ts'
 import { storageOf } from './stored.ts'
 
-/** How long a page may take until it is as long as it was. */
-const RESTORE_MS = 10_000
+/** How long a page may take until its content is there. */
+const SETTLE_MS = 10_000
 
 /** What somebody does who has read enough of the old place. */
 const INPUTS = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const
@@ -18,14 +19,15 @@ interface EntryState {
 }
 
 /**
- * Keeps the place of each entry of the history, and goes there when the user comes back. The browser
- * cannot, since the page is short until its content has come from the server.
+ * Decides where a page scrolls. A new entry of the history goes to the fragment of its address, or
+ * begins at the top. An entry that the user comes back to goes to its old place. The browser cannot do
+ * so, since a page is short until its content has come from the server.
  */
 export class Places {
   readonly #places = readPlaces()
   #current = ''
   #count = 0
-  #stopRestoring: (() => void) | undefined
+  #stopScrolling: (() => void) | undefined
 
   constructor() {
     history.scrollRestoration = 'manual'
@@ -35,15 +37,30 @@ export class Places {
     this.arrive()
   }
 
-  /** Notes the present entry of the history. Its page begins at the top, or goes to its old place. */
+  /** Notes the present entry of the history, and goes to its place. */
   arrive(): void {
-    this.#stopRestoring?.()
-    const state = history.state as EntryState | null
-    if (state) {
-      this.#current = state.key
-      this.#restore(this.#places.get(state.key) ?? 0)
-      return
-    }
+    const known = (history.state as EntryState | null)?.key
+    if (known !== undefined && known !== this.#current) {
+      this.#current = known
+      const place = this.#places.get(known)
+      if (place !== undefined) {
+        this.#scroll(() => scrollTo(0, place))
+        return
+      }
+    } else if (known === undefined) this.#begin()
+    this.follow()
+  }
+
+  /** Goes where the fragment of the address leads, or to the top if there is none. */
+  follow(): void {
+    const { hash } = location
+    this.#stopScrolling?.()
+    if (hash === '') scrollTo(0, 0)
+    // Again when the page grows, for what is above the element may come later.
+    else this.#scroll(() => elementOf(hash)?.scrollIntoView({ inline: 'nearest' }))
+  }
+
+  #begin(): void {
     this.#count += 1
     // The same numbers occur in the entries of earlier visits.
     this.#current = `${performance.timeOrigin} ${this.#count}`
@@ -52,14 +69,14 @@ export class Places {
   }
 
   stop(): void {
-    this.#stopRestoring?.()
+    this.#stopScrolling?.()
     removeEventListener('scroll', this.#record)
     removeEventListener('hashchange', this.#noteFragment)
     removeEventListener('pagehide', this.#store)
   }
 
   readonly #record = () => {
-    if (!this.#stopRestoring) this.#places.set(this.#current, scrollY)
+    if (!this.#stopScrolling) this.#places.set(this.#current, scrollY)
   }
 
   readonly #store = () => {
@@ -76,18 +93,19 @@ export class Places {
     if (history.state === null) this.arrive()
   }
 
-  /** Goes to a place again whenever the page becomes longer, until the user does something else. */
-  #restore(place: number): void {
-    const grown = new ResizeObserver(() => scrollTo(0, place))
+  /** Scrolls again whenever the page becomes longer, until the user does something else. */
+  #scroll(go: () => void): void {
+    this.#stopScrolling?.()
+    const grown = new ResizeObserver(go)
     const stop = () => {
       grown.disconnect()
       clearTimeout(timer)
       for (const input of INPUTS) removeEventListener(input, stop)
-      this.#stopRestoring = undefined
+      this.#stopScrolling = undefined
     }
-    const timer = setTimeout(stop, RESTORE_MS)
+    const timer = setTimeout(stop, SETTLE_MS)
     for (const input of INPUTS) addEventListener(input, stop, { passive: true })
-    this.#stopRestoring = stop
+    this.#stopScrolling = stop
     grown.observe(document.body)
   }
 }

@@ -1,4 +1,5 @@
 import markdownIt from 'markdown-it'
+import { OF_TEXTS } from './fragments.ts'
 import { type LinkBase, sanitisedMarkup } from './sanitised.ts'
 
 /** CommonMark with tables and struck out text. HTML stays, because the sanitiser follows. */
@@ -7,8 +8,21 @@ const parser = markdownIt({ html: true, linkify: true })
 /** Returns the HTML of a text in Markdown. */
 export function renderMarkdown(text: string, base: LinkBase): DocumentFragment {
   const content = sanitisedMarkup(parser.render(text), base)
+  nameHeadings(content)
   markTasks(content)
   return content
+}
+
+/** Names headings as GitHub does, for links to them. */
+function nameHeadings(content: DocumentFragment): void {
+  const counts = new Map<string, number>()
+  for (const heading of content.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
+    const text = (heading.textContent ?? '').trim().toLowerCase()
+    const name = text.replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '').replaceAll(' ', '-')
+    const count = counts.get(name) ?? 0
+    counts.set(name, count + 1)
+    if (heading.id === '') heading.id = OF_TEXTS + (count === 0 ? name : `${name}-${count}`)
+  }
 }
 
 /** What a task begins with (GitHub Flavored Markdown 5.3). */
