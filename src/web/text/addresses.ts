@@ -40,7 +40,8 @@ export function blameHref(
 /** Returns the address on this server of a URL below the public URL, which may have another host. */
 export function ownHref(url: string): string {
   const { pathname, search, hash } = new URL(url)
-  return pathname + search + hash
+  // An address with two slashes at its beginning is that of another host.
+  return pathname.replace(/^\/+/, '/') + search + hash
 }
 
 /** Returns the first line of a commit message. */

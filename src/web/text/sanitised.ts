@@ -1,4 +1,5 @@
 import DOMPurify from 'dompurify'
+import { ownHref } from './addresses.ts'
 
 /** Where relative addresses of a text lead. */
 export interface LinkBase {
@@ -63,6 +64,5 @@ function adaptAddresses(element: Element, base: LinkBase): void {
 /** Returns an address that does not depend on the address of the page. */
 function resolved(address: string, folder: string): string {
   if (address.startsWith('/') || /^[a-z][a-z0-9+.-]*:/i.test(address)) return address
-  const { pathname, search, hash } = new URL(address, `${location.origin}${folder}/`)
-  return pathname + search + hash
+  return ownHref(new URL(address, `${location.origin}${folder}/`).href)
 }

@@ -56,6 +56,27 @@ describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
     await leave()
   })
 
+  it('leads from relative addresses of a memo and its comments to this server', async () => {
+    const { ask, users, server } = web.forge
+    const content = 'Read [notes](notes.md), [up](../../..//evil.example/up) ![dot](dot.png)'
+    const { name } = await ask(users.bob, 'POST', '/memos', { content, visibility: 'PUBLIC' })
+    await ask(users.carol, 'POST', `/${name}/comments`, { content: 'See [more](./a/../more.md)' })
+    const { page, leave } = await web.open('/memos', 'bob')
+    const memo = page.getByRole('article', { name: 'Read notes' })
+    await memo.getByText('Comments').click()
+    await memo.getByRole('link', { name: 'more' }).waitFor()
+    const addresses = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('.markup [href], .markup [src]')].map((e) => e.href ?? e.src)`,
+    )
+    expect(addresses.sort()).toEqual([
+      `${server.url}/dot.png`,
+      `${server.url}/evil.example/up`,
+      `${server.url}/more.md`,
+      `${server.url}/notes.md`,
+    ])
+    await leave()
+  })
+
   it('shows the comments on a memo, sends one and deletes it', async () => {
     const { ask, users } = web.forge
     const memo = { content: 'Call the plumber', visibility: 'PUBLIC' }

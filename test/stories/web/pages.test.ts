@@ -55,6 +55,18 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await leave()
   })
 
+  it('lead from the sign-in to no other server', async () => {
+    for (const target of ['/..//evil.example/x', '//evil.example/x', '/\\evil.example/x']) {
+      const visitor = await web.open(`/user/login?redirect_to=${encodeURIComponent(target)}`)
+      await signIn(visitor, 'bob')
+      await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await expect
+        .poll(() => visitor.page.url())
+        .toMatch(new RegExp(`^${web.forge.server.url}/(evil.example/x)?$`))
+      await visitor.leave()
+    }
+  })
+
   it('show a private repository to its owner, and to a stranger nothing', async () => {
     const stranger = await web.open('/bob/secret')
     await stranger.page.getByRole('heading', { name: 'Page not found' }).waitFor()
