@@ -2,22 +2,23 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ApiContext, createApi } from './api/client.ts'
-import { failureOf } from './api/failure.ts'
+import { type Failure, failureOf } from './api/failure.ts'
+import { endReload, reloadOnce, ScriptFailure } from './api/scripts.ts'
 import type { Session } from './api/session.ts'
 import { loadPage, type Page } from './pages.ts'
 import { FailureNote } from './parts/failure-note.tsx'
 import { Frame } from './parts/frame.tsx'
 import { useNavigation } from './parts/navigation.ts'
 import { NotFound } from './parts/not-found.tsx'
+import { useTitle } from './parts/page-title.ts'
 import { nextWait, pause } from './parts/waiting.ts'
 import { type Route, routeOf } from './routes.ts'
 
-/** A page that is loaded, with its address. */
-interface Shown {
-  readonly href: string
-  readonly route: Route
-  readonly Page: Page
-}
+/** A page that is loaded, with its address; or that the address has none; or why none is there. */
+type Shown =
+  | { readonly href: string; readonly route: Route; readonly Page: Page }
+  | 'missing'
+  | { readonly failure: Failure }
 
 /** The application: the session, the address, and the page of the address. */
 export function App(): VNode {
@@ -25,7 +26,7 @@ export function App(): VNode {
   const api = useMemo(() => createApi(() => redraw((count) => count + 1)), [])
   const [isReady, setReady] = useState(false)
   const [problem, setProblem] = useState<unknown>()
-  const [shown, setShown] = useState<Shown | 'missing' | undefined>()
+  const [shown, setShown] = useState<Shown>()
   const href = useNavigation()
 
   useEffect(() => {
@@ -36,16 +37,10 @@ export function App(): VNode {
   }, [api])
 
   useEffect(() => {
-    let isCurrent = true
-    const route = routeOf(new URL(href))
-    if (!route) return setShown('missing')
-    loadPage(route.name).then(
-      (Page) => isCurrent && setShown({ href, route, Page }),
-      (error: unknown) => isCurrent && setProblem(error),
-    )
-    return () => {
-      isCurrent = false
-    }
+    const ended = new AbortController()
+    setProblem(undefined)
+    void show(href, setShown, ended.signal)
+    return () => ended.abort()
   }, [href])
   useEffect(() => {
     // The link or form that led here is gone, and with it the focus. Screen readers go on from here.
@@ -62,6 +57,32 @@ export function App(): VNode {
       </Frame>
     </ApiContext.Provider>
   )
+}
+
+/**
+ * Loads the page of an address. A page whose script fails says so, and loads anew by itself when the
+ * server has answered: nothing of the page is there that the user could lose.
+ */
+async function show(
+  href: string,
+  setShown: (shown: Shown) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const route = routeOf(new URL(href))
+  if (!route) return setShown('missing')
+  for (let failures = 1; !signal.aborted; failures += 1) {
+    try {
+      const Page = await loadPage(route.name)
+      endReload()
+      if (!signal.aborted) setShown({ href, route, Page })
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      setShown({ failure: failureOf(error) })
+      if (error instanceof ScriptFailure) return reloadOnce()
+      await pause(nextWait(failures), signal)
+    }
+  }
 }
 
 /** Codes of a server that stops, starts or is busy. */
@@ -87,13 +108,24 @@ async function resume(session: Session, onProblem: (problem: unknown) => void): 
 }
 
 /** A page begins anew for another address, and for another user. */
-function content(shown: Shown | 'missing', user: string): VNode {
+function content(shown: Shown, user: string): VNode {
   if (shown === 'missing') return <NotFound />
+  if ('failure' in shown) return <NotLoaded failure={shown.failure} />
   const { Page, href, route } = shown
   return (
     <Guard key={`${user} ${href}`}>
       <Page {...route.props} />
     </Guard>
+  )
+}
+
+function NotLoaded({ failure }: { failure: Failure }): VNode {
+  useTitle('Page not loaded')
+  return (
+    <>
+      <h1>Page not loaded</h1>
+      <FailureNote failure={failure} />
+    </>
   )
 }
 

@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { loadScript } from './api/scripts.ts'
 import type { PageName, PageProps } from './routes.ts'
 
 export type Page = ComponentType<PageProps>
@@ -52,7 +53,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   api: () => import('./pages/api.tsx'),
 }
 
-/** Loads the script of a page. */
+/** Loads the script of a page, as `loadScript` does. */
 export async function loadPage(name: PageName): Promise<Page> {
-  return (await PAGES[name]()).default
+  return (await loadScript(PAGES[name])).default
 }

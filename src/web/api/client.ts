@@ -13,6 +13,8 @@ import { createConnectTransport } from '@connectrpc/connect-web'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { ApiSchema } from '../explorer/schema.ts'
+import { failingInWords } from './network-failure.ts'
+import { loadScript } from './scripts.ts'
 import { Session } from './session.ts'
 
 /** The API of the server, as the user of this browser sees it. */
@@ -32,11 +34,19 @@ export interface Api {
  * @param onSessionChange called when somebody has signed in or out.
  */
 export function createApi(onSessionChange: () => void): Api {
-  const options = { baseUrl: location.origin, useBinaryFormat: true }
+  const options = {
+    baseUrl: location.origin,
+    useBinaryFormat: true,
+    interceptors: [failingInWords],
+  }
   const session = new Session(createConnectTransport(options), onSessionChange)
-  const transport = createConnectTransport({ ...options, interceptors: [authorizedBy(session)] })
+  const transport = createConnectTransport({
+    ...options,
+    interceptors: [authorizedBy(session), failingInWords],
+  })
   let schema: Promise<ApiSchema> | undefined
-  const loadSchema = async () => (await import('../explorer/schema.ts')).loadSchema()
+  const loadSchema = async () =>
+    (await loadScript(() => import('../explorer/schema.ts'))).loadSchema()
   return {
     session,
     transport,

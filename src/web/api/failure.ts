@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { ScriptFailure } from './scripts.ts'
 
 /** A failed call, in words for the user. */
 export interface Failure {
@@ -9,6 +10,8 @@ export interface Failure {
   /** What the user can do. */
   readonly advice: string
   readonly isMissing: boolean
+  /** Whether only a new load of the page helps. */
+  readonly needsReload: boolean
   readonly isSignedOut: boolean
 }
 
@@ -51,8 +54,7 @@ const ADVICE_BY_CODE: Readonly<Partial<Record<Code, string>>> = {
   [Code.PermissionDenied]: 'Ask an owner of the repository for access.',
   [Code.InvalidArgument]: 'Correct the input, then try again.',
   [Code.ResourceExhausted]: 'Wait a while, then try again.',
-  [Code.Unavailable]: 'The server cannot be reached or is busy. Try again in a few seconds.',
-  [Code.Unknown]: 'Check the connection to the server, then reload the page.',
+  [Code.Unavailable]: 'Check the connection, or wait a few seconds, then try again.',
 }
 
 /** Returns what the user can do after a refusal for a reason. */
@@ -62,6 +64,21 @@ export function adviceFor(reason: string): string {
 
 /** Returns what to tell the user about an error. */
 export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof ScriptFailure)
+    return failureOfPage(
+      thrown.isOutdated ? 'This page is out of date' : 'A part of this page has not loaded',
+      thrown.isOutdated
+        ? 'The server has another version. Keep a copy of what you have typed, then reload the page.'
+        : 'Keep a copy of what you have typed, then reload the page.',
+      '',
+    )
+  // Those of calls are errors of Connect.
+  if (thrown instanceof TypeError)
+    return failureOfPage(
+      'This page has a fault',
+      'Reload the page. If the fault comes again, tell the administrator the reason.',
+      thrown.message,
+    )
   const error = ConnectError.from(thrown)
   const [info] = error.findDetails(ErrorInfoSchema)
   const reason = info?.reason ?? ''
@@ -69,7 +86,12 @@ export function failureOf(thrown: unknown): Failure {
     message: `${error.rawMessage.charAt(0).toUpperCase()}${error.rawMessage.slice(1)}`,
     reason,
     advice: ADVICE[reason] ?? ADVICE_BY_CODE[error.code] ?? 'Try again.',
+    needsReload: false,
     isMissing: error.code === Code.NotFound,
     isSignedOut: error.code === Code.Unauthenticated,
   }
+}
+
+function failureOfPage(message: string, advice: string, reason: string): Failure {
+  return { message, reason, advice, needsReload: true, isMissing: false, isSignedOut: false }
 }

@@ -7,6 +7,8 @@ import {
 } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { inWords } from '../api/network-failure.ts'
+import { loadScript } from '../api/scripts.ts'
 
 /** The API, as the server describes it. */
 export interface ApiSchema {
@@ -22,7 +24,10 @@ export interface ApiSchema {
  * large, and only the pages of the API need them.
  */
 export async function loadSchema(): Promise<ApiSchema> {
-  const [bytes, { comments }] = await Promise.all([descriptors(), import('#gen/comments.ts')])
+  const [bytes, { comments }] = await Promise.all([
+    descriptors(),
+    loadScript(() => import('#gen/comments.ts')),
+  ])
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes))
   const services = [...registry]
     .filter((element) => element.kind === 'service')
@@ -31,7 +36,9 @@ export async function loadSchema(): Promise<ApiSchema> {
 }
 
 async function descriptors(): Promise<Uint8Array> {
-  const response = await fetch('/schema/branchline.binpb')
+  const response = await fetch('/schema/branchline.binpb').catch((error: unknown) => {
+    throw inWords(error)
+  })
   if (!response.ok)
     throw new ConnectError('the schema of the API cannot be loaded', Code.Unavailable)
   return new Uint8Array(await response.arrayBuffer())

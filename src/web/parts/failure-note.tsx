@@ -19,6 +19,11 @@ export function FailureNote({ failure }: { failure: Failure }): VNode {
           <SignInLink />
         </p>
       )}
+      {failure.needsReload && (
+        <button type="button" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+      )}
       {reason !== '' && <p class="reason">Reason: {reason}</p>}
     </div>
   )

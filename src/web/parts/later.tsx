@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { loadScript } from '../api/scripts.ts'
 import { Show, useLoad } from './load.tsx'
 
 /**
@@ -10,6 +11,6 @@ export function Later<Props extends object>(props: {
   load: () => Promise<(props: Props) => VNode>
   with: Props
 }): VNode {
-  const component = useLoad(props.load, [])
+  const component = useLoad(() => loadScript(props.load), [])
   return <Show of={component}>{(Component) => <Component {...props.with} />}</Show>
 }

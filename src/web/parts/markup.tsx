@@ -5,10 +5,11 @@ import { type HeldPicture, holdPictures, loadPicture } from '../text/pictures.ts
 import type { LinkBase } from '../text/sanitised.ts'
 import { Fragment } from './fragment.tsx'
 
-/** A text in Markdown. Until its script has loaded, the text is plain. */
+/** A text in Markdown. Until its script has loaded, and if it does not load, the text is plain. */
 export function Markup({ text, base }: { text: string; base: LinkBase }): VNode {
   const { session } = useApi()
   const [content, setContent] = useState<DocumentFragment>()
+  const [isPlain, setPlain] = useState(false)
   const { page, raw } = base
   useEffect(() => {
     const ended = new AbortController()
@@ -24,14 +25,15 @@ export function Markup({ text, base }: { text: string; base: LinkBase }): VNode 
       // A copy, since Preact compares.
       if (!signal.aborted) setContent(copyOf(rendered))
     }
-    // The plain text stays.
-    show().catch(() => undefined)
+    show().catch(() => {
+      if (!signal.aborted) setPlain(true)
+    })
     return () => ended.abort()
   }, [text, page, raw, session])
   return content ? (
     <Fragment of={content} tag="div" />
   ) : (
-    <div class="markup plain" aria-busy="true">
+    <div class="markup plain" aria-busy={!isPlain}>
       {text}
     </div>
   )
