@@ -6,7 +6,7 @@ import { root, run } from './setup/child-process.mjs'
 import { explainFailure } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'
 
-await explainFailure(() => setUp('serve'))
+await explainFailure(() => setUp('measure'))
 // Imported here, because it exists only after the installation of the npm packages.
 const { build } = await import('esbuild')
 const outdir = join(root, 'dist', 'bench')

@@ -5,7 +5,7 @@ import { explainFailure, step } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'
 
 await explainFailure(async () => {
-  await setUp('check')
+  await setUp('build')
   await step('server', bundle)
   await step('web pages', bundleWeb)
 })

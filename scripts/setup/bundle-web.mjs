@@ -2,8 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { unlessUpToDate } from './bundle-stamp.mjs'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
+import { replaceFile } from './replace-file.mjs'
 
 /** The bundled pages. Each file has a hash in its name and compressed forms beside it. */
 export const webFolder = join(root, 'dist', 'web')
@@ -15,35 +17,42 @@ const brotli = promisify(zlib.brotliCompress)
 const gzip = promisify(zlib.gzip)
 
 /**
- * Bundles the web pages: one entry, one file for each page, and the files that they share. Throws a
- * `Failure` with the messages of the compiler, or if a page needs more script than the budget.
+ * Bundles the web pages, unless the bundle is up to date: one entry, one file for each page, and the
+ * files that they share. Throws a `Failure` with the messages of the compiler, or if a page needs
+ * more script than the budget.
  * @returns {Promise<string>} the result in a few words
  */
-export async function bundleWeb() {
+export function bundleWeb() {
+  return unlessUpToDate(join(root, 'dist', '.web.stamp'), build)
+}
+
+async function build() {
   // Imported here, because it exists only after the installation of the npm packages.
-  const { build } = await import('esbuild')
-  const result = await build({
-    absWorkingDir: root,
-    entryPoints: ['src/web/main.tsx', 'src/web/style.css', 'src/web/icon.svg'],
-    outdir: webFolder,
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: 'es2022',
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    loader: { '.svg': 'copy' },
-    minify: true,
-    // Licences of the packages are in the tarball (`scripts/pack/licences.mjs`).
-    legalComments: 'none',
-    metafile: true,
-    write: false,
-    logLevel: 'silent',
-  }).catch((/** @type {Error} */ error) => {
-    throw new Failure('The web pages do not compile: correct what is said above.', error.message)
-  })
+  const esbuild = await import('esbuild')
+  const result = await esbuild
+    .build({
+      absWorkingDir: root,
+      entryPoints: ['src/web/main.tsx', 'src/web/style.css', 'src/web/icon.svg'],
+      outdir: webFolder,
+      entryNames: '[name]-[hash]',
+      chunkNames: '[name]-[hash]',
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      target: 'es2022',
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      loader: { '.svg': 'copy' },
+      minify: true,
+      // Licences of the packages are in the tarball (`scripts/pack/licences.mjs`).
+      legalComments: 'none',
+      metafile: true,
+      write: false,
+      logLevel: 'silent',
+    })
+    .catch((/** @type {Error} */ error) => {
+      throw new Failure('The web pages do not compile: correct what is said above.', error.message)
+    })
   const outputs = new Map(
     Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
   )
@@ -55,7 +64,13 @@ export async function bundleWeb() {
   const largest = checkBudget(outputs, sizes, manifest.scripts)
   writeManifest(manifest)
   removeOthers(new Set(manifest.files))
-  return `dist/web, at most ${(largest / 1024).toFixed(1)} KiB of script before a page shows`
+  return {
+    inputs: Object.keys(result.metafile.inputs),
+    outputs: [...manifest.files.flatMap(withForms), 'manifest.json'].map(
+      (name) => `dist/web/${name}`,
+    ),
+    result: `dist/web, at most ${(largest / 1024).toFixed(1)} KiB of script before a page shows`,
+  }
 }
 
 /**
@@ -74,6 +89,11 @@ async function store(name, contents) {
   // The last one, since it marks the others as complete.
   writeFileSync(`${path}.br`, small)
   return small.length
+}
+
+/** Returns the names of a file and of its compressed forms. */
+function withForms(/** @type {string} */ name) {
+  return [name, `${name}.gz`, `${name}.br`]
 }
 
 /** @typedef {Map<string, import('esbuild').Metafile['outputs'][string]>} Outputs */
@@ -137,7 +157,7 @@ function checkBudget(outputs, sizes, always) {
 function writeManifest(/** @type {object} */ manifest) {
   const path = join(webFolder, 'manifest.json')
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text)
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) replaceFile(path, text)
 }
 
 /** Removes the files of earlier builds. A server that runs has read its files already. */

@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { unlessUpToDate } from './bundle-stamp.mjs'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
+import { replaceFile } from './replace-file.mjs'
 
 /** The bundled server, a program that reads `process.argv`. */
 export const bundlePath = join(root, 'dist', 'main.js')
@@ -14,53 +16,64 @@ const REQUIRE =
   "import { createRequire as createRequireOfNode } from 'node:module'; const require = createRequireOfNode(import.meta.url);"
 
 /**
- * Bundles the server. It always does so, since bundling takes less than a second. Throws a
- * `Failure` with the messages of the compiler.
+ * Bundles the server, unless the bundle is up to date. Throws a `Failure` with the messages of the
+ * compiler.
  * @returns {Promise<string>} the result in a few words
  */
-export async function bundle() {
+export function bundle() {
+  return unlessUpToDate(join(root, 'dist', '.server.stamp'), build)
+}
+
+async function build() {
   // Imported here, because it exists only after the installation of the npm packages.
-  const { build } = await import('esbuild').catch((/** @type {Error} */ error) => {
+  const esbuild = await import('esbuild').catch((/** @type {Error} */ error) => {
     throw new Failure(
       'esbuild cannot be loaded: remove node_modules, then try again.',
       error.message,
     )
   })
-  const result = await build({
-    absWorkingDir: root,
-    entryPoints: {
-      main: 'src/main.ts',
-      cli: 'src/cli.ts',
-      actions: 'src/cli/actions/index.ts',
-      primary: 'src/cli/primary.ts',
-      'worker-program': 'src/cli/worker-program.ts',
-      'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
-      'markup-program': 'src/markup/markup-program.ts',
-      'process-spawner': 'src/git/processes/process-spawner-program.ts',
-      'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
-    },
-    outdir: dirname(bundlePath),
-    bundle: true,
-    // A start reads a few files instead of two thousand, and takes a quarter less time.
-    external: ADDONS,
-    banner: { js: REQUIRE },
-    plugins: [apart],
-    write: false,
-    format: 'esm',
-    logLevel: 'silent',
-    // Comments are a quarter of the packages. Names stay, so that a stack trace is readable.
-    minifyWhitespace: true,
-    lineLimit: 160,
-    platform: 'node',
-    sourcemap: 'linked',
-    target: 'node20',
-  }).catch((/** @type {Error} */ error) => {
-    throw new Failure('The source does not compile: correct what is said above.', error.message)
-  })
+  const result = await esbuild
+    .build({
+      absWorkingDir: root,
+      entryPoints: {
+        main: 'src/main.ts',
+        cli: 'src/cli.ts',
+        actions: 'src/cli/actions/index.ts',
+        primary: 'src/cli/primary.ts',
+        'worker-program': 'src/cli/worker-program.ts',
+        'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
+        'markup-program': 'src/markup/markup-program.ts',
+        'process-spawner': 'src/git/processes/process-spawner-program.ts',
+        'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
+      },
+      outdir: dirname(bundlePath),
+      bundle: true,
+      // A start reads a few files instead of two thousand, and takes a quarter less time.
+      external: ADDONS,
+      banner: { js: REQUIRE },
+      plugins: [apart],
+      write: false,
+      metafile: true,
+      format: 'esm',
+      logLevel: 'silent',
+      // Comments are a quarter of the packages. Names stay, so that a stack trace is readable.
+      minifyWhitespace: true,
+      lineLimit: 160,
+      platform: 'node',
+      sourcemap: 'linked',
+      target: 'node20',
+    })
+    .catch((/** @type {Error} */ error) => {
+      throw new Failure('The source does not compile: correct what is said above.', error.message)
+    })
   const files = result.outputFiles.map(({ path, text }) => ({ path, contents: asAscii(text) }))
   const changed = files.filter(({ path, contents }) => !holds(path, contents))
-  for (const { path, contents } of changed) replace(path, contents)
-  return changed.length === 0 ? 'up to date' : 'dist/main.js'
+  for (const { path, contents } of changed) replaceFile(path, contents)
+  return {
+    inputs: Object.keys(result.metafile.inputs),
+    outputs: files.map(({ path }) => relative(root, path)),
+    result: 'dist/main.js',
+  }
 }
 
 /**
@@ -99,15 +112,4 @@ function asAscii(/** @type {string} */ text) {
 
 function holds(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
   return existsSync(path) && readFileSync(path).equals(contents)
-}
-
-/**
- * Replaces a file by a rename. A server that starts at this moment reads the old bundle or the new
- * one, never a part.
- */
-function replace(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
-  mkdirSync(dirname(path), { recursive: true })
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, contents)
-  renameSync(draft, path)
 }

@@ -27,36 +27,70 @@ export function fingerprint({ lock, manifest, nodeVersion, platform }) {
 }
 
 /**
- * Installs the npm packages if the lock file has changed since their installation. Throws a
- * `Failure` if npm fails.
+ * The packages of a set-up: those that build and run the server, or all of the lock file.
+ * @typedef {'production' | 'all'} PackageSet
+ */
+
+/**
+ * Decides what to install. A stamp has the fingerprint of an installation and its set.
+ * @param {string | undefined} stamp of the present installation, if there is one
+ * @param {string} current the fingerprint of the lock file
+ * @param {PackageSet} wanted
+ * @returns {'nothing' | 'more' | 'anew'} `more` adds packages to those of the same lock file
+ */
+export function planInstallation(stamp, current, wanted) {
+  const [installed, set] = stamp?.split(' ') ?? []
+  if (installed !== current) return 'anew'
+  return set === 'all' || set === wanted ? 'nothing' : 'more'
+}
+
+/**
+ * Installs npm packages if the lock file has changed since their installation, or if only those of
+ * a server are installed and all are wanted. Throws a `Failure` if npm fails.
+ * @param {PackageSet} wanted
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
  */
-export async function ensureNpmPackages(say) {
+export async function ensureNpmPackages(wanted, say) {
   const current = fingerprint({
     lock: readFileSync(join(root, 'package-lock.json'), 'utf8'),
     manifest: readFileSync(join(root, 'package.json'), 'utf8'),
     nodeVersion: process.version,
     platform: `${process.platform}-${process.arch}`,
   })
-  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === current) return 'up to date'
+  const stamp = existsSync(stampPath) ? readFileSync(stampPath, 'utf8') : undefined
+  const plan = planInstallation(stamp, current, wanted)
+  if (plan === 'nothing') return 'up to date'
   rmSync(stampPath, { force: true })
-  say('npm ci')
-  // Without install scripts, which would try to download prebuilt addons. `--include=dev`, because
-  // NODE_ENV=production leaves out the bundler and the compilers.
+  await install(plan, wanted, say)
+  writeFileSync(stampPath, `${current} ${wanted}`)
+  return wanted === 'all' ? 'installed' : 'installed those of the server'
+}
+
+/**
+ * `npm ci` removes node_modules first. `npm install` adds to it, so that a server that runs from
+ * this clone keeps its packages and addons; the lock file was compared with package.json by the
+ * `npm ci` before it.
+ */
+async function install(
+  /** @type {'more' | 'anew'} */ plan,
+  /** @type {PackageSet} */ wanted,
+  /** @type {(what: string) => void} */ say,
+) {
+  const command = plan === 'more' ? ['install', '--no-save'] : ['ci']
+  say(`npm ${command.join(' ')}`)
   const { code, output } = await run('npm', [
-    'ci',
+    ...command,
+    // They would try to download prebuilt addons.
     '--ignore-scripts',
-    '--include=dev',
+    // Said in both cases, since NODE_ENV=production changes what npm does without it.
+    wanted === 'all' ? '--include=dev' : '--omit=dev',
     '--no-fund',
     '--no-audit',
   ])
-  if (code !== 0) {
-    throw new Failure(
-      'npm ci failed: read its output above. If package.json was edited, run `npm install --ignore-scripts` first; otherwise check the network and the registry, then try again.',
-      lastLines(output.split(NPM_USAGE)[0] ?? ''),
-    )
-  }
-  writeFileSync(stampPath, current)
-  return 'installed'
+  if (code === 0) return
+  throw new Failure(
+    `npm ${command[0]} failed: read its output above. If package.json was edited, run \`npm install --ignore-scripts\` first; otherwise check the network and the registry, then try again.`,
+    lastLines(output.split(NPM_USAGE)[0] ?? ''),
+  )
 }

@@ -16,31 +16,48 @@ import {
 } from './system-packages.mjs'
 
 /**
+ * What a set-up prepares. `build` and `check` need npm packages only. `serve` and `measure` also need
+ * the compiled addons and the bundles, and `test` the programs that tests drive.
+ * @type {Record<string, { packages: import('./npm-packages.mjs').PackageSet, serves: boolean,
+ *   programs: readonly import('./system-packages.mjs').SystemPackage[] }>}
+ */
+const PURPOSES = {
+  build: { packages: 'production', serves: false, programs: [] },
+  serve: { packages: 'production', serves: true, programs: [] },
+  check: { packages: 'all', serves: false, programs: [] },
+  measure: { packages: 'all', serves: true, programs: [] },
+  test: { packages: 'all', serves: true, programs: testPackages },
+}
+
+/**
  * Sets a clone up: system packages, npm packages, compiled addons, the bundled server. Prints each
  * step and its duration on standard error, and skips finished steps. Throws a `Failure` whose
  * sentence says what to do.
- * @param {'serve' | 'test' | 'check'} purpose of the set-up: tests need more system packages,
- *   checks need only npm packages
+ * @param {'build' | 'serve' | 'check' | 'measure' | 'test'} name of the purpose
  */
-export async function setUp(purpose) {
+export async function setUp(name) {
   const { refusal, warning } = judgeNode(process.version)
   if (refusal !== undefined) throw new Failure(refusal)
   if (warning !== undefined) printLine('..', warning)
   const lock = join(root, 'dist', '.setup.lock')
   const onWait = (/** @type {number} */ owner) =>
     printLine('..', `process ${owner} is setting up this clone; waiting (its lock is ${lock})`)
-  await withLock(lock, onWait, async () => {
-    if (purpose === 'check') return step('npm packages', ensureNpmPackages)
-    const addons = listAddons()
-    const required = [...runPackages, ...(addons.some(mustCompile) ? compilePackages : [])]
-    const optional = purpose === 'test' ? testPackages : []
-    await step('system packages', (say) => ensureSystemPackages({ required, optional }, say))
-    await step('npm packages', ensureNpmPackages)
-    if (usesNodeApi) await step('better-sqlite3', checkReadyMade)
-    await setUpAddons(addons)
-    await step('server', bundle)
-    await step('web pages', bundleWeb)
-  })
+  await withLock(lock, onWait, () => prepare(PURPOSES[name]))
+}
+
+async function prepare(/** @type {typeof PURPOSES[string]} */ { packages, serves, programs }) {
+  const installPackages = () => step('npm packages', (say) => ensureNpmPackages(packages, say))
+  if (!serves) return installPackages()
+  const addons = listAddons()
+  const required = [...runPackages, ...(addons.some(mustCompile) ? compilePackages : [])]
+  await step('system packages', (say) =>
+    ensureSystemPackages({ required, optional: programs }, say),
+  )
+  await installPackages()
+  if (usesNodeApi) await step('better-sqlite3', checkReadyMade)
+  await setUpAddons(addons)
+  await step('server', bundle)
+  await step('web pages', bundleWeb)
 }
 
 /** Concurrently, because most of better-sqlite3 is a single C file, which uses a single core. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -24,4 +24,26 @@ it.each(
   }),
 )('%s starts in a clone without packages', (script) => {
   expect(packagesOf(join(folder, script))).toEqual([])
+})
+
+const PACKAGE = /(?:from|import\(|import) ?'(@[^/']+\/[^/']+|[\w-]+)[^':]*'/g
+
+// `npm start` installs only these, and bundles the server from them.
+it('the sources and the set-up load no development package', () => {
+  const root = join(folder, '..')
+  const files = ['src', 'scripts/setup'].flatMap((name) =>
+    readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /(?<!\.d)\.(?:mjs|tsx?)$/.test(path))
+      .map((path) => join(root, name, path)),
+  )
+  const development = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(PACKAGE)]
+      .map(([, name = '']) => name)
+      .filter((name) => name in packageJson.devDependencies)
+      .map((name) => `${file}: ${name}`),
+  )
+  expect(files.length).toBeGreaterThan(500)
+  expect(development).toEqual([])
+  // The set-up runs its program.
+  expect(packageJson.dependencies).toHaveProperty('node-gyp')
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fingerprint } from '../../scripts/setup/npm-packages.mjs'
+import { fingerprint, planInstallation } from '../../scripts/setup/npm-packages.mjs'
 
 describe('the fingerprint of installed packages', () => {
   const manifest = {
@@ -35,5 +35,22 @@ describe('the fingerprint of installed packages', () => {
     ['the description', withManifest({ description: 'A forge' })],
   ])('does not change with %s', (_, changed) => {
     expect(fingerprint(changed)).toBe(fingerprint(sources))
+  })
+})
+
+describe('the installation of packages', () => {
+  it.each([
+    [undefined, 'production', 'anew'],
+    [undefined, 'all', 'anew'],
+    ['old all', 'production', 'anew'],
+    ['new production', 'production', 'nothing'],
+    // A server that runs from the clone keeps its packages.
+    ['new production', 'all', 'more'],
+    ['new all', 'production', 'nothing'],
+    ['new all', 'all', 'nothing'],
+    // Stamps of earlier versions have no set.
+    ['new', 'production', 'more'],
+  ] as const)('with the stamp %s and the wish for %s is %s', (stamp, wanted, plan) => {
+    expect(planInstallation(stamp, 'new', wanted)).toBe(plan)
   })
 })
