@@ -17,6 +17,7 @@ const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md
 const pages = [
   'README.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   'deploy/README.md',
   ...docs.map((name) => `docs/${name}`),
 ]
