@@ -62,11 +62,13 @@ async function readyUrl(output) {
 }
 
 /**
+ * Creates the accounts of a new server, all with the same password, and a token of each.
  * @param {string} url
- * @param {readonly { username: string, email: string }[]} accounts
+ * @param {readonly { username: string, email: string }[]} accounts the first one administers
  * @param {string} tokenName
+ * @returns {Promise<Record<string, string>>} the tokens, with all scopes, by username
  */
-async function createAccounts(url, accounts, tokenName) {
+export async function createAccounts(url, accounts, tokenName) {
   /** @type {Record<string, string>} */
   const tokens = {}
   let authorization = {}

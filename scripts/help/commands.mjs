@@ -15,6 +15,11 @@ export const COMMANDS = {
     ['setup', '', 'sets the clone up for serving, and does nothing else'],
   ],
   'Change the code': [
+    [
+      'dev',
+      '',
+      'serves people, repositories and pull requests in data-dev; restarts on each change',
+    ],
     ['format', '', 'formats the proto files and all code'],
     ['generate', '', 'writes gen/ and docs/methods.md from proto/'],
     ['landed', '', 'makes the present API the one that `buf breaking` compares with'],

@@ -23,7 +23,7 @@ export const OTHER_NODES = { 22: '22.20.0', 24: '24.19.0' }
 
 /** Results of a set-up in a clone, which no set-up reads. */
 const SET_UP = ['node_modules', 'dist']
-const UNREAD = ['.git', 'data']
+const UNREAD = ['.git', 'data', 'data-dev']
 
 /**
  * Installs another version of Node into the cache, outside of the clone and of the system, unless
