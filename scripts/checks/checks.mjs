@@ -31,7 +31,7 @@ export const dependencyArrows = {
 /**
  * Runs checks concurrently. Prints a line for each as it ends, with its output if it failed.
  * @param {readonly Check[]} list
- * @returns {Promise<import('./tally.mjs').Tally>}
+ * @returns {Promise<import('../tests/tally.mjs').Tally>}
  */
 export async function runChecks(list) {
   const results = await Promise.all(

@@ -22,7 +22,6 @@ export const COMMANDS = {
     ],
     ['format', '', 'formats the proto files and all code'],
     ['generate', '', 'writes gen/ and docs/methods.md from proto/'],
-    ['landed', '', 'makes the present API the one that `buf breaking` compares with'],
     [
       'screenshots',
       '',
