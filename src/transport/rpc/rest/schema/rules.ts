@@ -8,7 +8,7 @@ import type { Method as MethodOption } from '#gen/rest/v1/rest_pb.ts'
 import { method as methodExtension } from '#gen/rest/v1/rest_pb.ts'
 import { fieldNamed, isIntegerField } from '../../text/message-fields.ts'
 import { type Binding, rpcName } from './binding.ts'
-import { dialectOf } from './dialect.ts'
+import { type Dialect, dialectOf } from './dialect.ts'
 import { type Report, type SharedRule, sharedOf } from './method-options.ts'
 import type { Grammar, Template } from './template.ts'
 import { parseTemplate, TemplateError } from './template.ts'
@@ -26,13 +26,33 @@ import { parseTemplate, TemplateError } from './template.ts'
 export function bindingsOf(
   method: DescMethod,
   beside: Iterable<DescService> = [],
-): { bindings: Binding[]; problems: string[] } {
+): ReadBindings {
+  const dialect = dialectOf(method.parent, beside)
+  const last = lastRead.get(method)
+  if (last?.dialect === dialect) return last.read
+  const read = readBindings(method, dialect)
+  lastRead.set(method, { dialect, read })
+  return read
+}
+
+interface ReadBindings {
+  readonly bindings: readonly Binding[]
+  /** Mistakes in the schema. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * The bindings of each method in the dialect in which they were last read. A descriptor never changes, so
+ * that the routes, their documentation and other servers of this process need no second look.
+ */
+const lastRead = new WeakMap<DescMethod, { dialect: Dialect; read: ReadBindings }>()
+
+function readBindings(method: DescMethod, dialect: Dialect): ReadBindings {
   const problems: string[] = []
   const own = getOption(method, methodExtension)
   const rules = rulesOf(method, own, problems)
   if (rules.length === 0) return { bindings: [], problems }
 
-  const dialect = dialectOf(method.parent, beside)
   const report: Report = (text) => problems.push(`${rpcName(method)}: ${methodOptionName}: ${text}`)
   const shared = sharedOf(method, own, dialect, report)
   const bindings: Binding[] = []

@@ -110,7 +110,7 @@ function bindings(...args: Parameters<typeof methodWith>): string[] {
   )
 }
 
-function problems(...args: Parameters<typeof methodWith>): string[] {
+function problems(...args: Parameters<typeof methodWith>): readonly string[] {
   const result = bindingsOf(methodWith(...args))
   return result.problems
 }
