@@ -1,6 +1,5 @@
 // `npm run conformance`: runs Connect's conformance suite against the listener and all protocols.
-// Needs Go. Arguments go to the suite, for example `--run 'Timeouts/**' --trace`. The argument
-// `--generate` alone writes test/conformance/gen from the proto files of the suite instead.
+// Needs Go. Arguments go to the suite, for example `--run 'Timeouts/**' --trace`.
 import { join } from 'node:path'
 import { root, run } from './setup/child-process.mjs'
 import { explainFailure, Failure } from './setup/progress.mjs'
@@ -14,9 +13,9 @@ const folder = join(root, 'test', 'conformance')
 
 await explainFailure(async () => {
   await setUp('check')
-  const options = process.argv.slice(2)
-  if (options.length === 1 && options[0] === '--generate') await generate()
-  else await runSuite(options)
+  await generate()
+  await need('tsc', ['--project', folder])
+  await runSuite(process.argv.slice(2))
 })
 
 async function runSuite(/** @type {readonly string[]} */ options) {
@@ -45,6 +44,7 @@ async function runSuite(/** @type {readonly string[]} */ options) {
   process.exitCode = code ?? 1
 }
 
+/** Writes test/conformance/gen from the proto files of the suite. */
 async function generate() {
   const listed = await need('go', ['mod', 'download', '-json', `${MODULE}@${VERSION}`])
   const proto = join(JSON.parse(listed).Dir, 'proto')
