@@ -24,3 +24,15 @@ export const TAGS = 'refs/tags/'
 
 /** Prefix of internal refs of the server, which clients never see. */
 export const OWN_REFS = 'refs/branchline/'
+
+/**
+ * Prefixes of the refs that only the server updates, and of refs by which other forges create pull
+ * requests from pushes.
+ */
+export const SERVER_REFS: readonly string[] = [
+  OWN_REFS,
+  'refs/pull/',
+  'refs/for/',
+  'refs/draft/',
+  'refs/for-review/',
+]

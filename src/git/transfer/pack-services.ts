@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
-import { OWN_REFS } from '../core/ref-names.ts'
+import { OWN_REFS, SERVER_REFS } from '../core/ref-names.ts'
 import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
@@ -15,6 +15,16 @@ export interface PackRequest {
   readonly protocol: string
   /** Whether a push is so large that its pack is stored, even with few objects. */
   readonly isLarge: boolean
+  /** What the push asks for, as far as the caller knows. */
+  readonly commands?: PushCommands
+}
+
+/** The commands of a push. */
+export interface PushCommands {
+  /** Full names of the refs that the push creates or moves. */
+  readonly names: readonly string[]
+  /** Whether all refs move or none. */
+  readonly isAtomic: boolean
 }
 
 /** The account that pushes, and whether scripts review the push. */
@@ -22,6 +32,8 @@ export interface Pusher {
   readonly accountId: number
   /** Whether the repository has hook scripts. */
   readonly hasScripts: boolean
+  /** Full names of refs that Git refuses one by one. */
+  readonly refused: ReadonlySet<string>
 }
 
 const UPLOAD_CONFIG = [
@@ -35,8 +47,8 @@ const RECEIVE_CONFIG = [
   'receive.fsckObjects=true',
   ...acceptedFaults('receive.fsck'),
   'receive.advertisePushOptions=true',
-  // Clients cannot push to the many refs of pull requests, which only fetches list.
-  'receive.hideRefs=refs/pull/',
+  // Pushes neither list nor move these refs. Git refuses them one by one.
+  ...SERVER_REFS.map((prefix) => `receive.hideRefs=${prefix}`),
   // Users may have file systems that fold case and Unicode (git-config(1), core.protectNTFS).
   'core.protectHFS=true',
   'core.protectNTFS=true',
@@ -105,11 +117,12 @@ export function startReceivePack(
   repositories: Repositories,
   id: number,
   request: PackRequest,
-  { accountId, hasScripts }: Pusher,
+  { accountId, hasScripts, refused }: Pusher,
   answer: AnswerPush,
 ): GitProcess {
   const config = [
     ...RECEIVE_CONFIG,
+    ...[...refused].map((name) => `receive.hideRefs=${name}`),
     `core.hooksPath=${join(hooksFolder(repositories), hooksFor(hasScripts))}`,
     ...(request.isLarge ? [KEEP_PACK] : []),
   ]

@@ -11,6 +11,14 @@ export interface GitTarget {
   readonly service: GitService
 }
 
+/** The commands of a push (gitprotocol-pack(5)), as far as they were read before Git starts. */
+export interface PushCommands {
+  /** Full names of the refs that the push creates or moves. */
+  readonly names: readonly string[]
+  /** Whether all refs move or none. */
+  readonly isAtomic: boolean
+}
+
 /** One request to a service. */
 export interface PackRequest {
   /** Whether to list the refs without reading stdin, rather than answer the request on stdin. */
@@ -19,6 +27,8 @@ export interface PackRequest {
   readonly protocol: string
   /** Whether the body is too large for a client to send in one piece. */
   readonly isLarge: boolean
+  /** The commands of a push. */
+  readonly commands?: PushCommands
 }
 
 /** A request to the service of fetches that may ask for refs. */

@@ -3,6 +3,7 @@ import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { drained } from '../rpc/index.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitService, PackProcess, PackRequest, RefRequest } from './git-access.ts'
+import { readPushOpening } from './push-commands.ts'
 import { BodyError, bodyOf, feed, type Opening, readOpening, reopened } from './request-body.ts'
 import type { SessionSlot } from './session-slot.ts'
 
@@ -120,27 +121,34 @@ export async function answerRequest(
     service === 'git-receive-pack' ? limits.maxPushBytes : limits.maxFetchRequestBytes
   const body = bodyOf(request, { maxBytes, onProgress: session.onProgress })
   try {
-    if (!mayAskForRefs(exchange)) return await answerByProcess(session, body, log)
-    const opening = await openingOf(session, body, log)
+    if (service === 'git-receive-pack') {
+      const opening = await openingOf(session, readPushOpening(body), log)
+      if (opening === undefined) return
+      const wanted = { ...packRequestOf(request), commands: opening.commands }
+      return await answerByProcess(session, reopened(opening, body), wanted, log)
+    }
+    const wanted = packRequestOf(request)
+    if (!mayAskForRefs(exchange)) return await answerByProcess(session, body, wanted, log)
+    const reading = readOpening(body, REF_REQUEST, MAX_REF_REQUEST_BYTES)
+    const opening = await openingOf(session, reading, log)
     if (opening === undefined) return
     const whole = opening.isWhole ? Buffer.concat(opening.chunks) : undefined
     const protocol = protocolOf(request)
     const known = whole && (await knownRefs(session, { protocol, body: whole }))
     if (isGivenUp(session)) return fail(session, 500, 'git was interrupted')
     if (known) return await sendKnown(session, resultTypeOf(service), known)
-    await answerByProcess(session, reopened(opening, body), log)
+    await answerByProcess(session, reopened(opening, body), wanted, log)
   } finally {
     session.settle()
   }
 }
 
-/** Reads the beginning of a body. Returns undefined when the request was refused or given up. */
-async function openingOf(
+/** Returns the beginning of a body, undefined when the request was refused or given up. */
+async function openingOf<T extends Opening>(
   session: Session,
-  body: AsyncGenerator<Buffer, void, undefined>,
+  reading: Promise<T>,
   log: Logger,
-): Promise<Opening | undefined> {
-  const reading = readOpening(body, REF_REQUEST, MAX_REF_REQUEST_BYTES)
+): Promise<T | undefined> {
   try {
     const opening = await Promise.race([reading, session.givenUp])
     if (!opening) fail(session, 500, 'git was interrupted')
@@ -154,10 +162,11 @@ async function openingOf(
 async function answerByProcess(
   session: Session,
   body: AsyncIterable<Buffer>,
+  wanted: PackRequest,
   log: Logger,
 ): Promise<void> {
-  const { request, response, service } = session
-  const running = start(session, packRequestOf(request))
+  const { response, service } = session
+  const running = start(session, wanted)
   const { process } = running
   const fed = feed(body, process.stdin).then(
     () => undefined,

@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { importHistory } from '../../support/histories.ts'
 import { PASSWORD } from '../../support/server.ts'
 
 const { server, users, rest, client } = await openForge()
@@ -46,32 +48,8 @@ describe('a push', () => {
       ':main',
       'branch main is the default branch and cannot be deleted',
     ],
-    [
-      'names what belongs to the server',
-      'main:refs/draft/main',
-      'refs/draft/main is reserved for the server',
-    ],
-    [
-      'would make a pull request elsewhere',
-      'main:refs/for/main',
-      'refs/for/main is reserved for the server',
-    ],
-    ['begins a name with a dash', 'main:refs/heads/-d', 'refs/heads/-d is not a valid ref name'],
-    [
-      'makes a name longer than files have',
-      `main:refs/heads/${'a'.repeat(251)}`,
-      `refs/heads/${'a'.repeat(251)} is not a valid ref name`,
-    ],
-    [
-      'names a branch like a commit',
-      `main:refs/heads/${'a'.repeat(40)}`,
-      `refs/heads/${'a'.repeat(40)} looks like an object ID`,
-    ],
-    ['puts a branch below another', 'main:main/x', 'branch main/x conflicts with branch main'],
-    ['puts a branch above another', 'main:deep', 'branch deep conflicts with branch deep/er'],
     ['takes a name in another case', 'main:MAIN', 'ok'],
     ['takes the name of a folder in another case', 'main:Deep', 'ok'],
-    ['puts a tag below another', 'main:refs/tags/v1/x', 'tag v1/x conflicts with tag v1'],
     ['gives a tag the name of a branch', 'main:refs/tags/deep/er', 'ok'],
     ['moves other refs', 'main:refs/notes/commits', 'ok'],
   ])('that %s is refused as a whole, with a message: %s', async (_, spec, text) => {
@@ -88,6 +66,122 @@ describe('a push', () => {
     expect(await git('ls-remote', 'origin')).toBe(before)
   })
   let made: ReturnType<typeof repository> | undefined
+
+  it.each([
+    [
+      'belongs to the server',
+      'main:refs/draft/main',
+      'refs/draft/main is reserved for the server',
+      'deny updating a hidden ref',
+    ],
+    [
+      'would make a pull request elsewhere',
+      'main:refs/for/main',
+      'refs/for/main is reserved for the server',
+      'deny updating a hidden ref',
+    ],
+    [
+      'begins with a dash',
+      'main:refs/heads/-d',
+      'refs/heads/-d is not a valid ref name',
+      'deny updating a hidden ref',
+    ],
+    [
+      'is longer than files have',
+      `main:refs/heads/${'a'.repeat(251)}`,
+      `refs/heads/${'a'.repeat(251)} is not a valid ref name`,
+      'deny updating a hidden ref',
+    ],
+    [
+      'looks like a commit',
+      `main:refs/heads/${'a'.repeat(40)}`,
+      `refs/heads/${'a'.repeat(40)} looks like an object ID`,
+      'deny updating a hidden ref',
+    ],
+    [
+      'is below another',
+      'main:main/x',
+      'branch main/x conflicts with branch main',
+      'failed to update ref',
+    ],
+    [
+      'is above another',
+      'main:deep',
+      'branch deep conflicts with branch deep/er',
+      'failed to update ref',
+    ],
+    [
+      'is below another tag',
+      'main:refs/tags/v1/x',
+      'tag v1/x conflicts with tag v1',
+      'failed to update ref',
+    ],
+  ])('moves all refs but one that %s, unless it is atomic', async (_, spec, text, status) => {
+    single ??= repository('single').then(async (repository) => {
+      await repository.push('main:deep/er', 'main:refs/tags/v1')
+      return repository
+    })
+    const { push, commit, git } = await single
+    const id = await commit('next')
+    const before = await git('ls-remote', 'origin')
+    const atomic = push('--atomic', 'main:refs/heads/other', spec)
+    await expect(atomic).rejects.toThrow(`remote: error: ${text}`)
+    expect(await git('ls-remote', 'origin')).toBe(before)
+    const pushed = push('main:refs/heads/other', spec)
+    await expect(pushed).rejects.toThrow(`remote: error: ${text}`)
+    await expect(pushed).rejects.toThrow(`(${status})`)
+    const other = `${id}\trefs/heads/other`
+    const lines = before.split('\n').filter((line) => !line.endsWith('refs/heads/other'))
+    expect((await git('ls-remote', 'origin')).split('\n').sort()).toEqual([...lines, other].sort())
+    // A refusal of another kind still stops the push.
+    const protectedRef = push('main:refs/heads/third', spec, ':main')
+    await expect(protectedRef).rejects.toThrow('is the default branch and cannot be deleted')
+    expect(await git('ls-remote', 'origin', 'third')).toBe('')
+  })
+  let single: ReturnType<typeof repository> | undefined
+
+  it('of a mirror makes a full copy of a repository with refs of another server', async () => {
+    await client.git('.', 'init', '-q', '--bare', '-b', 'main', 'upstream')
+    const upstream = join(client.home, 'upstream')
+    importHistory(upstream, [
+      { message: 'first', files: { a: '1' } },
+      { message: 'second', files: { a: '2' } },
+      {
+        on: 'refs/pull/7/head',
+        message: 'theirs',
+        parents: ['refs/heads/main'],
+        files: { b: '1' },
+      },
+    ])
+    const movable = ['refs/heads/release/1', 'refs/notes/commits', 'refs/tags/v1']
+    const fixed = ['refs/heads/-r', 'refs/heads/-r2/x', 'refs/pull/7/merge', 'refs/for/main']
+    for (const name of [...movable, ...fixed])
+      await client.git('upstream', 'update-ref', name, 'main')
+    await client.git('.', 'clone', '-q', '--mirror', upstream, 'mirror')
+    await rest(users.bob, 'POST', '/user/repos', { name: 'mirrored' })
+    const remote = remoteOf(server.url, 'bob/mirrored', 'bob', PASSWORD)
+    const pushed = (...flags: string[]) =>
+      client.git('mirror', 'push', '--mirror', ...flags, remote).then(
+        () => expect.fail('was not refused'),
+        (error: unknown) => String(error),
+      )
+    const held = async () =>
+      (await client.git('.', 'ls-remote', remote)).split('\n').map((line) => line.split('\t')[1])
+    expect(await pushed('--atomic')).toContain('pre-receive hook declined')
+    expect(await held()).toEqual([undefined])
+    const output = await pushed()
+    for (const name of [...fixed, 'refs/pull/7/head'])
+      expect(output).toMatch(new RegExp(`error: ${name} is (reserved|not a valid ref name)`))
+    expect(output.match(/\[remote rejected\].*\(deny updating a hidden ref\)/g)).toHaveLength(5)
+    expect(await held()).toEqual(['HEAD', 'refs/heads/main', ...movable])
+    const { body } = await rest(users.bob, 'GET', '/repos/bob/mirrored')
+    expect(body).toMatchObject({ default_branch: 'main', empty: false })
+    const clone = await client.git('.', 'clone', '-q', remote, 'of-the-copy')
+    expect([clone, await client.git('of-the-copy', 'log', '--format=%s')]).toEqual([
+      '',
+      'second\nfirst',
+    ])
+  })
 
   it('can replace a ref by one that collides with it', async () => {
     const { push, branches } = await repository('replacing')

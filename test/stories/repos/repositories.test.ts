@@ -159,16 +159,13 @@ describe('a repository', () => {
     expect((await rest(users.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
   })
 
-  it('refuses a push of reserved names without write access', async () => {
+  it('refuses reserved names in a push', async () => {
     await repositoryWithClone('refs')
     await commit('refs', 'second')
     await expect(
       git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main'),
     ).rejects.toThrow('refs/for/main is reserved for the server')
     expect(await git('ls-remote', remote('bob/refs'))).not.toContain('for')
-    expect(await git('-C', 'refs', 'rev-parse', 'origin/main')).not.toBe(
-      await git('-C', 'refs', 'rev-parse', 'main'),
-    )
   })
 })
 

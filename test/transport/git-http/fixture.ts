@@ -83,7 +83,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       repositories,
       ENGINE,
       request,
-      { accountId: 1, hasScripts: false },
+      { accountId: 1, hasScripts: false, refused: new Set() },
       review,
     )
   }

@@ -342,14 +342,14 @@ describe('a process', () => {
   it('ends when a push is interrupted, which changes nothing', async () => {
     const { url, firstStart, repositories, commit } = await filledServer()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    const command = pktLine(`${commit} ${'0'.repeat(40)} refs/heads/main\0report-status`)
+    const command = pktLine(`${'0'.repeat(40)} ${commit} refs/heads/new\0report-status`)
     const head = `POST ${PUSH} HTTP/1.1\r\nhost: x\r\ncontent-type: ${PUSH_TYPE['content-type']}\r\ncontent-length: 1000`
-    // Everything that git has to know, and no end of it.
-    socket.write(`${head}\r\n\r\n${command}`)
+    // All commands, and no objects.
+    socket.write(`${head}\r\n\r\n${command}0000`)
     const process = await firstStart
     socket.destroy()
-    expect((await process.exited).code).not.toBe(0)
-    expect(git(repositories, ENGINE, 'rev-parse', 'main')).toBe(commit)
+    await process.exited
+    expect(git(repositories, ENGINE, 'for-each-ref', 'refs/heads/new')).toBe('')
   })
 
   // Bytes that were taken ahead of the reader would count as progress, for ever.

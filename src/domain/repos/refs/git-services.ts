@@ -5,9 +5,7 @@ import {
   type PushQuestion,
   refusal,
 } from '../../../git/hooks/push-review.ts'
-import { findLargeText, MAX_COMMIT_BYTES } from '../../../git/objects/large-texts.ts'
 import type { GitProcess } from '../../../git/processes/running-git.ts'
-import { repositoryPath } from '../../../git/repositories/repositories.ts'
 import {
   type PackRequest,
   startReceivePack,
@@ -23,7 +21,7 @@ import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { recordPendingUpdate } from './pending-ref-updates.ts'
-import { reviewUpdates } from './ref-review.ts'
+import { refusedNames, reviewPush } from './push-reviews.ts'
 import { recordUpdates } from './ref-updates.ts'
 
 /** The service for fetches or the one for pushes. */
@@ -79,9 +77,6 @@ export async function openGitService(
   return { start: (request) => startPush(app, caller, repository, request, hasHooks) }
 }
 
-/** Refusals that the output of one push shows. */
-const MAX_SHOWN_REFUSALS = 50
-
 /**
  * The time that all `update` hooks of one push can take, as a multiple of the timeout of one hook.
  * A push can have any number of refs.
@@ -90,6 +85,10 @@ const MAX_UPDATE_HOOKS_TIME = 20
 
 /** The state of a push. */
 interface Push {
+  /** Names of refs that Git refuses one by one. */
+  readonly refused: ReadonlySet<string>
+  /** Whether all refs move or none. */
+  readonly isAtomic: boolean
   /** Set when the `pre-receive` hook has accepted the push. Git may update refs from then on. */
   accepted: { readonly updateId: number; readonly updates: readonly RefUpdate[] } | undefined
   /** The record of the updates, once it has begun. */
@@ -120,13 +119,15 @@ function startPush(
   hasHooks: boolean,
 ): GitProcess {
   const push: Push = {
+    refused: refusedNames(request),
+    isAtomic: request.commands?.isAtomic ?? false,
     accepted: undefined,
     recorded: undefined,
     isStopped: false,
     hasEnded: false,
     updateHooksMs: 0,
   }
-  const pusher = { accountId: caller.user.id, hasScripts: hasHooks }
+  const pusher = { accountId: caller.user.id, hasScripts: hasHooks, refused: push.refused }
   const git = startReceivePack(
     app.git,
     repository.id,
@@ -180,30 +181,32 @@ async function answer(
   push: Push,
   { question, signal }: HookQuestion,
 ): Promise<PushAnswer> {
-  const run = () =>
+  const run = (updates = question.updates) =>
     runGitHook(app, caller, repositoryId, question.hook, {
-      pushed: { ...question, origin: 'push' },
+      pushed: { ...question, updates, origin: 'push' },
       signal,
     })
   switch (question.hook) {
     case 'pre-receive': {
-      const refusals = await reviewPush(app, caller, repositoryId, question)
-      if (refusals.length > 0) return refusal(refusals)
-      const verdict = await run()
+      const { allowed, texts } = await reviewPush(app, caller, repositoryId, { question, ...push })
+      if (!allowed) return refusal(texts)
+      // Git moves nothing.
+      if (allowed.length === 0) return { accepted: true, lines: errorLines(texts) }
+      const verdict = await run(allowed)
       if (push.isStopped) return refusal(['the push was interrupted'])
       if (verdict.accepted) {
-        const { updates } = question
-        const pushed = { pusherId: caller.user.id, updates }
+        const pushed = { pusherId: caller.user.id, updates: allowed }
         const lease = await app.coordination.lease()
         push.accepted = {
           updateId: await recordPendingUpdate(app, repositoryId, pushed),
-          updates,
+          updates: allowed,
         }
         if (push.hasEnded) await record(app, repositoryId, push)
         // Others have ended the pending update of a server that was stopped for long.
         lease.check()
       }
-      return answerOf(verdict)
+      const { accepted, lines } = answerOf(verdict)
+      return { accepted, lines: [...errorLines(texts), ...lines] }
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
@@ -252,36 +255,5 @@ async function messagesOf(
   } catch (err) {
     app.log.error({ err, repository: repositoryId }, 'messages about a push could not be found')
     return []
-  }
-}
-
-/** Returns the distinct texts of the refusals of a push. None means that the push is accepted. */
-async function reviewPush(
-  app: ReposApp,
-  caller: SignedIn,
-  repositoryId: number,
-  push: PushQuestion,
-): Promise<string[]> {
-  try {
-    // A push that only deletes refs has no quarantine.
-    const large =
-      push.quarantine &&
-      (await findLargeText(
-        app.git.processes,
-        repositoryPath(app.git, repositoryId),
-        push.quarantine,
-      ))
-    if (large) return [`${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`]
-    const refusals = await reviewUpdates(app, caller, repositoryId, push)
-    const texts = [...new Set(refusals.map(({ text }) => text))]
-    const more = texts.length - MAX_SHOWN_REFUSALS
-    return more > 0 ? [...texts.slice(0, MAX_SHOWN_REFUSALS), `and ${more} more`] : texts
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error
-    if (error.reason === 'SERVER_BUSY') return ['the server is busy: push again later']
-    if (error.reason === 'GIT_TIMEOUT')
-      return ['checking the push took longer than the server allows']
-    // The permission of the caller has ended since the push began.
-    return ['User permission denied for writing.']
   }
 }

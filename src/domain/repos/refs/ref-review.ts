@@ -1,4 +1,4 @@
-import { HEADS, type RefUpdate, TAGS } from '../../../git/core/ref-names.ts'
+import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../git/core/ref-names.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
@@ -55,12 +55,6 @@ export interface Refusal {
   readonly reason: Reason
   readonly metadata: Readonly<Record<string, string>>
 }
-
-/**
- * Refs that only the server updates, and refs by which other forges create pull requests from
- * pushes.
- */
-const SERVER_REFS = /^refs\/(?:pull|branchline|for|draft|for-review)\//
 
 /** Matches names that Git would take for the id of an object. */
 export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
@@ -126,7 +120,7 @@ export async function reviewUpdates(
   const yielder = createYielder()
   for (const update of updates) {
     const refusal =
-      judgeName(update) ??
+      (update.to !== undefined || isReserved(update.name) ? judgeName(update.name) : undefined) ??
       judgeTag(update, protectedTags) ??
       refusalOf(update, await judgeBranch(update))
     if (refusal) refusals.push(refusal)
@@ -167,9 +161,14 @@ function mayBeMerged(rules: BranchRules, { name }: RefUpdate): boolean {
   return inForce !== undefined && mayMerge(inForce.rule, inForce.pusher)
 }
 
-function judgeName({ name, to }: RefUpdate): Refusal | undefined {
-  if (SERVER_REFS.test(name)) return refused(name, `${name} is reserved for the server`)
-  if (to === undefined) return undefined
+/** Returns whether only the server may update a ref. */
+export function isReserved(name: string): boolean {
+  return SERVER_REFS.some((prefix) => name.startsWith(prefix))
+}
+
+/** Returns why no ref may have a name. */
+export function judgeName(name: string): Refusal | undefined {
+  if (isReserved(name)) return refused(name, `${name} is reserved for the server`)
   const short = name.replace(/^refs\/(?:heads\/|tags\/)?/, '')
   if (!isRefName(short)) return refused(name, `${name} is not a valid ref name`)
   return LOOKS_LIKE_AN_ID.test(short) ? refused(name, `${name} looks like an object ID`) : undefined
