@@ -124,6 +124,7 @@ const EXPECTED: ReadonlyMap<DescMethod, Row> = new Map<DescMethod, Row>([
   [auth.requestPasswordReset, always('ok')],
   [auth.resetPassword, always('ok')],
   [auth.createPasswordResetToken, administrators],
+  [auth.confirmSession, { ...signedIn, ...byPeople }],
   [auth.listSessions, { ...ownerOrAdmin, ...byPeople }],
   [auth.deleteSession, { ...ownerOrAdmin, ...byPeople }],
   [providers.listIdentityProviders, { ...always('ok'), archived: 'BAD_CREDENTIALS' }],

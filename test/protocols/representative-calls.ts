@@ -409,6 +409,13 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
   ],
   [auth.refreshToken, async () => call(auth.refreshToken, {}, 'POST /api/v1/auth/refresh', {})],
   [
+    auth.confirmSession,
+    async () =>
+      call(auth.confirmSession, { password: PASSWORD }, 'POST /api/v1/auth/session:confirm', {
+        password: PASSWORD,
+      }),
+  ],
+  [
     auth.listSessions,
     async (stage) => {
       const sessions = authAs(stage, 'bob')

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/auth_service.proto.
  */
 export const file_branchline_v1_auth_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlsKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFgoJcGFnZV9zaXplGAIgASgFQgPgQQESFwoKcGFnZV90b2tlbhgDIAEoCUID4EEBInUKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYuYnJhbmNobGluZS52MS5TZXNzaW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBEhIKCnRvdGFsX3NpemUYAyABKAUiKQoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMqoKCgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4SlQEKDExpc3RTZXNzaW9ucxIiLmJyYW5jaGxpbmUudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiPJACAYKnGQwIBRoGcGFyZW50IAGC0+STAiMSIS9hcGkvdjEve3BhcmVudD11c2Vycy8qfS9zZXNzaW9ucxKIAQoNRGVsZXRlU2Vzc2lvbhIjLmJyYW5jaGxpbmUudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiOpACAoKnGQoIBRoEbmFtZSABgtPkkwIjKiEvYXBpL3YxL3tuYW1lPXVzZXJzLyovc2Vzc2lvbnMvKn0aH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_session, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUNvbmZpcm1TZXNzaW9uUmVxdWVzdBIVCghwYXNzd29yZBgBIAEoCUID4EEEEhUKCHBhc3Njb2RlGAIgASgJQgPgQQQSGgoNcmVjb3ZlcnlfY29kZRgDIAEoCUID4EEEIlsKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFgoJcGFnZV9zaXplGAIgASgFQgPgQQESFwoKcGFnZV90b2tlbhgDIAEoCUID4EEBInUKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYuYnJhbmNobGluZS52MS5TZXNzaW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBEhIKCnRvdGFsX3NpemUYAyABKAUiKQoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMq8LCgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4SggEKDkNvbmZpcm1TZXNzaW9uEiQuYnJhbmNobGluZS52MS5Db25maXJtU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMpACAIKnGQQIAyABgtPkkwIhOgEqIhwvYXBpL3YxL2F1dGgvc2Vzc2lvbjpjb25maXJtEpUBCgxMaXN0U2Vzc2lvbnMSIi5icmFuY2hsaW5lLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIjyQAgGCpxkMCAUaBnBhcmVudCABgtPkkwIjEiEvYXBpL3YxL3twYXJlbnQ9dXNlcnMvKn0vc2Vzc2lvbnMSiAEKDURlbGV0ZVNlc3Npb24SIy5icmFuY2hsaW5lLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjqQAgKCpxkKCAUaBG5hbWUgAYLT5JMCIyohL2FwaS92MS97bmFtZT11c2Vycy8qL3Nlc3Npb25zLyp9Gh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_session, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * The account, and its proof of identity.
@@ -395,6 +395,43 @@ export const CreatePasswordResetTokenResponseSchema: GenMessage<CreatePasswordRe
   messageDesc(file_branchline_v1_auth_service, 10);
 
 /**
+ * The proof. One field suffices. A password takes precedence over a passcode, and a passcode over a
+ * recovery code.
+ *
+ * @generated from message branchline.v1.ConfirmSessionRequest
+ */
+export type ConfirmSessionRequest = Message<"branchline.v1.ConfirmSessionRequest"> & {
+  /**
+   * Password of the account. Empty for none.
+   *
+   * @generated from field: string password = 1;
+   */
+  password: string;
+
+  /**
+   * Six-digit code of the authenticator app. Blanks are removed. Each code works once. Empty for
+   * none.
+   *
+   * @generated from field: string passcode = 2;
+   */
+  passcode: string;
+
+  /**
+   * A recovery code, in place of the passcode. Each works once. Empty for none.
+   *
+   * @generated from field: string recovery_code = 3;
+   */
+  recoveryCode: string;
+};
+
+/**
+ * Describes the message branchline.v1.ConfirmSessionRequest.
+ * Use `create(ConfirmSessionRequestSchema)` to create a new message.
+ */
+export const ConfirmSessionRequestSchema: GenMessage<ConfirmSessionRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 11);
+
+/**
  * The account whose sessions to list.
  *
  * @generated from message branchline.v1.ListSessionsRequest
@@ -428,7 +465,7 @@ export type ListSessionsRequest = Message<"branchline.v1.ListSessionsRequest"> &
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_auth_service, 11);
+  messageDesc(file_branchline_v1_auth_service, 12);
 
 /**
  * One page of sessions.
@@ -463,7 +500,7 @@ export type ListSessionsResponse = Message<"branchline.v1.ListSessionsResponse">
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_auth_service, 12);
+  messageDesc(file_branchline_v1_auth_service, 13);
 
 /**
  * The session to end.
@@ -484,7 +521,7 @@ export type DeleteSessionRequest = Message<"branchline.v1.DeleteSessionRequest">
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_auth_service, 13);
+  messageDesc(file_branchline_v1_auth_service, 14);
 
 /**
  * Sessions of users.
@@ -647,6 +684,30 @@ export const AuthService: GenService<{
     methodKind: "unary";
     input: typeof CreatePasswordResetTokenRequestSchema;
     output: typeof CreatePasswordResetTokenResponseSchema;
+  },
+  /**
+   * Proves that the owner of the session is present.
+   *
+   * Some changes need such a proof of a session, because they outlive the session: the password,
+   * e-mail addresses, keys, linked identities, tokens that reach the credentials of the account, and
+   * the deletion of the account. The proof counts for 15 minutes. The password or a second factor
+   * suffices. A user who has neither signs in again.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when there are no credentials.
+   * - SESSION_REQUIRED, when the caller uses other credentials than a session.
+   * - INVALID_FIELD, when all fields are empty.
+   * - BAD_CREDENTIALS, when the password is wrong, or the account has none.
+   * - TWO_FACTOR_NOT_ENABLED, when the account has no second factor.
+   * - TWO_FACTOR_INVALID, when the passcode or recovery code is wrong or was already used.
+   * - RATE_LIMITED, after too many failures for the account or from the address.
+   *
+   * @generated from rpc branchline.v1.AuthService.ConfirmSession
+   */
+  confirmSession: {
+    methodKind: "unary";
+    input: typeof ConfirmSessionRequestSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Lists the sessions of an account that have not expired.

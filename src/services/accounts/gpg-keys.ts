@@ -6,6 +6,7 @@ import {
   GpgKeySchema,
 } from '#gen/branchline/v1/gpg_key_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { requireConfirmed } from '../../domain/accounts/credentials/confirmation.ts'
 import {
   addGpgKey,
   deleteGpgKey,
@@ -43,9 +44,11 @@ function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
       )
     },
 
-    async createGpgKey({ armoredPublicKey, armoredSignature }, context) {
+    async createGpgKey({ armoredPublicKey, armoredSignature, currentPassword }, context) {
+      const caller = signedIn(callerOf(context))
+      await requireConfirmed(app, caller, { currentPassword })
       const draft = { armoredPublicKey, armoredSignature }
-      return keyWithSubkeysMessage(await addGpgKey(app, signedIn(callerOf(context)), draft))
+      return keyWithSubkeysMessage(await addGpgKey(app, caller, draft))
     },
 
     async getGpgKey({ id }, context) {

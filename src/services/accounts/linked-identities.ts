@@ -5,6 +5,7 @@ import {
   LinkedIdentitySchema,
 } from '#gen/branchline/v1/linked_identity_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { requireConfirmed } from '../../domain/accounts/credentials/confirmation.ts'
 import { identityProviderName } from '../../domain/accounts/sign-on/identity-providers.ts'
 import {
   getLinkedIdentity,
@@ -15,7 +16,8 @@ import {
 } from '../../domain/accounts/sign-on/linked-identities.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { ownerOf } from '../wire/call.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { callerOf, ownerOf } from '../wire/call.ts'
 import { invalidName, parseIdentityProviderName, parseOwnedName, userName } from '../wire/names.ts'
 
 /** The part after the owner in the name of an identity: the uid of a provider. */
@@ -40,6 +42,7 @@ export function linkedIdentityMethods(app: App): Methods {
     async createLinkedIdentity({ idpName, code, redirectUri, codeVerifier }, context) {
       const owner = ownerOf(context)
       const providerUid = parseIdentityProviderName(idpName)
+      await requireConfirmed(app, signedIn(callerOf(context)))
       const grant = { code, redirectUri, codeVerifier }
       return linkedIdentityMessage(
         owner,

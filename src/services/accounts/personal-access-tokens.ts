@@ -53,12 +53,14 @@ export function personalAccessTokenMethods(app: App): Methods {
       }
     },
 
-    async createPersonalAccessToken({ description, expiresInDays, scopes }, context) {
+    async createPersonalAccessToken(request, context) {
+      const { description, expiresInDays, scopes, currentPassword } = request
       const caller = signedIn(callerOf(context))
       const { token, text } = await createPersonalAccessToken(app, caller, {
         description,
         expiresInDays,
         scopes,
+        currentPassword,
       })
       return { personalAccessToken: tokenMessage(caller.user, token), token: text }
     },

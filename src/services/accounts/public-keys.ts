@@ -6,6 +6,7 @@ import {
   PublicKeySchema,
 } from '#gen/branchline/v1/public_key_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { requireConfirmed } from '../../domain/accounts/credentials/confirmation.ts'
 import {
   addPublicKey,
   deletePublicKey,
@@ -47,8 +48,9 @@ function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
       return list(caller, await getOwner(app, caller, request.username), request)
     },
 
-    async createPublicKey({ title, key, readOnly }, context) {
+    async createPublicKey({ title, key, readOnly, currentPassword }, context) {
       const caller = signedIn(callerOf(context))
+      await requireConfirmed(app, caller, { currentPassword })
       const made = await addPublicKey(app, caller.user, { title, key, readOnly })
       return publicKeyMessage(app, made, accountMessage(app, caller, userAsOwner(caller.user)))
     },

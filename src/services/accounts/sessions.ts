@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { type Session as SessionMessage, SessionSchema } from '#gen/branchline/v1/session_pb.ts'
+import { confirmSession } from '../../domain/accounts/credentials/confirmation.ts'
 import {
   endSessionOf,
   listSessions,
@@ -21,11 +22,20 @@ import { atSecond } from '../wire/times.ts'
 /** The part after the owner in the name of a session. Ids are UUIDs. */
 const SESSION_PATH = /^sessions\/([\w-]{1,64})$/
 
-type Methods = Pick<ServiceImpl<typeof AuthService>, 'deleteSession' | 'listSessions'>
+type Methods = Pick<
+  ServiceImpl<typeof AuthService>,
+  'confirmSession' | 'deleteSession' | 'listSessions'
+>
 
 /** Implements the methods of AuthService about the sessions of an account. */
 export function sessionMethods(app: App): Methods {
   return {
+    async confirmSession({ password, passcode, recoveryCode }, context) {
+      const proof = { password, passcode, recoveryCode }
+      await confirmSession(app, signedIn(callerOf(context)), proof)
+      return {}
+    },
+
     async listSessions({ pageSize, pageToken }, context) {
       const owner = ownerOf(context)
       const list: ListIdentity = { method: 'ListSessions', parent: String(owner.id), filter: '' }

@@ -23,9 +23,9 @@ function userEmailService(app: App): ServiceImpl<typeof UserEmailService> {
   return {
     listUserEmails: (_, context) => emailsOf(signedIn(callerOf(context))),
 
-    async addUserEmails({ emails, resend }, context) {
+    async addUserEmails({ emails, resend, currentPassword }, context) {
       const caller = signedIn(callerOf(context))
-      await addEmails(app, caller, emails, resend)
+      await addEmails(app, caller, { emails, resend, currentPassword })
       return emailsOf(caller)
     },
 

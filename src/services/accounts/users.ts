@@ -4,6 +4,7 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { requireConfirmed } from '../../domain/accounts/credentials/confirmation.ts'
 import { createUser } from '../../domain/accounts/registration/create-user.ts'
 import {
   type UserField,
@@ -37,6 +38,17 @@ import { invalidName, parseOwnedName, parseUserName, userName } from '../wire/na
 import { clearedRefreshCookie } from '../wire/refresh-cookie.ts'
 import { atSecond } from '../wire/times.ts'
 
+const SERVER_FIELDS = [
+  'name',
+  'create_time',
+  'update_time',
+  'id',
+  'login',
+  'full_name',
+  'html_url',
+  'created',
+]
+
 const USER_FIELDS: UpdatableFields<UserField> = {
   mutable: [
     'username',
@@ -48,11 +60,11 @@ const USER_FIELDS: UpdatableFields<UserField> = {
     'password',
     'state',
   ],
-  fixed: ['name', 'create_time', 'update_time', 'id', 'login', 'full_name', 'html_url', 'created'],
+  fixed: [...SERVER_FIELDS, 'current_password'],
 }
 
 const READABLE_FIELDS: readonly string[] = [
-  ...USER_FIELDS.fixed,
+  ...SERVER_FIELDS,
   ...USER_FIELDS.mutable.filter((field) => field !== 'password'),
 ]
 
@@ -146,6 +158,7 @@ export function userMethods(app: App): UserMethods {
         values: valuesOf(user),
         named: fields,
         all,
+        currentPassword: user.currentPassword,
       })
       return userMessage(app, updated, caller)
     },
@@ -153,8 +166,10 @@ export function userMethods(app: App): UserMethods {
     async deleteUser(request, context) {
       parseUserName(request.name)
       const owner = ownerOf(context)
+      const caller = signedIn(callerOf(context))
+      if (caller.user.id === owner.id) await requireConfirmed(app, caller)
       await deleteUser(app, owner, request.force ? 'deleted' : 'refused')
-      if (signedIn(callerOf(context)).user.id === owner.id) {
+      if (caller.user.id === owner.id) {
         context.responseHeader.append('set-cookie', clearedRefreshCookie(secureOf(context)))
       }
       return {}
@@ -187,6 +202,7 @@ export function userMessage(
     avatarUrl: avatarUrl(user),
     description: user.description,
     password: '',
+    currentPassword: '',
     state: State[user.state],
     id: user.id,
     login: user.username,

@@ -1,5 +1,6 @@
+import type { Insertable } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { Session } from '../schema/credentials.ts'
+import type { Session, SessionsTable } from '../schema/credentials.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the account of a session; undefined if the session has ended. */
@@ -26,6 +27,11 @@ export const findUserOfLiveSession = prepareFirst((db, id: string, now: number) 
 
 export function findSession(db: Db, id: string): Promise<Session | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Records when the owner of a session proved to be present, in Unix seconds. */
+export async function confirmSession(db: Db, id: string, confirmTime: number): Promise<void> {
+  await db.updateTable('sessions').set({ confirm_time: confirmTime }).where('id', '=', id).execute()
 }
 
 /** The place of a session in lists: its creation time in Unix seconds, and its id. */
@@ -78,7 +84,7 @@ export async function countLiveSessions(db: Db, userId: number, now: number): Pr
   return count
 }
 
-export async function insertSession(tx: Tx, session: Session): Promise<void> {
+export async function insertSession(tx: Tx, session: Insertable<SessionsTable>): Promise<void> {
   await tx.insertInto('sessions').values(session).execute()
 }
 

@@ -108,6 +108,11 @@ export interface SessionsTable {
   user_agent: string
   /** IP address of the client that signed in; empty if it is not known. */
   address: Generated<string>
+  /**
+   * When the owner last gave the password or a second factor within the session, in Unix seconds; 0
+   * before the first time.
+   */
+  confirm_time: Generated<number>
 }
 
 export type Session = Selectable<SessionsTable>

@@ -17,6 +17,10 @@ export const CREDENTIALS = {
     message: ({ name, provider_error }) =>
       `${name} rejected the code${provider_error === undefined ? '' : `: ${provider_error}`}`,
   },
+  CONFIRMATION_REQUIRED: {
+    code: Code.PermissionDenied,
+    message: 'this change needs the present password or a second factor; confirm the session first',
+  },
   FIRST_ACCOUNT_REFUSED: {
     code: Code.PermissionDenied,
     message:

@@ -19,6 +19,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   APPROVALS_MISSING: 'Ask a reviewer to approve the changes.',
   BAD_CREDENTIALS: 'Check the name and the password, then try again.',
   CHANGES_REQUESTED: 'Make the requested changes, or ask the reviewer to review again.',
+  CONFIRMATION_REQUIRED:
+    'Type your present password or a passcode. Without both, sign out and in again first.',
   EMAIL_TAKEN: 'Use another address.',
   FIRST_ACCOUNT_REFUSED: 'Open the page on the machine of the server, or use the command below.',
   GPG_KEY_EMAIL_UNKNOWN:

@@ -8,6 +8,7 @@ import { ActionForm } from '../parts/action-form.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
+import { PresentOwnerFields, provePresence } from '../parts/present-owner.tsx'
 
 /** Which changes of pull requests the server mails, with the values of the API. */
 const MAILS = {
@@ -92,9 +93,11 @@ function MailForm(props: { name: string; settings: UserSetting_GeneralSetting })
 }
 
 function Addresses(): VNode {
-  const { of } = useApi()
+  const api = useApi()
+  const { of } = api
   const list = useLoad((signal) => of(UserEmailService).listUserEmails({}, { signal }), [])
   const add = async (form: HTMLFormElement) => {
+    await provePresence(api, form)
     await of(UserEmailService).addUserEmails({ emails: [fieldOf(form, 'email')], resend: true })
     list.reload()
   }
@@ -124,6 +127,7 @@ function Addresses(): VNode {
         isEmptied
       >
         <Field label="Another address" name="email" type="email" autocomplete="email" required />
+        <PresentOwnerFields />
       </ActionForm>
     </section>
   )

@@ -10,6 +10,7 @@ import { ActionForm } from '../parts/action-form.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
 import { NewPasswordFields, newPasswordOf } from '../parts/new-password.tsx'
+import { PresentOwnerFields, provePresence } from '../parts/present-owner.tsx'
 import { TextArea } from '../parts/text-area.tsx'
 import { Time } from '../parts/time.tsx'
 import { toBase64 } from '../text/bytes.ts'
@@ -69,6 +70,7 @@ function useUserChange(): (
 }
 
 function ProfileForm({ user }: { user: User }): VNode {
+  const api = useApi()
   const change = useUserChange()
   const save = async (form: HTMLFormElement) => {
     const names = ['displayName', 'email', 'description'] as const
@@ -76,6 +78,7 @@ function ProfileForm({ user }: { user: User }): VNode {
     const changes = names
       .map((name) => [name, fieldOf(form, name)] as const)
       .filter(([name, value]) => value !== user[name])
+    if (changes.some(([name]) => name === 'email')) await provePresence(api, form)
     if (changes.length > 0) await change({ name: user.name, ...Object.fromEntries(changes) })
   }
   return (
@@ -104,6 +107,7 @@ function ProfileForm({ user }: { user: User }): VNode {
           defaultValue={user.description}
           maxLength={1024}
         />
+        <PresentOwnerFields purpose="For a new e-mail address." />
       </ActionForm>
     </section>
   )
@@ -151,9 +155,12 @@ function Avatar({ user }: { user: User }): VNode {
 }
 
 function PasswordForm({ user }: { user: User }): VNode {
+  const api = useApi()
   const change = useUserChange()
   const save = async (form: HTMLFormElement) => {
-    await change({ name: user.name, password: newPasswordOf(form) })
+    const password = newPasswordOf(form)
+    await provePresence(api, form)
+    await change({ name: user.name, password })
   }
   return (
     <section aria-labelledby="password">
@@ -168,6 +175,7 @@ function PasswordForm({ user }: { user: User }): VNode {
         done="The password is changed. All other sessions have ended."
         isEmptied
       >
+        <PresentOwnerFields purpose="Empty if the account has no password." />
         <NewPasswordFields />
       </ActionForm>
     </section>

@@ -4,8 +4,10 @@ import type { LinkedIdentity } from '#gen/branchline/v1/linked_identity_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { SettingsFrame } from '../parts/account-settings.tsx'
+import { ActionForm } from '../parts/action-form.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
+import { PresentOwnerFields, provePresence } from '../parts/present-owner.tsx'
 import { ProviderButtons } from '../parts/providers.tsx'
 import { TwoFactorSection } from '../parts/two-factor.tsx'
 
@@ -28,7 +30,8 @@ export default function SecurityPage(): VNode {
 }
 
 function Identities({ user }: { user: string }): VNode {
-  const { of } = useApi()
+  const api = useApi()
+  const { of } = api
   const list = useLoad(
     async (signal) => {
       const [{ linkedIdentities }, { identityProviders }] = await Promise.all([
@@ -57,6 +60,16 @@ function Identities({ user }: { user: string }): VNode {
                 <IdentityItem key={entry.identity.name} {...entry} onDeleted={list.reload} />
               ))}
             </ul>
+            {others.length > 0 && (
+              <ActionForm
+                act={(form) => provePresence(api, form)}
+                submit="Confirm that it is you"
+                done="You may link an identity within 15 minutes."
+                isEmptied
+              >
+                <PresentOwnerFields />
+              </ActionForm>
+            )}
             <ProviderButtons providers={others} purpose="link" target="/user/settings/security" />
           </>
         )}

@@ -11,6 +11,7 @@ import { Command } from '../parts/command.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
+import { PresentOwnerFields, provePresence } from '../parts/present-owner.tsx'
 import { ScopeFields, scopesOf, scopesText } from '../parts/scopes.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Time } from '../parts/time.tsx'
@@ -68,10 +69,11 @@ function Tokens({ user }: { user: User }): VNode {
 }
 
 function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): VNode {
-  const { of } = useApi()
+  const api = useApi()
   const [token, setToken] = useState('')
   const create = async (form: HTMLFormElement) => {
-    const created = await of(UserService).createPersonalAccessToken({
+    await provePresence(api, form)
+    const created = await api.of(UserService).createPersonalAccessToken({
       parent: user.name,
       description: fieldOf(form, 'description'),
       expiresInDays: Number(fieldOf(form, 'days')),
@@ -111,6 +113,7 @@ function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): V
           </select>
         </label>
         <ScopeFields isAdmin={user.role === User_Role.ADMIN} />
+        <PresentOwnerFields purpose="For a token that may change the account." />
       </ActionForm>
     </section>
   )

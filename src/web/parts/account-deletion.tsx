@@ -5,14 +5,16 @@ import { useApi } from '../api/client.ts'
 import { Checkbox, isChecked } from './choices.tsx'
 import { ConfirmedForm } from './confirmed-form.tsx'
 import { goTo } from './navigation.ts'
+import { PresentOwnerFields, provePresence } from './present-owner.tsx'
 
 /** The deletion of the user's own account. */
 export function AccountDeletion({ user }: { user: User }): VNode {
-  const { of, session } = useApi()
+  const api = useApi()
   const remove = async (form: HTMLFormElement) => {
     const force = isChecked(form, 'content')
-    await of(UserService).deleteUser({ name: user.name, force })
-    session.forget()
+    await provePresence(api, form)
+    await api.of(UserService).deleteUser({ name: user.name, force })
+    api.session.forget()
     goTo('/')
   }
   return (
@@ -32,6 +34,7 @@ export function AccountDeletion({ user }: { user: User }): VNode {
           label="Also delete my repositories and memos, with the comments of others"
           name="content"
         />
+        <PresentOwnerFields />
       </ConfirmedForm>
     </section>
   )

@@ -8,6 +8,7 @@ import { Command } from './command.tsx'
 import { Confirmed } from './confirmed.tsx'
 import { fieldOf } from './field.tsx'
 import { Show, useLoad } from './load.tsx'
+import { PresentOwnerFields, provePresence } from './present-owner.tsx'
 import { TextArea } from './text-area.tsx'
 import { Time } from './time.tsx'
 
@@ -99,9 +100,10 @@ function GpgKeyItem(props: {
 }
 
 function NewGpgKey({ text, onAdded }: { text: string; onAdded: () => void }): VNode {
-  const { of } = useApi()
+  const api = useApi()
   const add = async (form: HTMLFormElement) => {
-    await of(GpgKeyService).createGpgKey({
+    await provePresence(api, form)
+    await api.of(GpgKeyService).createGpgKey({
       armoredPublicKey: fieldOf(form, 'key'),
       armoredSignature: fieldOf(form, 'signature'),
     })
@@ -122,6 +124,7 @@ function NewGpgKey({ text, onAdded }: { text: string; onAdded: () => void }): VN
           <SignCommand text={text} keyId="KEY" />
           <SignatureArea label="Signature of the new key" />
         </details>
+        <PresentOwnerFields />
       </ActionForm>
     </>
   )

@@ -8,6 +8,7 @@ import { Confirmed } from './confirmed.tsx'
 import { Field, fieldOf } from './field.tsx'
 import { Show, useLoad } from './load.tsx'
 import { Pager } from './pager.tsx'
+import { PresentOwnerFields, provePresence } from './present-owner.tsx'
 import { TextArea } from './text-area.tsx'
 import { Time } from './time.tsx'
 
@@ -66,10 +67,11 @@ function SshKeyItem(props: { sshKey: PublicKey; onDeleted: () => void }): VNode 
 }
 
 function NewSshKey({ onAdded }: { onAdded: () => void }): VNode {
-  const { of } = useApi()
+  const api = useApi()
   const add = async (form: HTMLFormElement) => {
     const [title, key] = [fieldOf(form, 'title'), fieldOf(form, 'key').trim()]
-    await of(PublicKeyService).createPublicKey({ title, key })
+    await provePresence(api, form)
+    await api.of(PublicKeyService).createPublicKey({ title, key })
     onAdded()
   }
   return (
@@ -95,6 +97,7 @@ function NewSshKey({ onAdded }: { onAdded: () => void }): VNode {
           spellcheck={false}
           hint="One line, which begins with ssh-ed25519 or another type."
         />
+        <PresentOwnerFields />
       </ActionForm>
     </>
   )

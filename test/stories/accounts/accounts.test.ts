@@ -232,7 +232,7 @@ describe('changing an account', () => {
     const { bob } = await createTestUsers(server.url)
     const elsewhere = await signIn(server.url, 'bob')
     await users(bob).updateUser({
-      user: { name: 'users/bob', password: 'another horse' },
+      user: { name: 'users/bob', password: 'another horse', currentPassword: PASSWORD },
       updateMask: { paths: ['password'] },
     })
     for (const old of [bob, elsewhere])

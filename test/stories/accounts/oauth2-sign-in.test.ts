@@ -410,6 +410,7 @@ describe('the sign-in page', () => {
     expect((await signInOn(browser, 'carol')).body).toContain('value="allow"')
     await ask(users.carol, 'PATCH', '/users/carol?updateMask=password', {
       password: 'another horse battery',
+      currentPassword: PASSWORD,
     })
     const visited = await browser.open(authorizationUrl(server.url, parameters))
     expect(visited.body).toContain('value="sign-in"')

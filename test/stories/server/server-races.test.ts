@@ -303,9 +303,9 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
       const token = async () => createToken(url(0), await signIn(url(0), 'carol'), ['all'])
       const setState = (state: number) =>
         asAda.updateUser({ user: { name: 'users/carol', state }, updateMask: { paths: ['state'] } })
-      const setPassword = (password: string, who: Actor) =>
+      const setPassword = (password: string, currentPassword: string, who: Actor) =>
         asCarol(1, who.authorization).updateUser({
-          user: { name: 'users/carol', password },
+          user: { name: 'users/carol', password, currentPassword },
           updateMask: { paths: ['password'] },
         })
 
@@ -340,7 +340,7 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
           }),
         )
       expect(new Set(await gitByPassword())).toEqual(new Set([200]))
-      await setPassword('another horse battery', session)
+      await setPassword('another horse battery', PASSWORD, session)
       expect(new Set(await gitByPassword())).toEqual(new Set([401]))
       for (const number of servers) {
         const auth = createClient(AuthService, transportTo(url(number), 'gRPC'))
@@ -354,7 +354,7 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
         ).rejects.toThrow('unauthenticated')
       }
       users = { ...users, carol: await signIn(url(0), 'carol', 'another horse battery') }
-      await setPassword(PASSWORD, users.carol)
+      await setPassword(PASSWORD, 'another horse battery', users.carol)
       users = { ...users, carol: await signIn(url(0), 'carol') }
     })
 

@@ -18,6 +18,7 @@ import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
+import { reachesCredentials, requireConfirmed } from './confirmation.ts'
 import { newTokenText, tokenHash } from './token-texts.ts'
 
 export type { PersonalAccessToken }
@@ -45,6 +46,8 @@ export interface NewPersonalAccessToken {
   readonly expiresInDays: number
   /** Scope names as the client sent them; empty for `all`. */
   readonly scopes: readonly string[]
+  /** The present password of the caller; empty for none. */
+  readonly currentPassword?: string
 }
 
 /** A new token. */
@@ -66,7 +69,7 @@ export function looksLikePersonalAccessToken(text: string): boolean {
  * the caller's own, and the restriction to public data is inherited.
  *
  * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND;
- *   SESSION_REQUIRED for a token of an application
+ *   SESSION_REQUIRED for a token of an application; CONFIRMATION_REQUIRED, BAD_CREDENTIALS
  */
 export async function createPersonalAccessToken(
   app: AccountsApp,
@@ -78,6 +81,7 @@ export async function createPersonalAccessToken(
   if (input.expiresInDays < 0 || input.expiresInDays > MAX_EXPIRY_DAYS) {
     throw new DomainError('INVALID_EXPIRY', { max_days: String(MAX_EXPIRY_DAYS) })
   }
+  if (reachesCredentials(scopes)) await requireConfirmed(app, caller, input)
   const expiresInMs = input.expiresInDays === 0 ? undefined : input.expiresInDays * DAY_MS
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, caller.user)

@@ -78,6 +78,7 @@ export async function startSession(
     create_time: now,
     user_agent: userAgent,
     address,
+    confirm_time: 0,
     ...newRefreshToken(now),
   }
   await transaction(app.db, async (tx) => {

@@ -8,10 +8,9 @@ import type {
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
-import { NO_PASSWORD } from './passwords.ts'
+import { hasPassword, requirePassword } from './present-password.ts'
 import { newRecoveryCodes, parseRecoveryCode, type RecoveryCode } from './recovery-codes.ts'
 import { open, seal } from './sealed-secrets.ts'
 import { newTotpSecret, otpauthUri, passcodeStep, totpSecretText } from './totp.ts'
@@ -38,7 +37,7 @@ export interface SecondFactor {
 }
 
 /** Where a second factor is presented. Use in one place counts in all of them. */
-export type Surface = 'sign-in' | 'basic' | 'password-reset' | 'disable' | 'regenerate'
+export type Surface = 'sign-in' | 'basic' | 'password-reset' | 'disable' | 'regenerate' | 'confirm'
 
 const SECRET_PURPOSE = 'totp-secret'
 
@@ -75,6 +74,20 @@ export async function requireSecondFactor(
   await consume(app, enabled, factor, surface)
 }
 
+/**
+ * Consumes a second factor of an account that must have one.
+ *
+ * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
+ */
+export async function consumeSecondFactor(
+  app: AccountsApp,
+  user: User,
+  factor: SecondFactor,
+  surface: Surface,
+): Promise<void> {
+  await consume(app, await requireEnabled(app, user), factor, surface)
+}
+
 /** Returns the second factor of an account. */
 export async function getTwoFactor(app: AccountsApp, user: User): Promise<TwoFactor> {
   const found = await rows.findTwoFactor(app.db, user.id)
@@ -96,7 +109,7 @@ export async function enrollTwoFactor(
   password: string,
 ): Promise<{ twoFactor: TwoFactor; secret: string; otpauthUri: string }> {
   const { user } = caller
-  await requirePassword(app, caller, password)
+  if (hasPassword(user)) await requirePassword(app, caller, password)
   const secret = newTotpSecret()
   const pending = await transaction(app.db, async (tx) => {
     await requirePresent(tx, user)
@@ -158,7 +171,7 @@ export async function disableTwoFactor(
   const enabled = await requireEnabled(app, user)
   const own = caller.user.id === user.id
   if (own) {
-    await requirePassword(app, caller, proof.password)
+    if (hasPassword(user)) await requirePassword(app, caller, proof.password)
     await consume(app, enabled, proof, 'disable')
   }
   if (!(await rows.deleteTwoFactor(app.db, enabled)))
@@ -192,24 +205,6 @@ export async function regenerateRecoveryCodes(
     await rows.replaceRecoveryCodes(tx, user.id, hashed)
   })
   return textsOf(codes)
-}
-
-/**
- * Requires the password in addition to the session. Accounts created by single sign-on may have
- * none.
- */
-async function requirePassword(
-  app: AccountsApp,
-  { user, peer }: SignedIn,
-  password: string,
-): Promise<void> {
-  if (user.password_hash === NO_PASSWORD) return
-  const right = await app.guesses.attempt(
-    nameKey(user.username),
-    peer.address,
-    async () => (await app.passwords.verify(user.password_hash, password)) || undefined,
-  )
-  if (!right) throw new DomainError('BAD_CREDENTIALS')
 }
 
 async function findEnabled(

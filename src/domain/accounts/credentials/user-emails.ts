@@ -10,6 +10,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { emailKey, isEmail } from '../users/user-fields.ts'
 import { requirePresent } from '../users/users.ts'
+import { requireConfirmed } from './confirmation.ts'
 import { emailVerificationMail } from './mail.ts'
 import { queueMail } from './mail-queue.ts'
 
@@ -35,6 +36,18 @@ export interface UserEmailView {
   readonly primary: boolean
 }
 
+/** Addresses to add. */
+interface NewEmails {
+  readonly emails: readonly string[]
+  /**
+   * Mails an address again that waits for its verification, and leaves others alone that the caller
+   * has already.
+   */
+  readonly resend: boolean
+  /** The present password of the caller; empty for none. */
+  readonly currentPassword: string
+}
+
 /** Lists the addresses of the caller, the primary one first. */
 export async function listEmails(
   app: AccountsApp,
@@ -57,22 +70,20 @@ export async function listEmails(
  * Adds addresses to the account of the caller and sends a mail to each, with the token that
  * verifies it. Nothing tells whether another account has an address.
  *
- * @param resend mails an address again that waits for its verification, and leaves others alone that
- *   the caller has already.
  * @throws INVALID_FIELD, INVALID_EMAIL, MAIL_NOT_CONFIGURED, TOO_MANY_EMAILS, RATE_LIMITED;
- *   EMAIL_ALREADY_ADDED without `resend`
+ *   EMAIL_ALREADY_ADDED without `resend`; CONFIRMATION_REQUIRED, BAD_CREDENTIALS
  */
 export async function addEmails(
   app: AccountsApp,
   caller: SignedIn,
-  emails: readonly string[],
-  resend: boolean,
+  { emails, resend, currentPassword }: NewEmails,
 ): Promise<void> {
   const wanted = new Map(emails.map((email) => [emailKey(email), email]))
   if (wanted.size === 0 || wanted.size > MAX_EMAILS)
     throw new DomainError('INVALID_FIELD', { field: 'emails' })
   if (!emails.every(isEmail)) throw new DomainError('INVALID_EMAIL')
   if (!app.mail) throw new DomainError('EMAIL_NOT_VERIFIABLE')
+  await requireConfirmed(app, caller, { currentPassword })
   await transaction(app.db, async (tx) => {
     const user = await requirePresent(tx, caller.user)
     const present = await rows.listUserEmails(tx, user.id)

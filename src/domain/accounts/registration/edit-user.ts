@@ -6,6 +6,7 @@ import type { User, UserChanges } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { requireConfirmed } from '../credentials/confirmation.ts'
 import { checkNewPassword } from '../credentials/passwords.ts'
 import { endOtherSessions } from '../credentials/sessions.ts'
 import type { AccountsApp } from '../ports.ts'
@@ -53,6 +54,8 @@ export interface UserUpdate {
    * caller may not change, and an empty password.
    */
   readonly all: boolean
+  /** The present password of the caller; empty for none. */
+  readonly currentPassword?: string
 }
 
 /**
@@ -64,10 +67,15 @@ export async function updateUser(
   app: AccountsApp,
   caller: SignedIn,
   user: User,
-  { values, named, all }: UserUpdate,
+  { values, named, all, currentPassword = '' }: UserUpdate,
 ): Promise<User> {
   const fields = all ? applicable(caller, values, named) : named
   checkMayChange(app, caller, user, values, fields)
+  const changesEmail = fields.has('email') && values.email !== user.email
+  if (fields.has('password') || changesEmail) {
+    const isSignInIgnored = fields.has('password') && caller.user.id === user.id
+    await requireConfirmed(app, caller, { currentPassword, isSignInIgnored })
+  }
   const avatar = fields.has('avatar_url') ? readAvatar(user, values.avatar_url) : undefined
   const changes = await readChanges(app, user, values, fields, avatar)
   const updated = await transaction(app.db, async (tx) => {

@@ -27,8 +27,8 @@ beforeEach(async () => {
   ada = await addUser(app, 'ada')
 })
 
-function bySession(user: User): SignedIn {
-  return { kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'session', sessionId: 'any' } }
+function byPassword(user: User): SignedIn {
+  return { kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'password' } }
 }
 
 function byToken(user: User, ...scopes: string[]): SignedIn {
@@ -51,7 +51,7 @@ async function listed(user: User) {
 
 describe('createPersonalAccessToken', () => {
   it('creates a text that a scanner can recognise and check', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     expect(text).toMatch(/^branchline_pat_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/)
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
     const checksum = [...text.slice(-6)].reduce(
@@ -59,11 +59,11 @@ describe('createPersonalAccessToken', () => {
       0,
     )
     expect(checksum).toBe(crc32(text.slice(0, -6)))
-    expect((await mint(bySession(ada))).text).not.toBe(text)
+    expect((await mint(byPassword(ada))).text).not.toBe(text)
   })
 
   it('does not store the text', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     const dump: unknown[] = []
     for (const { name } of await app.db.introspection.getTables())
       dump.push((await sql`select * from ${sql.table(name)}`.execute(app.db)).rows)
@@ -72,10 +72,10 @@ describe('createPersonalAccessToken', () => {
   })
 
   it('grants all scopes if none are requested, and stores them normalised', async () => {
-    expect((await mint(bySession(ada))).token.scopes).toBe('all')
-    expect((await mint(bySession(ada), { scopes: ['read:user', 'write:user'] })).token.scopes).toBe(
-      'write:user',
-    )
+    expect((await mint(byPassword(ada))).token.scopes).toBe('all')
+    expect(
+      (await mint(byPassword(ada), { scopes: ['read:user', 'write:user'] })).token.scopes,
+    ).toBe('write:user')
   })
 
   it.each([
@@ -92,18 +92,18 @@ describe('createPersonalAccessToken', () => {
     ],
     ['a long description', { description: 'x'.repeat(257) }, { reason: 'INVALID_FIELD' }],
   ])('refuses %s', async (_, input, error) => {
-    await expect(mint(bySession(ada), input)).rejects.toMatchObject(error)
+    await expect(mint(byPassword(ada), input)).rejects.toMatchObject(error)
     expect(await listed(ada)).toEqual([])
   })
 
   it('creates no token for an account that was deleted in the meantime', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
-    await expect(mint(bySession(ada))).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
+    await expect(mint(byPassword(ada))).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
   })
 
   it('counts the characters of a description, not their code units', async () => {
     await expect(
-      mint(bySession(ada), { description: '\u{1f40e}'.repeat(256) }),
+      mint(byPassword(ada), { description: '\u{1f40e}'.repeat(256) }),
     ).resolves.toBeDefined()
   })
 
@@ -136,7 +136,7 @@ describe('createPersonalAccessToken', () => {
 
 describe('authenticatePersonalAccessToken', () => {
   it('returns the current row of the owner and the scopes of the token', async () => {
-    const { text, token } = await mint(bySession(ada), { scopes: ['read:user'] })
+    const { text, token } = await mint(byPassword(ada), { scopes: ['read:user'] })
     const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
     expect(user).toEqual(ada)
     expect(uuid).toBe(token.uuid)
@@ -144,8 +144,8 @@ describe('authenticatePersonalAccessToken', () => {
   })
 
   it('refuses a token after its last day', async () => {
-    const { text } = await mint(bySession(ada), { expiresInDays: 1 })
-    const forever = await mint(bySession(ada), { expiresInDays: 0 })
+    const { text } = await mint(byPassword(ada), { expiresInDays: 1 })
+    const forever = await mint(byPassword(ada), { expiresInDays: 0 })
     app.clock.advance(DAY - 1)
     await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
     app.clock.advance(1)
@@ -162,19 +162,19 @@ describe('authenticatePersonalAccessToken', () => {
     ['another prefix', (text) => text.replace('branchline', 'memos')],
     ['nothing but the prefix', () => 'branchline_pat_'],
   ])('refuses %s', async (_, alter) => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     await expect(authenticatePersonalAccessToken(app, alter(text))).rejects.toEqual(BAD_CREDENTIALS)
   })
 
   it('refuses a deleted token', async () => {
-    const { text, token } = await mint(bySession(ada))
+    const { text, token } = await mint(byPassword(ada))
     expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(true)
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
     expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(false)
   })
 
   it('refuses a token while its owner is archived, and after its owner is deleted', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'NORMAL' }))
@@ -184,7 +184,7 @@ describe('authenticatePersonalAccessToken', () => {
   })
 
   it('accepts a token after a password change', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     await transaction(app.db, (tx) =>
       updateUser(tx, ada.id, { token_version: ada.token_version + 1 }),
     )
@@ -199,7 +199,7 @@ describe('last_used_at', () => {
   }
 
   it('is written on use, at most once a minute', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     expect(await lastUse()).toBeNull()
     const first = app.clock.now()
     await authenticatePersonalAccessToken(app, text)
@@ -213,7 +213,7 @@ describe('last_used_at', () => {
   })
 
   it('never decreases, even if the clock does', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     const first = app.clock.now()
     await authenticatePersonalAccessToken(app, text)
     app.clock.advance(-3600)
@@ -222,14 +222,14 @@ describe('last_used_at', () => {
   })
 
   it('does not change when a token is refused', async () => {
-    const { text } = await mint(bySession(ada), { expiresInDays: 1 })
+    const { text } = await mint(byPassword(ada), { expiresInDays: 1 })
     app.clock.advance(DAY)
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
     expect(await lastUse()).toBeNull()
   })
 
   it('may fail to be written without failing the request', async () => {
-    const { text } = await mint(bySession(ada))
+    const { text } = await mint(byPassword(ada))
     const failing = 'before update on personal_access_tokens begin delete from nowhere; end'
     await transaction(app.db, (tx) => createTrigger(tx, `full_disk ${failing}`))
     await expect(authenticatePersonalAccessToken(app, text)).resolves.toMatchObject({
@@ -243,8 +243,8 @@ describe('listPersonalAccessTokens', () => {
   it('returns pages of the tokens of one account in order of creation, with their total number', async () => {
     const bob = await addUser(app, 'bob')
     for (const description of ['a', 'b', 'c', 'd']) {
-      await mint(bySession(ada), { description })
-      await mint(bySession(bob), { description: 'of bob' })
+      await mint(byPassword(ada), { description })
+      await mint(byPassword(bob), { description: 'of bob' })
     }
     const first = await listPersonalAccessTokens(app, ada, 0, 2)
     expect(first).toMatchObject({ more: true, total: 4 })
@@ -259,7 +259,7 @@ describe('listPersonalAccessTokens', () => {
 describe('deletePersonalAccessToken', () => {
   it('does not delete the tokens of another account', async () => {
     const bob = await addUser(app, 'bob')
-    const { token, text } = await mint(bySession(bob))
+    const { token, text } = await mint(byPassword(bob))
     expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(false)
     await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
   })
