@@ -1,4 +1,8 @@
 import { judgeNode } from './node-version.mjs'
+import { PRIVATE_UMASK } from './private-files.ts'
+
+// Git processes and workers inherit the mask.
+process.umask(PRIVATE_UMASK)
 
 const { refusal, warning } = judgeNode(process.version)
 if (warning !== undefined) process.stderr.write(`branchline: warning: ${warning}\n`)

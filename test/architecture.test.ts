@@ -44,13 +44,14 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['concurrency/', ['concurrency/']],
   // The composition root. Only these files import from every layer.
   ['server/', ['', '#gen/']],
-  ['main.ts', ['cli.ts', 'node-version.mjs']],
+  ['main.ts', ['cli.ts', 'node-version.mjs', 'private-files.ts']],
   [
     'cli',
     [
       'cli',
       'config',
       'data-folder.ts',
+      'private-files.ts',
       'restore-target.ts',
       'log.ts',
       'server/',
@@ -74,6 +75,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ],
   ['log.ts', ['config.ts', 'log-writer.ts']],
   ['log-writer.ts', []],
+  ['private-files.ts', []],
   ['version.ts', ['../package.json']],
 ]
 

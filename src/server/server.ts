@@ -14,6 +14,7 @@ import { closeRepositories, prepareRepositories } from '../git/repositories/repo
 import { openMailFolder } from '../mail/folder.ts'
 import { openMailServer } from '../mail/smtp.ts'
 import { MarkupThread } from '../markup/markup-thread.ts'
+import { closeToOthers, modeText, type OpenPath } from '../private-files.ts'
 import { createApp, systemClock } from './app.ts'
 import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
@@ -141,6 +142,7 @@ async function openShared(config: Config, log: Logger, parts: StartedParts) {
     onFailure: (err) => log.warn({ err }, 'the session in PostgreSQL cannot be renewed'),
   })
   parts.add(() => use.release())
+  await closeDataFolder(config.data, log)
   const { shared } = use
   const db = await openData(config, shared?.session, (err) =>
     log.warn({ err }, 'a connection to PostgreSQL failed'),
@@ -149,6 +151,17 @@ async function openShared(config: Config, log: Logger, parts: StartedParts) {
   const scratch = shared && (await claimScratch(config.data, endScripts))
   if (scratch) parts.add(() => scratch.release())
   return { shared, db, scratch }
+}
+
+/** Takes the access of other users to the data folder away, and says so in one line. */
+async function closeDataFolder(folder: string, log: Logger): Promise<void> {
+  const { corrected, refused } = await closeToOthers(folder)
+  const texts = (paths: readonly OpenPath[]) =>
+    paths.map(({ path, mode }) => `${path} (${modeText(mode)})`)
+  if (corrected.length > 0)
+    log.warn({ paths: texts(corrected) }, 'other users could access the data; this is corrected')
+  if (refused.length > 0)
+    log.warn({ paths: texts(refused) }, 'other users may access data that another user owns')
 }
 
 /** Prepares the sandbox of Git hooks, and logs whether there is one. */

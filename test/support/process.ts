@@ -4,7 +4,11 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PRIVATE_UMASK } from '../../src/private-files.ts'
 import { databaseOf, dropDatabaseOf } from './database.ts'
+
+// Servers in the process of a test create what `doctor` looks at, as main.ts would.
+process.umask(PRIVATE_UMASK)
 
 /** The program as it is shipped. `npm test` builds it before the tests run. */
 export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname

@@ -1,7 +1,8 @@
 import type { LogLevel } from '../../config.ts'
 import { type DataPlace, openDataAsItIs, useData } from '../../data-folder.ts'
-import { examine, notExamined } from '../../domain/maintenance/doctor.ts'
+import { examine, type Finding, notExamined } from '../../domain/maintenance/doctor.ts'
 import { createLog } from '../../log.ts'
+import { closeToOthers, modeText, type OpenPath, openToOthers } from '../../private-files.ts'
 import { createApp } from '../../server/app.ts'
 import { print } from '../print.ts'
 import { OPERATOR_SETTINGS } from './operator.ts'
@@ -25,11 +26,13 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     })
     let repaired = 0
     let left = 0
-    for await (const { subject, problem, outcome } of examine(app, flags)) {
+    const count = ({ subject, problem, outcome }: Finding) => {
       print(`${subject}: ${problem} (${outcome})`)
       if (outcome === 'repaired') repaired += 1
       else left += 1
     }
+    for (const finding of await examineModes(flags)) count(finding)
+    for await (const finding of examine(app, flags)) count(finding)
     // Repaired repositories are measured again in the background.
     await app.background.settled()
     const unchecked = await notExamined(app)
@@ -40,4 +43,17 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     await lock?.release()
     await db.destroy()
   }
+}
+
+/** Finds, and with --fix corrects, what other users may access of the data folder. */
+async function examineModes({ data, fix }: DoctorFlags): Promise<Finding[]> {
+  const found = (paths: readonly OpenPath[], outcome: Finding['outcome']) =>
+    paths.map(({ path, mode }) => ({
+      subject: path,
+      problem: `other users may access it (mode ${modeText(mode)})`,
+      outcome,
+    }))
+  if (!fix) return found(await openToOthers(data), '--fix repairs it')
+  const { corrected, refused } = await closeToOthers(data)
+  return [...found(corrected, 'repaired'), ...found(refused, 'its owner can repair it')]
 }

@@ -31,7 +31,11 @@ export interface Finding {
   readonly subject: string
   readonly problem: string
   /** Whether the problem was repaired, or can be; for the operator. */
-  readonly outcome: 'repaired' | '--fix repairs it' | 'cannot be repaired: restore a backup'
+  readonly outcome:
+    | 'repaired'
+    | '--fix repairs it'
+    | 'its owner can repair it'
+    | 'cannot be repaired: restore a backup'
 }
 
 export interface Examination {
