@@ -230,7 +230,7 @@ describe('operations', () => {
         { name: 'allowMissing', in: 'query', schema: { type: 'boolean' } },
       ],
       requestBody: { required: true, ...json(user) },
-      responses: responses(json(user), 400, 403, 404, 409),
+      responses: responses(json(user), 400, 401, 403, 404, 409),
       security: [{ bearer: ['write:user'] }, { basic: ['write:user'] }],
     })
   })
@@ -269,6 +269,7 @@ describe('operations', () => {
       'description',
       'expiresInDays',
       'scopes',
+      'currentPassword',
     ])
   })
 
