@@ -42,6 +42,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   PROTECTED_FILES_CHANGED: 'Leave the protected files as they are, or ask an administrator.',
   PULL_REQUEST_NOT_MERGEABLE: 'Push new commits, or close the pull request.',
   PULL_REQUEST_WORK_IN_PROGRESS: 'Remove the mark of unfinished work from the title first.',
+  PULL_REQUEST_EXISTS: 'Use the pull request that these branches have.',
   REBASE_CONFLICT: 'Rebase the branch, resolve the conflicts, and push.',
   REVIEWS_MISSING: 'Wait for the requested reviews.',
   SSH_KEY_IN_USE: 'Use a key of its own for each account.',
@@ -50,18 +51,26 @@ const ADVICE: Readonly<Record<string, string>> = {
   WEAK_PASSWORD: 'Choose a longer password that is not the username.',
 }
 
+/** Codes of refusals that another attempt would meet again have no advice. */
 const ADVICE_BY_CODE: Readonly<Partial<Record<Code, string>>> = {
   [Code.NotFound]: 'Check the address. If it is private, sign in with an account that may see it.',
   [Code.Unauthenticated]: 'Sign in, then try again.',
   [Code.PermissionDenied]: 'Ask an owner of the repository for access.',
   [Code.InvalidArgument]: 'Correct the input, then try again.',
   [Code.ResourceExhausted]: 'Wait a while, then try again.',
+  [Code.Aborted]: 'Try again.',
+  [Code.DeadlineExceeded]: 'Try again.',
+  [Code.Internal]: 'Try again.',
+  [Code.Unknown]: 'Try again.',
   [Code.Unavailable]: 'Check the connection, or wait a few seconds, then try again.',
 }
 
-/** Returns what the user can do after a refusal for a reason. */
+/** Numbers that compatible systems append for programs. */
+const NUMBERS = / \[[^[\]]*id: [^\]]*\]$/
+
+/** Returns what the user can do after a refusal for a reason; empty if there is nothing. */
 export function adviceFor(reason: string): string {
-  return ADVICE[reason] ?? 'Try again.'
+  return ADVICE[reason] ?? ''
 }
 
 /** Returns what to tell the user about an error. */
@@ -84,10 +93,11 @@ export function failureOf(thrown: unknown): Failure {
   const error = ConnectError.from(thrown)
   const [info] = error.findDetails(ErrorInfoSchema)
   const reason = info?.reason ?? ''
+  const message = error.rawMessage.replace(NUMBERS, '')
   return {
-    message: `${error.rawMessage.charAt(0).toUpperCase()}${error.rawMessage.slice(1)}`,
+    message: `${message.charAt(0).toUpperCase()}${message.slice(1)}`,
     reason,
-    advice: ADVICE[reason] ?? ADVICE_BY_CODE[error.code] ?? 'Try again.',
+    advice: ADVICE[reason] ?? ADVICE_BY_CODE[error.code] ?? '',
     needsReload: false,
     isMissing: error.code === Code.NotFound,
     isSignedOut: error.code === Code.Unauthenticated,

@@ -8,16 +8,19 @@ import {
 } from '#gen/branchline/v1/content_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
+import { failureOf } from '../api/failure.ts'
 import { Breadcrumbs } from '../parts/breadcrumbs.tsx'
+import { Command } from '../parts/command.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { useFragment } from '../parts/navigation.ts'
-import { findRef } from '../parts/refs.ts'
+import { findRef, type RefAndPath } from '../parts/refs.ts'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, textOf } from '../text/bytes.ts'
 import { type LineRange, linesOf } from '../text/fragments.ts'
+import { quoted } from '../text/shell.ts'
 
 /** The parameter of the address that asks for a blame with all commits, as on Gitea. */
 const BYPASS = 'bypass-blame-ignore'
@@ -48,7 +51,9 @@ function Lines(props: {
       const request = { ...name, path: place.path, ref: place.ref.name }
       const service = api.of(ContentService)
       const [blame, { entry }] = await Promise.all([
-        service.getBlame({ ...request, bypassIgnoreRevs: bypasses }, { signal }),
+        service
+          .getBlame({ ...request, bypassIgnoreRevs: bypasses }, { signal })
+          .catch(unlessTooLarge),
         service.getContents(request, { signal }),
       ])
       return { place, blame, text: textOf(fromBase64(entry?.content ?? '')) }
@@ -63,8 +68,10 @@ function Lines(props: {
             <Breadcrumbs name={name} place={place} />
             <a href={codeHref(name, place.ref, place.path)}>Without authors</a>
           </div>
-          <IgnoredCommits blame={blame} bypasses={bypasses} />
-          {text === undefined ? (
+          {blame && <IgnoredCommits blame={blame} bypasses={bypasses} />}
+          {blame === undefined ? (
+            <TooLarge place={place} />
+          ) : text === undefined ? (
             <p class="note">A binary file.</p>
           ) : (
             <BlameTable name={name} blame={blame} text={text} />
@@ -72,6 +79,24 @@ function Lines(props: {
         </>
       )}
     </Show>
+  )
+}
+
+function unlessTooLarge(error: unknown): undefined {
+  if (failureOf(error).reason !== 'FILE_TOO_LARGE') throw error
+}
+
+/** How a clone finds out what the server does not. */
+function TooLarge({ place: { ref, path } }: { place: RefAndPath }): VNode {
+  const remote = ref.kind === 'branch' ? `origin/${ref.name}` : ref.name
+  return (
+    <div class="note">
+      <p>The file is too large to show who wrote its lines. A clone can:</p>
+      <Command
+        label="Command that shows who wrote the lines"
+        text={`git blame ${quoted(remote)} -- ${quoted(path)}`}
+      />
+    </div>
   )
 }
 

@@ -3,6 +3,7 @@ import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
+import { failureOf } from '../api/failure.ts'
 import { CommitList } from '../parts/commit-list.tsx'
 import { Diff } from '../parts/diff.tsx'
 import { useDiff } from '../parts/diff-load.ts'
@@ -10,6 +11,7 @@ import { FailureNote } from '../parts/failure-note.tsx'
 import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
 import { Show, useAction, useLoad } from '../parts/load.tsx'
 import { goTo } from '../parts/navigation.ts'
+import { findOpenPull } from '../parts/open-pull.ts'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { repositoryHref, subjectOf } from '../text/addresses.ts'
@@ -76,14 +78,34 @@ function NewPull(props: {
   head: string
   title: string
 }): VNode {
-  const { of } = useApi()
+  const api = useApi()
   const { name, base, head, title } = props
+  const existing = useLoad(
+    (signal) => findOpenPull(api, { ...name, base, head }, signal),
+    [base, head],
+  )
+  const pulls = `${repositoryHref(name)}/pulls`
   const creation = useAction(async (form: HTMLFormElement) => {
     const [title, body] = [fieldOf(form, 'title'), fieldOf(form, 'body')]
     const request = { ...name, base, head, title, body }
-    const { number } = await of(PullRequestService).createPullRequest(request)
-    goTo(`${repositoryHref(name)}/pulls/${number}`)
+    try {
+      const { number } = await api.of(PullRequestService).createPullRequest(request)
+      goTo(`${pulls}/${number}`)
+    } catch (error) {
+      if (failureOf(error).reason === 'PULL_REQUEST_EXISTS') existing.reload()
+      throw error
+    }
   })
+  if (existing.value === undefined) return <Show of={existing}>{() => null}</Show>
+  if (existing.value !== null) {
+    const { number, title } = existing.value
+    return (
+      <p class="note">
+        These branches have an open pull request:{' '}
+        <a href={`${pulls}/${number}`}>{`${title} #${number}`}</a>
+      </p>
+    )
+  }
   return (
     <form onSubmit={onSubmit(creation.run)}>
       {creation.failure && <FailureNote failure={creation.failure} />}

@@ -13,14 +13,19 @@ import type { PageProps } from '../routes.ts'
 export default function Explore({ query }: PageProps): VNode {
   const { of } = useApi()
   useTitle('Explore')
-  const [q, page] = [query.get('q') ?? '', pageOf(query)]
+  const [q, topic, page] = [query.get('q') ?? '', query.get('topic') ?? '', pageOf(query)]
   const search = useLoad(
     (signal) =>
       of(RepositoryService).searchRepositories(
-        { q, includeDesc: true, page, sort: 'updated', order: 'desc' },
+        {
+          ...(topic === '' ? { q, includeDesc: true } : { q: topic, topic: true }),
+          page,
+          sort: 'updated',
+          order: 'desc',
+        },
         { signal },
       ),
-    [q, page],
+    [q, topic, page],
   )
   return (
     <>
@@ -36,6 +41,11 @@ export default function Explore({ query }: PageProps): VNode {
           <button type="submit">Search</button>
         </form>
       </search>
+      {topic !== '' && (
+        <h2>
+          Repositories with the topic <span class="tag">{topic}</span>
+        </h2>
+      )}
       <Show of={search}>
         {({ results, total, limit }) => (
           <>

@@ -13,11 +13,15 @@ import type { PageProps } from '../routes.ts'
 import { ownHref } from '../text/addresses.ts'
 import { factorOf } from '../text/second-factor.ts'
 
+/** No username has such a sign, so that the hint says nothing about accounts. */
+const ADDRESS_HINT = 'This is an e-mail address. Type the username of your account.'
+
 /** Sign-in by password, and by a second factor where the account has one. */
 export default function Login({ query }: PageProps): VNode {
   const { session } = useApi()
   useTitle('Sign in')
   const [needsCode, setNeedsCode] = useState(false)
+  const [hasAddress, setHasAddress] = useState(false)
   const target = ownPath(query.get('redirect_to') ?? '/')
   const isSignedIn = session.user !== undefined
   useEffect(() => {
@@ -28,6 +32,7 @@ export default function Login({ query }: PageProps): VNode {
     try {
       await session.signIn({ username, password, ...factorOf(fieldOf(form, 'code')) })
     } catch (error) {
+      setHasAddress(username.includes('@'))
       if (needsCode || failureOf(error).reason !== 'TWO_FACTOR_REQUIRED') throw error
       setNeedsCode(true)
     }
@@ -43,6 +48,7 @@ export default function Login({ query }: PageProps): VNode {
           autocomplete="username"
           autocapitalize="none"
           required
+          hint={hasAddress ? ADDRESS_HINT : undefined}
         />
         <Field
           label="Password"

@@ -5,6 +5,7 @@ import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
 import { useApi } from '../api/client.ts'
 import { sizeText } from '../text/bytes.ts'
 import { readFile } from '../text/received.ts'
+import { quoted } from '../text/shell.ts'
 import { Command } from './command.tsx'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
@@ -106,7 +107,6 @@ function progressText(received: number, bytes: number | undefined): string {
 
 /** How a program downloads what is too large for a page. */
 function LargeFile({ file: { name, href } }: { file: RemoteFile }): VNode {
-  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
   const url = new URL(href, location.origin).href
   return (
     <div class="note">

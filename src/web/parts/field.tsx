@@ -2,7 +2,7 @@ import type { JSX, SubmitEventHandler, VNode } from 'preact'
 
 /** A field of a form with its label. */
 export function Field(
-  props: JSX.IntrinsicElements['input'] & { label: string; hint?: string },
+  props: JSX.IntrinsicElements['input'] & { label: string; hint?: string | undefined },
 ): VNode {
   const { label, hint, ...input } = props
   return (

@@ -95,11 +95,14 @@ const PROTOCOL_NAMES = [
   ['rest', 'REST'],
 ] as const
 
+/** Codes of calls that are no failures: a client that leaves ends its call, for example a stream. */
+const SUCCESSES: ReadonlySet<string | undefined> = new Set(['OK', 'Canceled'])
+
 type Which = (sample: MetricSample) => boolean
 
 /** Returns what the measurements say, as charts. */
 export function chartsOf(all: readonly Measurement[]): readonly ChartData[] {
-  const isFailed: Which = ({ labels }) => labels.code !== 'OK'
+  const isFailed: Which = ({ labels }) => !SUCCESSES.has(labels.code)
   const isFailedGit: Which = ({ labels }) => Number(labels.status) >= 400
   const service =
     (name: string): Which =>
@@ -202,7 +205,7 @@ export function busiestMethods({ samples }: Measurement, count: number): readonl
     const load = loads.get(method) ?? { calls: 0, failed: 0, seconds: 0 }
     loads.set(method, load)
     if (name === CALLS) load.calls += value
-    if (name === CALLS && code !== 'OK') load.failed += value
+    if (name === CALLS && !SUCCESSES.has(code)) load.failed += value
     if (name === `${DURATIONS}_sum`) load.seconds += value
   }
   return [...loads]

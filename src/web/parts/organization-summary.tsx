@@ -7,6 +7,7 @@ import { counted } from '../text/counts.ts'
 import { Show, useLoad } from './load.tsx'
 import { NewRepository } from './new-repository.tsx'
 import { organizationRights } from './organization-rights.ts'
+import { Website } from './website.tsx'
 
 /** The most entries that the API has on one page. */
 const LIMIT = 50
@@ -20,13 +21,7 @@ export function OrganizationSummary({ organization }: { organization: Organizati
       {fullName !== '' && <p>{fullName}</p>}
       {description !== '' && <p>{description}</p>}
       {location !== '' && <p class="facts">{location}</p>}
-      {/^https?:/.test(website) && (
-        <p>
-          <a href={website} rel="nofollow noopener noreferrer">
-            {website}
-          </a>
-        </p>
-      )}
+      <Website url={website} />
       {session.user ? <ForUsers name={name} /> : <Members name={name} />}
     </>
   )

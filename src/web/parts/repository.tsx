@@ -9,6 +9,7 @@ import { Show, useLoad } from './load.tsx'
 import { goTo } from './navigation.ts'
 import { NotFound, useIsKnownMissing } from './not-found.tsx'
 import { useTitle } from './page-title.ts'
+import { Website } from './website.tsx'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
 
@@ -58,7 +59,8 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
 function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () => void }): VNode {
   const { session } = useApi()
   const { repository, tab, reload } = props
-  const { owner, name, description, archived, fork, mirror, openPrCounter } = repository
+  const { owner, name, description, website, topics, archived, fork, mirror, openPrCounter } =
+    repository
   const login = owner?.login ?? ''
   const base = repositoryHref({ owner: login, repo: name })
   const branch = encodeURIComponent(repository.defaultBranch)
@@ -88,6 +90,8 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
         ))}
       </h1>
       {description !== '' && <p>{description}</p>}
+      {tab === 'Code' && <Website url={website} />}
+      {tab === 'Code' && topics.length > 0 && <Topics topics={topics} />}
       {tab === 'Code' && session.user && (
         <Later
           load={loadActions}
@@ -110,6 +114,21 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
         ))}
       </nav>
     </header>
+  )
+}
+
+/** What a repository is about, with the others that are about the same. */
+function Topics({ topics }: { topics: readonly string[] }): VNode {
+  return (
+    <ul class="list names" aria-label="Topics">
+      {topics.map((topic) => (
+        <li key={topic}>
+          <a class="tag" href={`/explore?topic=${encodeURIComponent(topic)}`}>
+            {topic}
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }
 
