@@ -7,7 +7,6 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { COMMANDS, helpText } from '../scripts/help/commands.mjs'
@@ -47,11 +46,15 @@ function isService(value: unknown): value is DescService {
  */
 const MAIN_COMMANDS = ['npm start\n', 'npm test\n']
 
+/** The command that runs TypeScript, on the file that the README names. */
+const RUN_TS = blocks.find(({ text: source }) => source.startsWith('npx esbuild'))?.text ?? ''
+const TS_FILE = 'user.ts'
+
 /** The blocks that run, with what the pages say they print. The tour continues the README. */
 const exampleBlocks = [...blocks, ...blocksOf(readPage('docs/tour.md'))]
 const examples = exampleBlocks.flatMap((block, i) => {
-  if (!['sh', 'ts', 'python'].includes(block.language) || MAIN_COMMANDS.includes(block.text))
-    return []
+  const isApart = [...MAIN_COMMANDS, RUN_TS].includes(block.text)
+  if (!['sh', 'ts', 'python'].includes(block.language) || isApart) return []
   const next = exampleBlocks[i + 1]
   return [
     {
@@ -133,16 +136,13 @@ describe('the examples in README.md and docs/tour.md', () => {
       await writeFile(`${path}.py`, code)
       return `${DEBIAN_PYTHON} '${path}.py'`
     }
-    await build({
-      stdin: { contents: code, loader: 'ts', resolveDir: ROOT },
-      outfile: `${path}.mjs`,
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node20',
-    })
-    return `node '${path}.mjs'`
+    await writeFile(`${path}.ts`, code)
+    return RUN_TS.replace(TS_FILE, `'${path}.ts'`)
   }
+
+  it('say by which command TypeScript runs', () => {
+    expect(RUN_TS).toContain(`< ${TS_FILE} | node`)
+  })
 
   it('are there in every language that the page promises', () => {
     expect(new Set(examples.map(({ language }) => language))).toEqual(

@@ -24,6 +24,10 @@ const answers = (command: string, ...args: string[]) =>
 
 /** Why the example of a language cannot run here; undefined if it can. */
 const OBSTACLES: Readonly<Record<string, () => string | undefined>> = {
+  TypeScript: () =>
+    answers('npm', 'view', '@bufbuild/protobuf', 'version')
+      ? undefined
+      : 'no packages of npm can be had',
   Go: () => {
     if (!answers('go', 'version')) return 'go is not installed'
     return answers('go', 'list', '-m', 'google.golang.org/grpc@v1.68.0')
