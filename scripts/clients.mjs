@@ -1,8 +1,8 @@
 // `npm run clients`: runs clients that we did not write, unmodified, against the server, and writes what
-// happened into test/clients/unmodified/results.json and docs/clients.md. Downloads the clients. Parts
-// of names, such as `npm run clients -- gitea-js woodpecker`, run some of them.
+// happened into docs/clients.md. Downloads the clients. Parts of names, such as
+// `npm run clients -- gitea-js woodpecker`, run some of them, and the rows of the others stay.
 import { CLIENTS } from './clients/list.mjs'
-import { readResults, tablesOf, writeResults, writeTables } from './clients/table.mjs'
+import { readTables, tablesOf, writeTables } from './clients/table.mjs'
 import { explainFailure, Failure, printLine, step } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'
 
@@ -13,18 +13,18 @@ await explainFailure(async () => {
   })
   if (chosen.length === 0) throw new Failure(`No client has this name: ${wanted.join(', ')}.`)
   await setUp('test')
-  const results = await readResults()
+  /** @type {Record<string, import('./clients/list.mjs').Outcome[]>} */
+  const results = {}
   let failures = 0
   for (const client of chosen) {
     if (client.run === undefined) {
       printLine('skip', `${client.name}: ${client.unavailable}`)
       continue
     }
-    const { name, version, run, leftOut = {} } = client
+    const { name, run, leftOut = {} } = client
     await step(name, async () => {
       const outcomes = await run(client)
-      // Clients that have left the list leave the results, too.
-      results[name] = { version, outcomes }
+      results[name] = outcomes
       const failed = outcomes.filter((outcome) => !outcome.passed && !(outcome.name in leftOut))
       for (const { name: call, expected, happened } of failed) {
         const told = `${JSON.stringify(expected)} was expected, ${JSON.stringify(happened)} happened`
@@ -34,11 +34,6 @@ await explainFailure(async () => {
       return `${outcomes.length} calls, ${failed.length} failed`
     })
   }
-  const listed = CLIENTS.flatMap(({ name }) =>
-    name in results ? [/** @type {const} */ ([name, results[name]])] : [],
-  )
-  const kept = Object.fromEntries(listed)
-  await writeResults(kept)
-  await writeTables(tablesOf(CLIENTS, kept))
+  await writeTables(tablesOf(CLIENTS, results, await readTables()))
   if (failures > 0) process.exitCode = 1
 })

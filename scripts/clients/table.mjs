@@ -6,29 +6,22 @@ import { PROGRAMS } from './list.mjs'
 /** @typedef {import('./list.mjs').Client} Client */
 /** @typedef {import('./list.mjs').Outcome} Outcome */
 /**
- * What the last run of a client found.
- * @typedef {{ version: string, outcomes: readonly Outcome[] }} Result
+ * What runs of clients found, by the name of the client.
+ * @typedef {Readonly<Record<string, readonly Outcome[]>>} Results
  */
 
 const DOCS = join(root, 'docs', 'clients.md')
-const RESULTS = join(PROGRAMS, 'results.json')
 const START = '<!-- written by `npm run clients` -->'
 const END = '<!-- end of what `npm run clients` writes -->'
 
-/** @returns {Promise<Record<string, Result>>} by the name of the client */
-export async function readResults() {
-  return JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{}'))
-}
-
-/** @param {Record<string, Result>} results */
-export async function writeResults(results) {
-  await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
-}
+const CLIENTS_HEAD = ['Client', 'Version', 'Calls that did what is expected']
+const FAILURES_HEAD = ['Client', 'Call', 'Expected', 'Happened']
+const LEFT_OUT_HEAD = ['Client', 'Calls', 'Why']
 
 /** Returns the tables that the docs have. */
 export async function readTables() {
   const [, after = ''] = (await readFile(DOCS, 'utf8')).split(START)
-  return after.split(END)[0]?.trim()
+  return (after.split(END)[0] ?? '').trim()
 }
 
 /** @param {string} tables */
@@ -49,65 +42,82 @@ export async function callsOf(program) {
 }
 
 /**
- * Returns the tables of all clients, and of what failed or was left out.
+ * Returns the tables of all clients, and of what failed or was left out. The rows of clients that
+ * did not run stay as they are.
  * @param {readonly Client[]} clients
- * @param {Record<string, Result>} results
+ * @param {Results} results
+ * @param {string} present the tables that the docs have
  */
-export function tablesOf(clients, results) {
-  const rows = clients.map((client) => [client.name, client.version, summaryOf(client, results)])
-  const failures = clients.flatMap((client) =>
-    judged(client, results)
-      .filter(({ passed, reason }) => !passed && reason === undefined)
-      .map(({ name, expected, happened }) => [
-        client.name,
-        code(name),
-        json(expected),
-        json(happened),
-      ]),
-  )
-  const leftOut = clients.flatMap((client) => reasonsOf(client, results))
+export function tablesOf(clients, results, present) {
+  const rowsOf = (
+    /** @type {readonly string[]} */ head,
+    /** @type {(client: Client, outcomes: readonly Outcome[]) => string[][]} */ found,
+  ) => {
+    const before = readRows(present, head)
+    return clients.flatMap((client) => {
+      const outcomes = client.unavailable === undefined ? results[client.name] : []
+      if (outcomes) return found(client, outcomes)
+      return before.filter(([name]) => name === client.name)
+    })
+  }
+  const failures = rowsOf(FAILURES_HEAD, failuresOf)
+  const leftOut = rowsOf(LEFT_OUT_HEAD, reasonsOf)
   return [
-    table(['Client', 'Version', 'Calls that did what is expected'], rows),
-    failures.length > 0 &&
-      `What did not:\n\n${table(['Client', 'Call', 'Expected', 'Happened'], failures)}`,
-    leftOut.length > 0 && `What cannot apply:\n\n${table(['Client', 'Calls', 'Why'], leftOut)}`,
+    table(CLIENTS_HEAD, rowsOf(CLIENTS_HEAD, summaryOf)),
+    failures.length > 0 && `What did not:\n\n${table(FAILURES_HEAD, failures)}`,
+    leftOut.length > 0 && `What cannot apply:\n\n${table(LEFT_OUT_HEAD, leftOut)}`,
   ]
     .filter((part) => part !== false)
     .join('\n\n')
 }
 
 /**
- * @param {Client} client
- * @param {Record<string, Result>} results
+ * Returns the number of calls of a client that passed, failed or cannot apply, and its version.
+ * @param {string} name
+ * @param {string} tables the tables that the docs have
  */
-function judged(client, results) {
-  const outcomes = results[client.name]?.outcomes ?? []
-  return outcomes.map((outcome) => ({ ...outcome, reason: client.leftOut?.[outcome.name] }))
+export function readRow(name, tables) {
+  const [, version, summary = ''] =
+    readRows(tables, CLIENTS_HEAD).find(([client]) => client === name) ?? []
+  const [, applicable, leftOut] = /^\d+ of (\d+)(?:, (\d+) cannot apply)?$/.exec(summary) ?? []
+  return { version, calls: Number(applicable) + Number(leftOut ?? 0) }
 }
 
 /**
  * @param {Client} client
- * @param {Record<string, Result>} results
+ * @param {readonly Outcome[]} outcomes
  */
-function summaryOf(client, results) {
-  if (client.unavailable !== undefined) return `not run: ${client.unavailable}`
-  const applicable = judged(client, results).filter(({ reason }) => reason === undefined)
+function failuresOf({ name, leftOut = {} }, outcomes) {
+  return outcomes
+    .filter((outcome) => !outcome.passed && !(outcome.name in leftOut))
+    .map((outcome) => [name, code(outcome.name), json(outcome.expected), json(outcome.happened)])
+}
+
+/**
+ * @param {Client} client
+ * @param {readonly Outcome[]} outcomes
+ */
+function summaryOf({ name, version, unavailable, leftOut = {} }, outcomes) {
+  if (unavailable !== undefined) return [[name, version, `not run: ${unavailable}`]]
+  const applicable = outcomes.filter((outcome) => !(outcome.name in leftOut))
   const passed = applicable.filter((outcome) => outcome.passed).length
-  const left = Object.keys(client.leftOut ?? {}).length
-  return `${passed} of ${applicable.length}${left > 0 ? `, ${left} cannot apply` : ''}`
+  const left = outcomes.length - applicable.length
+  const summary = `${passed} of ${applicable.length}${left > 0 ? `, ${left} cannot apply` : ''}`
+  return [[name, version, summary]]
 }
 
 /**
  * @param {Client} client
- * @param {Record<string, Result>} results
+ * @param {readonly Outcome[]} outcomes
  */
-function reasonsOf(client, results) {
+function reasonsOf({ name, leftOut = {} }, outcomes) {
   /** @type {Map<string, string[]>} */
   const names = new Map()
-  for (const { name, reason } of judged(client, results)) {
-    if (reason !== undefined) names.set(reason, [...(names.get(reason) ?? []), code(name)])
+  for (const { name: call } of outcomes) {
+    const reason = leftOut[call]
+    if (reason !== undefined) names.set(reason, [...(names.get(reason) ?? []), code(call)])
   }
-  return [...names].map(([reason, calls]) => [client.name, calls.join(', '), reason])
+  return [...names].map(([reason, calls]) => [name, calls.join(', '), reason])
 }
 
 /**
@@ -115,7 +125,23 @@ function reasonsOf(client, results) {
  * @param {readonly (readonly string[])[]} rows
  */
 function table(head, rows) {
-  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+  return [head, head.map(() => '---'), ...rows].map(row).join('\n')
+}
+
+/** @param {readonly string[]} cells */
+function row(cells) {
+  return `| ${cells.join(' | ')} |`
+}
+
+/**
+ * Returns the rows of the table with a head; none without such a table.
+ * @param {string} tables
+ * @param {readonly string[]} head
+ */
+function readRows(tables, head) {
+  const [, after = ''] = tables.split(`${row(head)}\n`)
+  const lines = (after.split('\n\n')[0] ?? '').split('\n').slice(1)
+  return lines.map((line) => line.slice('| '.length, -' |'.length).split(' | '))
 }
 
 /** @param {string} text */
