@@ -66,11 +66,25 @@ export async function pushPayload(
         : '',
     commits: listed,
     total_commits: total,
-    head_commit: listed[0] ?? null,
+    head_commit: listed[0] ?? (await headPayload(app, subject)),
     repository,
     pusher: sender,
     sender,
   }
+}
+
+/**
+ * Returns the JSON object of the head of a branch that has moved without new commits; null for a
+ * deleted branch.
+ */
+async function headPayload(
+  app: DeliveriesApp,
+  subject: HookSubject<RefFacts>,
+): Promise<object | null> {
+  const { after } = subject.facts
+  const { id } = subject.open.repository
+  const commitId = after === null ? undefined : await commitOf(app, id, after)
+  return commitId === undefined ? null : lastCommitPayload(app, subject, commitId)
 }
 
 /** Returns the JSON object of an event `create`. */

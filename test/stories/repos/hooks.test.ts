@@ -319,6 +319,35 @@ describe('a push', () => {
     expect(all[3]?.payload.head_commit.id).toBe(made)
   })
 
+  it('without new commits is told with the head of the branch', async () => {
+    const path = await repository('moved')
+    const old = (await forge.ask(forge.users.bob, 'GET', `${path}/branches/main`)).commit.id
+    const made = await commit(path, 'a.txt')
+    const target = await receiver()
+    await hook(path, target.url)
+    const branch = { new_branch_name: 'again', old_ref_name: 'main' }
+    await forge.ask(forge.users.bob, 'POST', `${path}/branches`, branch)
+    await target.next()
+    const remote = remoteOf(forge.server.url, 'bob/moved', 'bob', PASSWORD)
+    await forge.client.git('.', 'clone', '-q', remote, 'moved')
+    await forge.client.git('moved', 'push', '-q', 'origin', `+${old}:main`)
+    await target.next()
+    expect(target.received.map((one) => told(one).payload)).toMatchObject([
+      {
+        ref: 'refs/heads/again',
+        commits: [],
+        total_commits: 0,
+        head_commit: {
+          id: made,
+          message: 'Add a.txt\n',
+          author: { name: 'bob' },
+          added: ['a.txt'],
+        },
+      },
+      { ref: 'refs/heads/main', after: old, commits: [], head_commit: { id: old } },
+    ])
+  })
+
   it('is told for the branches that the filter matches, and for the events that are named', async () => {
     const path = await repository('filtered')
     const target = await receiver()
