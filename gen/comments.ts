@@ -1332,6 +1332,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.DEPLOY_KEY_EXISTS", "The repository has the deploy key already.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],
   ["branchline.v1.ErrorReason.DEPLOY_KEY_TITLE_TAKEN", "Another deploy key of the repository has the title.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],
   ["branchline.v1.ErrorReason.DIFF_TOO_LARGE", "A diff or a patch series is too large for one text. Use Git to fetch the commits.\n\nRESOURCE_EXHAUSTED, REST 422. Metadata: none."],
+  ["branchline.v1.ErrorReason.DISK_FULL", "The disk of the server is full, so that the server takes only reads, deletions and sign-ins. An\nadministrator must make room.\n\nRESOURCE_EXHAUSTED, REST 507. Metadata: none."],
   ["branchline.v1.ErrorReason.DISPLAY_NAME_CHANGE_CLOSED", "The instance allows only administrators to change display names.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.EMAIL_ALREADY_ADDED", "The account has the e-mail address already, verified or not.\n\nALREADY_EXISTS, REST 422. Metadata: none."],
   ["branchline.v1.ErrorReason.EMAIL_NOT_FOUND", "The account has no such additional e-mail address.\n\nNOT_FOUND, REST 404. Metadata: none."],

@@ -38,6 +38,8 @@ export interface Config extends DataPlace {
   readonly maxMessageBytes: number
   /** Most memory that all Git processes may take together. */
   readonly gitMemoryBytes: number
+  /** Free space of the data folder that is kept; undefined for a share of the file system. */
+  readonly diskReserveBytes: number | undefined
   /** Time for which a server that stops still takes calls, and reports that it is not ready. */
   readonly stopDelayMs: number
   readonly reflection: boolean
@@ -69,6 +71,7 @@ type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
     | 'proxyAuth'
     | 'trustedProxies'
     | 'gitMemoryBytes'
+    | 'diskReserveBytes'
     | 'stopDelayMs'
     | 'publicUrl'
     | 'mailDir'
@@ -96,6 +99,7 @@ export interface ServeFlags extends PlainFlags {
   proxyAuthEmailHeader?: string
   proxyAuthNameHeader?: string
   gitMemory: number
+  diskReserve?: number
   web: boolean
 }
 
@@ -138,6 +142,7 @@ export function readConfig(flags: ServeFlags): Config {
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
     gitMemoryBytes: flags.gitMemory,
+    diskReserveBytes: flags.diskReserve,
     stopDelayMs: flags.stopDelay,
     reflection: flags.reflection,
     webFolder: flags.web ? WEB_FOLDER : undefined,

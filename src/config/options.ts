@@ -286,6 +286,12 @@ function limitOptions(): Option[] {
       '2GiB',
       values.gitMemorySize,
     ),
+    setting(
+      '--disk-reserve <size|auto|off>',
+      'free space of the data folder below which calls that store data are refused',
+      'auto',
+      values.diskReserve,
+    ),
   ]
 }
 

@@ -250,6 +250,12 @@ export function gitMemorySize(text: string): number {
   return bytes
 }
 
+/** Returns bytes; undefined for a share of the file system. */
+export function diskReserve(text: string): number | undefined {
+  if (text === 'auto') return undefined
+  return text === 'off' ? 0 : byteSize(text)
+}
+
 /** Returns bytes. */
 export function byteSize(text: string): number {
   const match = /^(\d{1,12})([KMG]iB)?$/.exec(text)

@@ -9,6 +9,7 @@ import type { App } from '../domain/app.ts'
 import { createBackground } from '../domain/core/background.ts'
 import { createCoordination } from '../domain/core/coordination.ts'
 import type { Clock, Signals } from '../domain/core/core.ts'
+import { UNLIMITED_DISK } from '../domain/core/disk-space.ts'
 import { MetricsSource } from '../domain/core/metrics.ts'
 import { createSignal, type Signal } from '../domain/core/signal.ts'
 import { hookRefObserver } from '../domain/hooks/ref-observer.ts'
@@ -31,7 +32,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 /** The parts of an `App` that its caller provides. */
 export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
-  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup'>> & {
+  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup' | 'disk'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
     /** What this server shares with the other servers of a PostgreSQL database. */
@@ -54,6 +55,7 @@ export async function createApp({
   mail,
   publicUrl = () => '',
   markup,
+  disk = UNLIMITED_DISK,
   outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
 }: AppParts): Promise<App> {
   const keys = await loadInstanceKeys(db, clock)
@@ -69,6 +71,7 @@ export async function createApp({
     publicUrl,
     outbound,
     metrics: new MetricsSource(),
+    disk,
     markup,
     commitSigning: createCommitSigning(keys),
     refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],

@@ -16,6 +16,7 @@ import { openMailServer } from '../mail/smtp.ts'
 import { MarkupThread } from '../markup/markup-thread.ts'
 import { closeToOthers, modeText, type OpenPath } from '../private-files.ts'
 import { createApp, systemClock } from './app.ts'
+import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts'
 import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { serve } from './serving.ts'
@@ -39,6 +40,7 @@ export interface Server {
 /** What a server takes from the process around it. */
 export interface Surroundings {
   readonly clock?: Clock
+  readonly readSpace?: ReadSpace
   /** Starts Git processes. Without it the server starts them itself. */
   readonly spawner?: ProcessSpawner
   /** Path of the bundled `markup-program.ts`. Without it the server renders no Markdown. */
@@ -76,9 +78,11 @@ export async function startServer(
 async function startParts(
   config: Config,
   log: Logger,
-  { clock = systemClock, spawner, markupProgram, workers: others }: Surroundings,
+  surroundings: Surroundings,
   parts: StartedParts,
 ): Promise<Omit<Server, 'close'>> {
+  const { clock = systemClock, spawner, markupProgram, workers: others } = surroundings
+  const { readSpace = readFileSystem } = surroundings
   const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
@@ -95,6 +99,7 @@ async function startParts(
     mail: await openMail(config, clock),
     publicUrl: () => base.url,
     markup,
+    disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, readSpace),
     outbound: createOutbound({
       allowedHosts: webhookAllowedHosts,
       ownAddresses: () => boundAddresses(listen.host),

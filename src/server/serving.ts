@@ -113,6 +113,7 @@ export async function serve(
     peerOf,
     serving: () => serving,
     checkDatabase: () => checkDatabase(app.db),
+    isDiskFull: () => app.disk.isFull(),
     openApi: () => printOpenApi(config, app, protocols),
     schema: SCHEMA_FILES,
   })

@@ -14,6 +14,7 @@ import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { ProcessSpawner } from '../../src/git/processes/process-spawner.ts'
 import { createLogTo } from '../../src/log.ts'
+import type { ReadSpace } from '../../src/server/disk-space.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
 import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
 import { PROCESS_SPAWNER } from './process.ts'
@@ -45,6 +46,7 @@ export interface TestServer extends Server {
 export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
   readonly settings?: Partial<Config['settings']>
   readonly clock?: Clock
+  readonly readSpace?: ReadSpace
 }
 
 /**
@@ -52,7 +54,7 @@ export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
  * stays.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { settings, clock, ...config } = options
+  const { settings, clock, readSpace, ...config } = options
   const data = config.data ?? (await createDataFolder())
   const logged: Record<string, unknown>[] = []
   const log = createLogTo({ write: (line) => logged.push(JSON.parse(line)) }, 'debug')
@@ -71,6 +73,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       corsOrigins: [],
       maxMessageBytes: 4 * 1024 * 1024,
       gitMemoryBytes: 2 * 1024 ** 3,
+      diskReserveBytes: undefined,
       stopDelayMs: 0,
       reflection: true,
       webFolder: undefined,
@@ -105,7 +108,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
     },
     log,
-    { spawner: workerSpawner(), markupProgram: MARKUP_PROGRAM, ...(clock && { clock }) },
+    {
+      spawner: workerSpawner(),
+      markupProgram: MARKUP_PROGRAM,
+      ...(clock && { clock }),
+      ...(readSpace && { readSpace }),
+    },
   )
   return {
     ...server,

@@ -4,6 +4,7 @@ import type { Db } from '../../storage/schema/schema.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Background } from './background.ts'
 import type { Coordination } from './coordination.ts'
+import type { DiskSpace } from './disk-space.ts'
 import type { MetricsSource } from './metrics.ts'
 import type { PageSizes } from './page-sizes.ts'
 import type { Signal } from './signal.ts'
@@ -19,6 +20,7 @@ export interface Core {
   readonly coordination: Coordination
   readonly outbound: Outbound
   readonly metrics: MetricsSource
+  readonly disk: DiskSpace
   /** Undefined on the command line, which renders nothing. */
   readonly markup: MarkupRenderer | undefined
   /**

@@ -1,5 +1,6 @@
 import { GitError } from '../../git/core/errors.ts'
 import { isForeignKeyViolation, isUnavailable } from '../../storage/database/database.ts'
+import { isForWantOfSpace } from './disk-space.ts'
 
 /**
  * The reasons for which a call is refused. Each is a value of the proto enum ErrorReason, which
@@ -52,6 +53,7 @@ export type Reason =
   | 'DEPLOY_KEY_TITLE_TAKEN'
   | 'DIFF_TOO_LARGE'
   | 'DISPLAY_NAME_CHANGE_CLOSED'
+  | 'DISK_FULL'
   | 'EMAIL_ALREADY_ADDED'
   | 'EMAIL_NOT_FOUND'
   | 'EMAIL_NOT_VERIFIABLE'
@@ -356,9 +358,10 @@ export class DomainError extends Error {
 
 /**
  * Returns the domain error for an error of Git or the database that is no fault of this program: a
- * concurrent deletion, a limit, or a database that is unavailable. Undefined for other errors.
+ * concurrent deletion, a limit, a full disk, or a database that is unavailable. Undefined for other errors.
  */
 export function outsideError(error: unknown): DomainError | undefined {
+  if (isForWantOfSpace(error)) return new DomainError('DISK_FULL')
   return databaseError(error) ?? deletionError(error) ?? gitLimitError(error)
 }
 

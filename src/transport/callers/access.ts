@@ -1,7 +1,9 @@
 import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import type { Interceptor, StreamRequest, UnaryRequest } from '@connectrpc/connect'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { http } from '#gen/google/api/annotations_pb.ts'
 import { actAs } from '../../domain/accounts/credentials/sudo.ts'
 import { getUser, type User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
@@ -32,6 +34,8 @@ interface Rule {
   readonly privateData: boolean
   readonly ignoresCredentials: boolean
   readonly passwordOnly: boolean
+  /** Whether calls add data. They are refused while the disk is full. */
+  readonly isStoring: boolean
 }
 
 /**
@@ -76,6 +80,7 @@ export function accessInterceptor(
         : undefined
     if (owner) contextValues.set(ownerKey, owner)
     if (caller.kind === 'user') checkSignedIn(rule, caller, owner)
+    if (rule.isStoring && (await app.disk.isFull())) throw new DomainError('DISK_FULL')
     return await next(request)
   }
 }
@@ -144,7 +149,18 @@ function compileRule(method: DescMethod): Rule {
     privateData: option.privateData,
     ignoresCredentials: option.ignoresCredentials,
     passwordOnly: option.passwordOnly,
+    isStoring: isStoring(method),
   }
+}
+
+/**
+ * Returns whether a method adds data. Deletions make room, and an administrator who makes room must
+ * be able to sign in.
+ */
+function isStoring(method: DescMethod): boolean {
+  const isRead = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS
+  const deletes = hasOption(method, http) && getOption(method, http).pattern.case === 'delete'
+  return !isRead && !deletes && method.parent.typeName !== AuthService.typeName
 }
 
 /** Compiles a reader of the string field at a path. */

@@ -102,6 +102,11 @@ export const REQUESTS = {
     message: 'the request is too large',
     restStatus: 413,
   },
+  DISK_FULL: {
+    code: Code.ResourceExhausted,
+    message: 'the disk of the server is full; only reads and deletions go on',
+    restStatus: 507,
+  },
   SERVER_BUSY: {
     code: Code.Unavailable,
     message: 'the server is busy; try again soon',

@@ -25,6 +25,7 @@ export interface PageSources {
   readonly serving: () => boolean
   /** Rejects when the database does not answer. */
   readonly checkDatabase: () => Promise<unknown>
+  readonly isDiskFull: () => Promise<boolean>
   /** Returns the OpenAPI document as text. */
   readonly openApi: () => string
   /** The schema that clients generate code from. */
@@ -80,14 +81,15 @@ export function operatorPages(app: App, sources: PageSources): Pages {
 async function readinessProblem({
   serving,
   checkDatabase,
+  isDiskFull,
 }: PageSources): Promise<string | undefined> {
   if (!serving()) return 'shutting down'
   try {
     await checkDatabase()
-    return undefined
   } catch {
     return 'the database does not answer'
   }
+  return (await isDiskFull()) ? 'the disk is full' : undefined
 }
 
 /** A refusal to show metrics. */

@@ -106,6 +106,7 @@ async function follow(app: ReposApp, mirror: Mirror, until: AbortSignal): Promis
     const repository = await findRepositoryById(app.db, id)
     // Archived repositories do not change.
     if (repository?.archive_time !== null) return { error: mirror.error }
+    if (await app.disk.isFull()) return { error: 'the disk of the server is full' }
     const isChanged = await fetchChanges(app, mirror, until)
     const now = nowSeconds(app.clock)
     return { error: '', last_sync_time: now, change_time: isChanged ? now : change_time }

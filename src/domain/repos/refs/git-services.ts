@@ -45,7 +45,8 @@ export interface OpenGitService {
  * exists.
  *
  * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED,
- *   REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
+ *   REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR,
+ *   DISK_FULL
  */
 export async function openGitService(
   app: ReposApp,
@@ -73,6 +74,7 @@ export async function openGitService(
   }
   const { repository } = await openForPush(app, caller, name)
   checkWritable(repository)
+  if (await app.disk.isFull()) throw new DomainError('DISK_FULL')
   const hasHooks = await hasGitHooks(app, repository.id)
   return { start: (request) => startPush(app, caller, repository, request, hasHooks) }
 }
