@@ -9,6 +9,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   home: () => import('./pages/home.tsx'),
   explore: () => import('./pages/explore.tsx'),
   login: () => import('./pages/login.tsx'),
+  'sign-up': () => import('./pages/sign-up.tsx'),
   profile: () => import('./pages/profile.tsx'),
   tokens: () => import('./pages/tokens.tsx'),
   keys: () => import('./pages/keys.tsx'),

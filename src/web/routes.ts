@@ -12,6 +12,7 @@ export type PageName =
   | 'home'
   | 'explore'
   | 'login'
+  | 'sign-up'
   | 'profile'
   | 'tokens'
   | 'keys'
@@ -101,6 +102,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '-/import': 'import',
   '-/organizations': 'organizations',
   'user/login': 'login',
+  'user/sign_up': 'sign-up',
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',

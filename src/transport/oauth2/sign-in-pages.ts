@@ -75,6 +75,7 @@ export function signInPage(
     headers: { ...headers, ...retryHeader(retryAfter) },
     formTargets: [request.redirect, ...providers.map(({ auth_url }) => new URL(auth_url))],
     main: html`${problemOf(problem)}
+${username?.includes('@') ? html`<p>This is an e-mail address. Type the username of your account.</p>` : ''}
 <form method="post">
 ${hidden(FORM_TOKEN_FIELD, token)}
 <label>Username <input name="username" value="${username ?? ''}" autocomplete="username"

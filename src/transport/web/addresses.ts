@@ -37,6 +37,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
 const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/explore': 'Explore',
   '/user/login': 'Sign in',
+  '/user/sign_up': 'Create an account',
   '/user/settings': 'Settings',
   '/user/settings/tokens': 'Access tokens',
   '/user/settings/keys': 'Keys',

@@ -68,8 +68,14 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
         if ('location' in answer) return redirect(response, answer)
         const session = proxySignsIn || readRefreshCookie(cookiesOf(asked)) !== undefined
         const { status, content, firstRun } = answer
-        const isPrivateInstance = app.settings.privateInstance
-        const hints = { session, firstRun, isMissing: status === 404, isPrivateInstance }
+        const { privateInstance, registration, passwordSignIn } = app.settings
+        const hints = {
+          session,
+          firstRun,
+          isMissing: status === 404,
+          isPrivateInstance: privateInstance,
+          isRegistrationOpen: registration === 'open' && passwordSignIn,
+        }
         send(response, status, printShell(bundle, content, hints))
       } catch (error) {
         const refusal = outsideError(error)

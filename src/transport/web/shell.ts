@@ -25,6 +25,8 @@ export interface ShellHints {
   readonly isMissing: boolean
   /** Whether the instance shows strangers no repository. */
   readonly isPrivateInstance: boolean
+  /** Whether everybody may create an account with a password. */
+  readonly isRegistrationOpen: boolean
 }
 
 /**
@@ -67,7 +69,7 @@ export const MISSING: ShellContent = {
 export function printShell(
   { scripts, style, icon }: WebBundle,
   { title, description, url, main }: ShellContent,
-  { session, firstRun, isMissing, isPrivateInstance }: ShellHints,
+  { session, firstRun, isMissing, isPrivateInstance, isRegistrationOpen }: ShellHints,
 ): string {
   const [entry = '', ...imported] = scripts
   const name = title === undefined ? 'Branchline' : `${title} · Branchline`
@@ -82,7 +84,7 @@ export function printShell(
           ...(description ? [property('og:description', description)] : []),
         ]
   return html`<!doctype html>
-<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}" data-instance="${isPrivateInstance ? 'private' : 'open'}">
+<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}" data-instance="${isPrivateInstance ? 'private' : 'open'}" data-registration="${isRegistrationOpen ? 'open' : 'closed'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

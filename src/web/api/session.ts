@@ -5,6 +5,7 @@ import {
   type SignInResponse,
 } from '#gen/branchline/v1/auth_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
+import { failureOf } from './failure.ts'
 import type { Redemption } from './single-sign-on.ts'
 
 /** Time before its expiry at which a token is replaced: longer than a call waits for its turn. */
@@ -23,6 +24,8 @@ export type PasswordSignIn = Pick<
 export class Session {
   /** Who is signed in; undefined for nobody. */
   user: User | undefined
+  /** Whether a session has ended without the user's doing. */
+  hasEnded = false
   readonly #auth: Client<typeof AuthService>
   readonly #onChange: () => void
   #token: { readonly text: string; readonly expiresAtMs: number } | undefined
@@ -105,11 +108,14 @@ export class Session {
     } catch (error) {
       // A server that is busy does not end the session.
       if (!isUnauthenticated(error)) throw error
+      // Without a cookie, and without a user until now, there was none.
+      this.hasEnded ||= this.user !== undefined || failureOf(error).reason === 'BAD_CREDENTIALS'
       this.forget()
     }
   }
 
   #begin({ user, accessToken, accessTokenExpiresAt }: SignInResponse): void {
+    this.hasEnded = false
     this.#keep(accessToken, accessTokenExpiresAt?.seconds)
     this.#enter(user)
   }

@@ -10,6 +10,7 @@ import { useTitle } from '../parts/page-title.ts'
 import { Pager, pageOf } from '../parts/pager.tsx'
 import { RepositoryList } from '../parts/repository-list.tsx'
 import { SignInLink } from '../parts/sign-in-link.tsx'
+import { SignUpLink } from '../parts/sign-up-link.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** The first page: set-up on a new instance, a greeting for strangers, and otherwise repositories. */
@@ -28,6 +29,9 @@ function Greeting(): VNode {
       <p>A self-hosted home for Git repositories and pull requests.</p>
       <p>
         <SignInLink /> or <a href="/explore">explore the public repositories</a>.
+      </p>
+      <p>
+        <SignUpLink />
       </p>
     </>
   )

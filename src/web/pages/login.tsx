@@ -9,8 +9,9 @@ import { Show, useAction, useLoad } from '../parts/load.tsx'
 import { goTo } from '../parts/navigation.ts'
 import { useTitle } from '../parts/page-title.ts'
 import { ProviderButtons } from '../parts/providers.tsx'
+import { SignUpLink } from '../parts/sign-up-link.tsx'
 import type { PageProps } from '../routes.ts'
-import { ownHref } from '../text/addresses.ts'
+import { ownTarget } from '../text/addresses.ts'
 import { factorOf } from '../text/second-factor.ts'
 
 /** No username has such a sign, so that the hint says nothing about accounts. */
@@ -22,7 +23,7 @@ export default function Login({ query }: PageProps): VNode {
   useTitle('Sign in')
   const [needsCode, setNeedsCode] = useState(false)
   const [hasAddress, setHasAddress] = useState(false)
-  const target = ownPath(query.get('redirect_to') ?? '/')
+  const target = ownTarget(query)
   const isSignedIn = session.user !== undefined
   useEffect(() => {
     if (isSignedIn) goTo(target)
@@ -90,15 +91,10 @@ function OtherWays({ target }: { target: string }): VNode {
           <ProviderButtons providers={identityProviders} purpose="sign-in" target={target} />
         )}
       </Show>
-      <p>
+      <p class="names">
         <a href="/reset-password">Forgotten password</a>
+        <SignUpLink search={location.search} />
       </p>
     </>
   )
-}
-
-/** Returns a path of this server, so that no link through the sign-in leads to another one. */
-function ownPath(text: string): string {
-  const url = URL.parse(text, location.origin)
-  return url?.origin === location.origin ? ownHref(url.href) : '/'
 }

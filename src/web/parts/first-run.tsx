@@ -1,10 +1,6 @@
 import type { VNode } from 'preact'
-import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { useApi } from '../api/client.ts'
+import { AccountForm } from './account-form.tsx'
 import { Command } from './command.tsx'
-import { FailureNote } from './failure-note.tsx'
-import { Field, fieldOf, onSubmit } from './field.tsx'
-import { useAction } from './load.tsx'
 import { useTitle } from './page-title.ts'
 
 const CREATE_COMMAND =
@@ -35,36 +31,13 @@ export function FirstRun({ isHere }: { isHere: boolean }): VNode {
 }
 
 function FirstAccountForm(): VNode {
-  const { of, session } = useApi()
-  const creation = useAction(async (form: HTMLFormElement) => {
-    const [username, password] = [fieldOf(form, 'username'), fieldOf(form, 'password')]
-    const email = fieldOf(form, 'email')
-    await of(UserService).createUser({ user: { username, password, email } })
-    document.documentElement.dataset.firstRun = 'no'
-    await session.signIn({ username, password, passcode: '', recoveryCode: '' })
-  })
   return (
-    <form class="narrow" onSubmit={onSubmit(creation.run)}>
-      {creation.failure && <FailureNote failure={creation.failure} />}
-      <Field
-        label="Username"
-        name="username"
-        autocomplete="username"
-        autocapitalize="none"
-        required
-      />
-      <Field label="E-mail address (optional)" name="email" type="email" autocomplete="email" />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        autocomplete="new-password"
-        required
-        hint="A long one: this account may do everything."
-      />
-      <button class="main" type="submit" disabled={creation.isRunning}>
-        Create the administrator
-      </button>
-    </form>
+    <AccountForm
+      submit="Create the administrator"
+      passwordHint="A long one: this account may do everything."
+      onCreated={() => {
+        document.documentElement.dataset.firstRun = 'no'
+      }}
+    />
   )
 }

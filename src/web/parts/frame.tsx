@@ -13,6 +13,7 @@ export function Frame(props: {
   isLoading: boolean
   children: ComponentChildren
 }): VNode {
+  const { session } = useApi()
   const { user, isLoading, children } = props
   return (
     <>
@@ -31,9 +32,22 @@ export function Frame(props: {
         </nav>
       </header>
       <main id="content" tabIndex={-1} aria-busy={isLoading}>
+        {session.hasEnded && <EndedSession />}
         {children}
       </main>
     </>
+  )
+}
+
+/** Why the user is a stranger on a page that knew the user. */
+function EndedSession(): VNode {
+  return (
+    <div class="note problem" role="alert">
+      <p>
+        <strong>You are signed out.</strong> Your session has ended: somebody ended it or set a new
+        password, or it was not used for 30 days. <SignInLink />
+      </p>
+    </div>
   )
 }
 

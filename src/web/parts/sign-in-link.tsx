@@ -5,7 +5,7 @@ import { useFragment } from './navigation.ts'
 export function SignInLink(): VNode {
   const { pathname, search } = location
   const fragment = useFragment()
-  const isLogin = pathname === '/user/login'
+  const isLogin = pathname === '/user/login' || pathname === '/user/sign_up'
   const back =
     isLogin || pathname === '/'
       ? ''

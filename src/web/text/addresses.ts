@@ -44,6 +44,15 @@ export function ownHref(url: string): string {
   return pathname.replace(/^\/+/, '/') + search + hash
 }
 
+/**
+ * Returns where the sign-in leads: a path of this server, so that no link through the sign-in leads to
+ * another one.
+ */
+export function ownTarget(query: URLSearchParams): string {
+  const url = URL.parse(query.get('redirect_to') ?? '/', location.origin)
+  return url?.origin === location.origin ? ownHref(url.href) : '/'
+}
+
 /** Returns the first line of a commit message. */
 export function subjectOf(message: string): string {
   return message.split('\n', 1)[0] ?? ''

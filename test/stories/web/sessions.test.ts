@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { browserName } from '../../../src/web/text/browsers.ts'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
-import { signIn } from '../../support/server.ts'
+import { PASSWORD, signIn } from '../../support/server.ts'
 import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'
 
 const PATH = '/user/settings/sessions'
@@ -31,6 +31,27 @@ describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
     await Promise.all([leave(), other.leave()])
   })
 
+  it('say on an open page that the session has ended, until the next sign-in', async () => {
+    const other = await web.open('/explore', 'carol')
+    const { page, leave } = await web.open(PATH, 'carol')
+    await page.getByRole('button', { name: 'End all other sessions' }).click()
+    await page.getByRole('button', { name: 'Yes, end all other sessions' }).click()
+    await page.getByText('There are no other sessions.').waitFor()
+    await other.page.getByRole('link', { name: 'Memos' }).click()
+    await other.page.getByText('You are signed out.').waitFor()
+    await other.page.getByRole('alert').getByRole('link', { name: 'Sign in' }).click()
+    await other.page.getByLabel('Username').fill('carol')
+    await other.page.getByLabel('Password').fill(PASSWORD)
+    await other.page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await other.page.getByLabel('New memo').waitFor()
+    expect(await other.page.getByText('You are signed out.').count()).toBe(0)
+    // Who leaves by the button needs no explanation.
+    await other.page.getByRole('button', { name: 'Sign out' }).click()
+    await other.page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
+    expect(await other.page.getByText('You are signed out.').count()).toBe(0)
+    await Promise.all([leave(), other.leave()])
+  })
+
   it('are ended all at once, except for this one', async () => {
     const { url } = web.forge.server
     await Promise.all([signIn(url, 'carol'), signIn(url, 'carol')])
@@ -43,6 +64,12 @@ describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
     expect(await page.getByRole('main').getByRole('listitem').count()).toBe(1)
     await other.page.goto('/user/settings')
     await other.page.getByText('Settings are for signed-in users').waitFor()
+    await other.page.getByText('You are signed out.').waitFor()
+    await expectReadable(other.page)
+    // The cookie is gone, and a new visitor has no session that ended.
+    await other.page.reload()
+    await other.page.getByText('Settings are for signed-in users').waitFor()
+    expect(await other.page.getByText('You are signed out.').count()).toBe(0)
     await page.getByRole('link', { name: 'Access tokens' }).click()
     await page.getByText('You have no tokens.').waitFor()
     expect(faults).toEqual([])
