@@ -13,7 +13,9 @@ import { defaultListenerLimits } from '../src/transport/listener/limits.ts'
 import { anchorsOf, codeOf, linksOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
 import { startTestServer } from './support/server.ts'
 
-const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.md'),
+)
 const pages = [
   'README.md',
   'CHANGELOG.md',
@@ -187,5 +189,17 @@ describe('docs/operations.md', () => {
         `${maxConcurrentStreams}`,
       ]),
     )
+  })
+})
+
+describe('docs/decisions/', () => {
+  it('has an index of all pages', () => {
+    const pages = readdirSync(join(ROOT, 'docs', 'decisions')).filter(
+      (name) => name !== 'README.md',
+    )
+    const listed = tableBelow(readPage('docs/decisions/README.md'), '## Pages').map(
+      ([page = '']) => /\((.+)\)/.exec(page)?.[1],
+    )
+    expect(listed.sort()).toEqual(pages.sort())
   })
 })
