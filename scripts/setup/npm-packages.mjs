@@ -13,16 +13,18 @@ const stampPath = join(root, 'node_modules', '.branchline-setup')
 
 /**
  * Returns a hash of everything that an installed node_modules depends on. Packages are installed
- * again when the hash changes. Scripts and description of package.json are left out, so that edits
- * there need no installation.
+ * again when the hash changes. Scripts, description and version of the project are left out, so that
+ * edits there, and a release, need no installation.
  * @param {{ lock: string, manifest: string, nodeVersion: string, platform: string }} sources the
  *   texts of the lock file and package.json
  */
 export function fingerprint({ lock, manifest, nodeVersion, platform }) {
   const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(manifest)
   const sections = [dependencies, devDependencies, optionalDependencies, overrides]
+  const { version: _, packages, ...rest } = JSON.parse(lock)
+  const { '': __, ...installed } = packages ?? {}
   return createHash('sha256')
-    .update(JSON.stringify([lock, sections, nodeVersion, platform]))
+    .update(JSON.stringify([rest, installed, sections, nodeVersion, platform]))
     .digest('hex')
 }
 

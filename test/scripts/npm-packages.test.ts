@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { fingerprint, planInstallation } from '../../scripts/setup/npm-packages.mjs'
 
+const lockOf = (version: string, packages: object) =>
+  JSON.stringify({ version, lockfileVersion: 3, packages: { '': { version }, ...packages } })
+
 describe('the fingerprint of installed packages', () => {
   const manifest = {
     scripts: { test: 'a' },
@@ -8,7 +11,7 @@ describe('the fingerprint of installed packages', () => {
     overrides: { nan: '2.0.0' },
   }
   const sources = {
-    lock: '{}',
+    lock: lockOf('0.1.0', { 'node_modules/pino': { version: '1.0.0' } }),
     manifest: JSON.stringify(manifest),
     nodeVersion: 'v20.20.2',
     platform: 'linux-x64',
@@ -19,7 +22,7 @@ describe('the fingerprint of installed packages', () => {
   })
 
   it.each([
-    ['the lock file', { ...sources, lock: '{ "lockfileVersion": 3 }' }],
+    ['the lock file', { ...sources, lock: lockOf('0.1.0', {}) }],
     ['a dependency', withManifest({ dependencies: { pino: '1.0.1' } })],
     ['a development dependency', withManifest({ devDependencies: { vitest: '4.0.0' } })],
     ['an override', withManifest({ overrides: { nan: '2.0.1' } })],
@@ -33,6 +36,10 @@ describe('the fingerprint of installed packages', () => {
   it.each([
     ['scripts', withManifest({ scripts: { test: 'b' } })],
     ['the description', withManifest({ description: 'A forge' })],
+    [
+      'the version of the project',
+      { ...sources, lock: lockOf('0.2.0', { 'node_modules/pino': { version: '1.0.0' } }) },
+    ],
   ])('does not change with %s', (_, changed) => {
     expect(fingerprint(changed)).toBe(fingerprint(sources))
   })
