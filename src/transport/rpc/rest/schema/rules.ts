@@ -23,10 +23,7 @@ import { parseTemplate, TemplateError } from './template.ts'
  *
  * @param beside services on the same server, one of which may have the dialect of this service.
  */
-export function bindingsOf(
-  method: DescMethod,
-  beside: Iterable<DescService> = [],
-): ReadBindings {
+export function bindingsOf(method: DescMethod, beside: Iterable<DescService> = []): ReadBindings {
   const dialect = dialectOf(method.parent, beside)
   const last = lastRead.get(method)
   if (last?.dialect === dialect) return last.read
