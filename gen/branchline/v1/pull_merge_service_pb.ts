@@ -139,7 +139,7 @@ export type MergeMessage = Message<"branchline.v1.MergeMessage"> & {
 
   /**
    * The rest, without the empty line after the title. For `squash` with the trailers that credit the
-   * authors of the commits: a merge adds those that the given text lacks. Empty for none.
+   * authors of the commits: a merge with another title or text adds none. Empty for none.
    *
    * @generated from field: string message = 3;
    */
@@ -197,7 +197,8 @@ export type MergePullRequestRequest = Message<"branchline.v1.MergePullRequestReq
   mergeTitleField: string;
 
   /**
-   * Body of the message of the merge commit.
+   * Body of the message of the merge commit. A given title or body is the whole message: only the
+   * default message of a `squash` credits the authors of the commits by trailers.
    *
    * @generated from field: string merge_message_field = 6 [json_name = "MergeMessageField"];
    */

@@ -260,8 +260,8 @@ describe('a squash', () => {
       'D. <Dora@example.org>',
     ]
     const { mergedBy, path } = await proposed({ authors })
-    expect(await mergedBy({ Do: 'squash', MergeMessageField: 'So it is.' })).toBe(
-      'Mend it (#1)\n\nSo it is.\n\nCo-authored-by: Dora <dora@example.org>\nCo-authored-by: carol <carol@example.org>',
+    expect(await mergedBy({ Do: 'squash' })).toBe(
+      'Mend it (#1)\n\nCo-authored-by: Dora <dora@example.org>\nCo-authored-by: carol <carol@example.org>',
     )
     const { commit } = await forge.ask(users.bob, 'GET', `${path}/branches/main`)
     expect([commit.author.username, commit.committer.username]).toEqual(['bob', 'ada'])
@@ -289,13 +289,24 @@ describe('a squash', () => {
   })
 
   it('credits each author once', async () => {
+    const said = 'Co-authored-by: Dora <dora@example.org>'
     const { mergedBy } = await proposed({
       authors: ['Dora <dora@example.org>', 'Finn <finn@example.org>'],
+      templates: { 'SQUASH_TEMPLATE.md': `Title\n\n${said}` },
     })
-    const said = 'Co-authored-by: Dora <dora@example.org>'
-    expect(await mergedBy({ Do: 'squash', MergeMessageField: said })).toBe(
-      `Mend it (#1)\n\n${said}\nCo-authored-by: Finn <finn@example.org>`,
+    expect(await mergedBy({ Do: 'squash' })).toBe(
+      `Title\n\n${said}\nCo-authored-by: Finn <finn@example.org>`,
     )
+  })
+
+  it.each([
+    [{ MergeTitleField: 'Mine', MergeMessageField: 'So it is.' }, 'Mine\n\nSo it is.'],
+    [{ MergeTitleField: 'Mine' }, 'Mine'],
+    [{ MergeMessageField: 'So it is.' }, 'Mend it (#1)\n\nSo it is.'],
+  ])('adds nothing to the message of the caller: %j', async (fields, message) => {
+    const authors = ['Dora <dora@example.org>', 'Bob <bob@example.org>']
+    const { mergedBy } = await proposed({ authors })
+    expect(await mergedBy({ Do: 'squash', ...fields })).toBe(message)
   })
 
   it('reveals no address of the poster that its commits do not contain, unless the poster merges', async () => {

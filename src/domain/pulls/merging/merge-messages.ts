@@ -131,15 +131,16 @@ export interface SquashText {
 }
 
 /**
- * Makes the poster the author of a squash commit, and credits the other authors of its commits and
- * their co-authors by `Co-authored-by` trailers, each once.
+ * Makes the poster the author of a squash commit. A default message credits the other authors of its
+ * commits and their co-authors by `Co-authored-by` trailers, each once. A message of the caller is
+ * the whole message.
  *
  * @param committer the Git identity of the caller.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function creditAuthors(
   app: ReposApp,
-  { caller, repository, pull, head, mergeBase }: CheckedMerge,
+  { caller, repository, pull, head, mergeBase, options }: CheckedMerge,
   committer: Signer,
   message: string,
 ): Promise<SquashText> {
@@ -157,6 +158,8 @@ export async function creditAuthors(
     caller.user.id === pull.poster_id
       ? committer
       : await posterIdentity(app, pull, authors.find(isPoster)?.email)
+  const given = clean(options)
+  if (given.title !== '' || given.message !== '') return { author, message }
   const own = author.email.toLowerCase()
   const said = message.toLowerCase()
   const trailers = people.slice(0, MAX_CO_AUTHORS).flatMap((credited) => {
