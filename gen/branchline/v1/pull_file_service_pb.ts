@@ -407,8 +407,8 @@ export const PullFileService: GenService<{
    * - INVALID_FIELD, when the format is unknown.
    * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    * - REF_NOT_FOUND, when the head is lost together with its repository.
-   * - PULL_BASE_INVALID, when the base branch does not exist or has no common history with the
-   *   head.
+   * - PULL_BASE_INVALID, when the base branch does not exist, or never had a common history with
+   *   the head.
    * - DIFF_TOO_LARGE, when the text would be too long.
    * - SERVER_BUSY, when too many Git processes run.
    * - GIT_TIMEOUT, when Git takes too long.
@@ -432,8 +432,8 @@ export const PullFileService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
    * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    * - REF_NOT_FOUND, when the head is lost together with its repository.
-   * - PULL_BASE_INVALID, when the base branch does not exist or has no common history with the
-   *   head.
+   * - PULL_BASE_INVALID, when the base branch does not exist, or never had a common history with
+   *   the head.
    * - SERVER_BUSY, when too many Git processes run.
    * - GIT_TIMEOUT, when Git takes too long.
    *
@@ -458,8 +458,8 @@ export const PullFileService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
    * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    * - REF_NOT_FOUND, when the head is lost together with its repository.
-   * - PULL_BASE_INVALID, when the base branch does not exist or has no common history with the
-   *   head.
+   * - PULL_BASE_INVALID, when the base branch does not exist, or never had a common history with
+   *   the head.
    * - SERVER_BUSY, when too many Git processes run.
    * - GIT_TIMEOUT, when Git takes too long.
    *

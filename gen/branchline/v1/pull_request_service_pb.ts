@@ -558,6 +558,7 @@ export const PullRequestService: GenService<{
    * - REF_NOT_FOUND, when head or base does not exist or is hidden from the caller.
    * - PULL_REQUEST_NOT_OF_BRANCHES, when head or base is a tag or a commit.
    * - PULL_REQUEST_EXISTS, when a pull request between these branches is open.
+   * - PULL_REQUEST_UNRELATED, when head and base have no common history.
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
    * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
    * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
@@ -610,6 +611,7 @@ export const PullRequestService: GenService<{
    * - NEW_BASE_NOT_FOUND, when the new base branch does not exist.
    * - RETARGET_OF_CLOSED, when the base changes and the pull request is closed.
    * - PULL_REQUEST_WITHOUT_CHANGES, when the new base is the head.
+   * - PULL_REQUEST_UNRELATED, when the head and the new base have no common history.
    * - PULL_REQUEST_EXISTS, when another pull request between these branches is open.
    * - MAINTAINER_EDIT_DENIED, when the caller is not the author, or may not write to the head.
    * - SERVER_BUSY, when too many Git processes run.

@@ -27,7 +27,8 @@ export async function recordMergeability(
       mergeability: check.mergeability,
       checked_base: check.base,
       checked_head: check.head,
-      merge_base: check.mergeBase,
+      // The last one stays when the base was replaced by another history.
+      ...(check.mergeBase !== '' && { merge_base: check.mergeBase }),
     })
     .where('id', '=', pullId)
     .where('state', '=', 'OPEN')

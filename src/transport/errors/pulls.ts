@@ -209,6 +209,11 @@ export const PULLS = {
     message: 'cannot change state of this pull request, it was already merged',
     restStatus: 412,
   },
+  PULL_REQUEST_UNRELATED: {
+    code: Code.FailedPrecondition,
+    message: 'Invalid PullRequest: The head and the base have no common history',
+    restStatus: 422,
+  },
   PULL_REQUEST_UPDATE_DENIED: {
     code: Code.PermissionDenied,
     message: 'this account may not update the head branch in this way',

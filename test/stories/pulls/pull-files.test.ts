@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
@@ -520,7 +521,46 @@ describe('a pull request whose base', () => {
     })
   })
 
-  it('has no common history any more has no range either', async () => {
+  it('was replaced by another history shows the changes since the recorded merge base', async () => {
+    await pushHistory('replaced', EVERYTHING)
+    const number = await openPull('replaced', 'topic')
+    const path = `/replaced/pulls/${number}`
+    const look = async () => [
+      messagesOf((await get(`${path}/commits`)).body),
+      pathsOf((await get(`${path}/files`)).body),
+      await textAt(`${path}.diff`),
+      await textAt(`${path}.patch`),
+    ]
+    const before = await look()
+    importHistory(join(client.home, 'replaced'), [
+      { on: 'refs/heads/other', message: 'other', files: { o: 'o\n' } },
+    ])
+    await push('replaced', users.bob, 'bob/replaced', '+other:main')
+    expect((await get(path)).body.mergeable).toBe(false)
+    expect(await look()).toEqual(before)
+    await push('replaced', users.bob, 'bob/replaced', 'other:other')
+    const draft = { title: 'x', head: 'topic', base: 'main' }
+    const pulls = '/repos/bob/replaced/pulls'
+    await rest(users.bob, 'PATCH', `${pulls}/${number}`, { state: 'closed' })
+    const created = await rest(users.bob, 'POST', pulls, draft)
+    const text = 'Invalid PullRequest: The head and the base have no common history'
+    expect([created.status, created.body.message]).toEqual([422, text])
+    expect(created.headers.get('x-error-reason')).toBe('PULL_REQUEST_UNRELATED')
+    const rpc = createClient(
+      PullRequestService,
+      transportTo(server.url, 'gRPC', users.bob.authorization),
+    )
+    const names = { owner: 'bob', repo: 'replaced' }
+    await expect(rpc.createPullRequest({ ...names, ...draft })).rejects.toMatchObject({ code: 9 })
+    expect((await rest(users.bob, 'GET', `${pulls}?state=all`)).body).toHaveLength(1)
+    // A new base must have a common history as well.
+    const own = await rest(users.bob, 'POST', pulls, { ...draft, head: 'other', base: 'main' })
+    const base = { base: 'topic' }
+    const moved = await rest(users.bob, 'PATCH', `${pulls}/${own.body.number}`, base)
+    expect([own.status, moved.status, moved.body.message]).toEqual([201, 422, text])
+  })
+
+  it('has no common history with a new head has no range', async () => {
     await pushHistory('unrelated', EVERYTHING)
     const number = await openPull('unrelated', 'topic')
     importHistory(join(client.home, 'unrelated'), [

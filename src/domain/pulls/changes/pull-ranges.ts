@@ -12,8 +12,8 @@ import { prepareHead } from '../heads/pull-heads.ts'
 
 /**
  * Returns the commits of a pull request: from its merge base to its head, both in the base
- * repository. For a merged pull request, and for a closed one without its base, the merge base is
- * stored in the row.
+ * repository. The merge base is stored in the row of a merged pull request, of a closed one without
+ * its base, and of one whose base was replaced by another history.
  *
  * @throws PULL_BASE_INVALID; REF_NOT_FOUND when the head is lost; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -32,7 +32,7 @@ async function findBase(
   const branch = await readBranch(app, repository, pull.base_branch)
   const base =
     branch && (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head)))
-  if (base === undefined && pull.state === 'CLOSED') return keptBase(app, pull, head)
+  if (base === undefined && (branch || pull.state === 'CLOSED')) return keptBase(app, pull, head)
   if (base !== head) return base
   // The base contains the whole head. A merge may have come between reading the row and reading the
   // branch. Reading the branch records it.
@@ -40,9 +40,7 @@ async function findBase(
   return latest?.state === 'MERGED' ? latest.merge_base : base
 }
 
-/**
- * Returns the merge base of a closed pull request whose base was deleted, or created again since.
- */
+/** Returns the merge base that was recorded before the base was deleted or replaced. */
 async function keptBase(
   app: ReposApp,
   pull: PullRequest,

@@ -83,7 +83,7 @@ interface Proposal {
  * created on the next read (`pull-heads.ts`).
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED; INVALID_FIELD; what
- *   `compareBranches` throws; PULL_REQUEST_EXISTS; MILESTONE_NOT_FOUND; what `findAssignees`
+ *   `compareBranches` throws; PULL_REQUEST_EXISTS; PULL_REQUEST_UNRELATED; MILESTONE_NOT_FOUND; what `findAssignees`
  *   throws; USER_BLOCKED; COLLABORATION_REQUIRED; what `findReviewers` throws;
  *   PULL_REQUEST_ACCESS_LOST; REF_CHANGED; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -262,13 +262,15 @@ async function gatherFacts(
   ])
   if (!tip || !base) throw new DomainError('REF_NOT_FOUND', { ref: tip ? baseBranch : headBranch })
   if (head.repository.id !== id) await bring(app, id, head.repository.id, tip.commit_id)
+  const mergeBase = await reading(findMergeBase(app.git, id, base.commit_id, tip.commit_id))
+  if (mergeBase === undefined) throw new DomainError('PULL_REQUEST_UNRELATED')
   return {
     head_commit: tip.commit_id,
     title:
       checkTitle(title) ||
       (await subjectOf(app, id, tip.commit_id)) ||
       headBranch.slice(0, MAX_TITLE_CHARACTERS),
-    merge_base: (await reading(findMergeBase(app.git, id, base.commit_id, tip.commit_id))) ?? '',
+    merge_base: mergeBase,
   }
 }
 
@@ -279,7 +281,7 @@ async function ownersOf(
   { open, compared }: Proposal,
   { title, merge_base, head_commit }: Facts,
 ): Promise<Reviewers> {
-  if (isWorkInProgress(app, title) || merge_base === '') return { users: [], teams: [] }
+  if (isWorkInProgress(app, title)) return { users: [], teams: [] }
   const { baseBranch } = compared
   return findCodeOwners(app, open, {
     posterId: caller.user.id,

@@ -155,7 +155,7 @@ function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | 
 /**
  * Checks whether a pull request can get another base.
  *
- * @returns the merge base, or an empty text. Undefined when the base does not change.
+ * @returns the merge base. Undefined when the base does not change.
  */
 async function readBase(
   app: ReposApp,
@@ -170,7 +170,9 @@ async function readBase(
   if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
   if (isOwnHead(pull, base)) throw new DomainError('PULL_REQUEST_WITHOUT_CHANGES')
   const head = await prepareHead(app, pull)
-  return (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head))) ?? ''
+  const mergeBase = await reading(findMergeBase(app.git, repository.id, branch.commit_id, head))
+  if (mergeBase === undefined) throw new DomainError('PULL_REQUEST_UNRELATED')
+  return mergeBase
 }
 
 export function noBase(branch: string): DomainError {
