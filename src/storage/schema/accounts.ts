@@ -97,7 +97,7 @@ export interface UserSettingsTable {
   memo_visibility: 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
   /** Name of a stylesheet; empty for the default of the frontend. */
   theme: string
-  /** Which changes of pull requests are mailed: all that the user is told of, or mentions. */
+  /** Which notifications of pull requests are mailed: all, mentions only, or none. */
   email_notifications: Generated<'enabled' | 'onmention' | 'disabled'>
 }
 
@@ -138,7 +138,7 @@ export interface UsersTable {
   restricted: Generated<number>
   /** Maintained by triggers on `stars`. */
   stars_count: Generated<number>
-  /** Maintained by triggers on `follows`, as is the next one. */
+  /** Maintained by triggers on `follows`, like the next column. */
   followers_count: Generated<number>
   following_count: Generated<number>
   /** Access tokens contain the version at their creation. A higher version revokes them. */
@@ -266,7 +266,7 @@ export interface Owner {
   readonly role: UsersTable['role'] | null
   /** Null for an organisation. */
   readonly state: UsersTable['state'] | null
-  /** 0 for an organisation, as are the next two. */
+  /** 0 for an organisation, like the next two members. */
   readonly stars_count: number
   readonly followers_count: number
   readonly following_count: number

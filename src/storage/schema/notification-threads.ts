@@ -5,8 +5,8 @@ import type { RepositoryEventsTable } from './repository-events.ts'
 type PullEventType = Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
 
 /**
- * Changes of pull requests of which users are yet to be told. A row is deleted once the last of
- * them has been told.
+ * Changes of pull requests whose notifications are pending. A row is deleted when the last user has
+ * been notified.
  */
 export interface PullNoticesTable {
   id: Generated<number>
@@ -18,11 +18,11 @@ export interface PullNoticesTable {
   comment_id: number | null
   /** Id of a submitted review; null for other changes. */
   review_id: number | null
-  /** JSON: whom the change concerns. */
+  /** JSON: the users whom the change concerns. */
   told: string
   /** Unix milliseconds. */
   time: number
-  /** The users up to this id have been told. */
+  /** The users up to this id have been notified. */
   last_user_id: Generated<number>
   failures: Generated<number>
   /** Unix milliseconds. */
@@ -31,7 +31,7 @@ export interface PullNoticesTable {
 
 export type PullNotice = Selectable<PullNoticesTable>
 
-/** What users have been told: one row for each user and pull request. */
+/** Notifications of pull requests: one row for each user and pull request. */
 export interface NotificationThreadsTable {
   id: Generated<number>
   user_id: number
@@ -39,7 +39,7 @@ export interface NotificationThreadsTable {
   /** That of the pull request. */
   repository_id: number
   status: 'UNREAD' | 'READ' | 'PINNED'
-  /** The strongest reason for which the user was told since the user read the thread. */
+  /** The strongest reason for a notification since the user read the thread. */
   reason: 'MENTION' | 'REVIEW_REQUESTED' | 'ASSIGN' | 'PARTICIPATING' | 'SUBSCRIBED'
   /** Id of the latest comment, which may be deleted; null if there was none. */
   comment_id: number | null

@@ -1,80 +1,80 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 
-/** Merges that are to happen once everything is ready for them. */
+/** Scheduled merges: each happens once its pull request is ready. */
 export interface AutoMergesTable {
   pull_request_id: number
-  /** Of the base. */
+  /** The base repository. */
   repository_id: number
-  /** By whose rights it will be merged. */
+  /** The user who scheduled the merge. The merge uses the rights of this user. */
   scheduler_id: number
-  /** Of the token that it was ordered with; null for a credential that is not limited. */
+  /** Scopes of the token that scheduled the merge; null for a credential without scopes. */
   scopes: string | null
   /**
-   * Of that token; null for another credential. The token may have gone: then nobody stands behind
-   * the order any more.
+   * UUID of that token; null for another credential. If the token is deleted, the merge is
+   * cancelled.
    */
   token_uuid: string | null
-  /** As the merge was asked for: `merge` or another style. */
+  /** Merge style, such as `merge` or `squash`. */
   style: string
-  /** Of the commit; empty for the default. */
+  /** Title of the commit; empty for the default. */
   title: string
   message: string
-  /** 0 or 1; null for the default of the repository. */
+  /** 0 or 1: whether to delete the head branch; null for the default of the repository. */
   delete_branch: number | null
   /** Unix seconds. */
   create_time: number
-  /** When to look whether it can happen, in Unix milliseconds. */
+  /** Time of the next readiness check, in Unix milliseconds. */
   due_time: number
-  /** How often it was made due: who has looked knows by it whether to look once more. */
+  /** Number of wake-ups. A change during a check shows that another check is necessary. */
   wake_count: Generated<number>
 }
 
 export type AutoMerge = Selectable<AutoMergesTable>
 
 /**
- * What is still to be done for pull requests that were merged, written in the transactions in which
- * they became that.
+ * Work that remains after a merge: listing its commits, deleting the head branch. The row is
+ * inserted in the transaction that records the merge.
  */
 export interface MergeFollowUpsTable {
   pull_request_id: number
-  /** Of the base. */
+  /** The base repository. */
   repository_id: number
-  /** What the base branch held before; null where that is not known. */
+  /** Commit of the base branch before the merge; null if it is not known. */
   base_commit: string | null
-  /** 0 or 1: whether `merged_commits` has its commits. */
+  /** 0 or 1: whether `merged_commits` has the commits of the pull request. */
   is_listed: Generated<number>
-  /** Who wants the head branch deleted; null for nobody. */
+  /** The user for whom to delete the head branch; null to keep the branch. */
   deleter_id: number | null
-  /** Of the token by which that was asked for; null for a credential that is not limited. */
+  /** Scopes of the token that requested the deletion; null for a credential without scopes. */
   scopes: string | null
-  /** Of that token. */
+  /** UUID of that token; null for another credential. */
   token_uuid: string | null
-  /** How often it has failed. */
+  /** Number of failed attempts. */
   tries: Generated<number>
-  /** When to do it, in Unix milliseconds. */
+  /** Time of the next attempt, in Unix milliseconds. */
   due_time: number
 }
 
-/** The commits that merged pull requests have brought. */
+/** The commits that merged pull requests added to their base branches. */
 export interface MergedCommitsTable {
   repository_id: number
-  /** Id of the commit, as bytes: half of what its text takes. */
+  /** Id of the commit as bytes, which take half the space of the text. */
   commit_id: Buffer
   pull_request_id: number
 }
 
 export type MergeFollowUp = Selectable<MergeFollowUpsTable>
 
-/** What people say about a pull request as a whole. */
+/** Comments on a pull request as a whole. */
 export interface PullCommentsTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
   pull_request_id: number
-  /** Of the pull request. */
+  /** The repository of the pull request. */
   repository_id: number
-  /** Null when the account is gone. */
+  /** Null if the account was deleted. */
   poster_id: number | null
-  /** Unix seconds, as is the next one. */
+  /** Unix seconds, like the next column. */
   create_time: number
   update_time: number
   /** Markdown. */
@@ -83,62 +83,64 @@ export interface PullCommentsTable {
 
 export type PullComment = Selectable<PullCommentsTable>
 
-/** Which pull requests wait for which others of the same repository. */
+/** Dependencies between pull requests of one repository. */
 export interface PullDependenciesTable {
+  /** The pull request that cannot be closed or merged while the other one is open. */
   pull_request_id: number
   depends_on_id: number
 }
 
 /**
- * Merges that Git was about to be asked for: when the update of the base is recorded, they have
- * happened or not.
+ * Merges in progress. The row is written before Git moves the base branch. The record of the ref
+ * update decides whether the merge happened.
  */
 export interface PullMergeAttemptsTable {
   pull_request_id: number
-  /** Of the note of the update of the base branch. */
+  /** Id of the pending update of the base branch. */
   note_id: number
   merger_id: number
-  /** What the base branch held before; null where that is not known. */
+  /** Commit of the base branch before the merge; null if it is not known. */
   base_commit: string | null
-  /** Where head left base before. */
+  /** Merge base of head and base before the merge. */
   merge_base: string
-  /** What is merged. */
+  /** Head commit that is merged. */
   head_commit: string
-  /** What the base branch is to hold. */
+  /** Commit that the base branch will have. */
   merge_commit: string
   /** Unix seconds. */
   time: number
-  /** 0 or 1: whether who merges wants the head branch deleted after that. */
+  /** 0 or 1: whether to delete the head branch after the merge. */
   delete_head: number
   /**
-   * As the next one for a deletion: of the token by which it was asked for; null for a credential
-   * that is not limited.
+   * Scopes of the token that requested the deletion of the head branch; null for a credential
+   * without scopes.
    */
   scopes: string | null
+  /** UUID of that token; null for another credential. */
   token_uuid: string | null
 }
 
 export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>
 
 /**
- * What messages to webhooks are about that tell of pull requests as these are when they are sent.
- * Goes with its message.
+ * Pull requests of webhook messages. The body of such a message is built when it is sent. The row is
+ * deleted with its message.
  */
 export interface PullMessagesTable {
   message_id: number
-  /** There may be none by that id any more, as with the next one. */
+  /** The pull request may have been deleted. */
   pull_request_id: number
-  /** Who did it; null for the server. */
+  /** The user who caused the event, who may have been deleted; null for the server. */
   actor_id: number | null
 }
 
 export type PullMessage = Selectable<PullMessagesTable>
 
-/** Who has a part in a pull request, and what they have seen of it. */
+/** Participants of pull requests, and what they have seen. */
 export interface PullParticipantsTable {
   pull_request_id: number
   user_id: number
-  /** `change_count` of the pull request when they last looked. */
+  /** `change_count` of the pull request at the last visit of the user. */
   seen: number
 }
 
@@ -149,7 +151,7 @@ export interface PullReactionsTable {
   /** Null for a reaction to the pull request itself. */
   comment_id: number | null
   user_id: number
-  /** Such as `+1` or `heart`. */
+  /** Name of the reaction, such as `+1` or `heart`. */
   content: string
   /** Unix seconds. */
   create_time: number
@@ -159,11 +161,11 @@ export type PullReaction = Selectable<PullReactionsTable>
 
 export type NewPullReaction = Insertable<PullReactionsTable>
 
-/** What happened to pull requests. Comments and reviews have tables of their own. */
+/** Timelines of pull requests. Comments and reviews are in tables of their own. */
 export interface PullTimelineTable {
   id: Generated<number>
   pull_request_id: number
-  /** As in compatible systems. */
+  /** Names of compatible systems. */
   type:
     | 'close'
     | 'reopen'
@@ -183,20 +185,20 @@ export interface PullTimelineTable {
     | 'removed_deadline'
     | 'lock'
     | 'unlock'
-  /** Null for the server, or when the account is gone. */
+  /** Null for the server, and if the account was deleted. */
   actor_id: number | null
   /** Unix seconds. */
   create_time: number
   /**
-   * The former title or base branch; the id of the former milestone, or of the label or user that
-   * was removed, with `team:` before that of a team; the id of the review that was dismissed; the
-   * former due date in Unix seconds; empty for other types.
+   * The former title or base branch; the id of the former milestone, of the removed label, or of the
+   * removed user, with the prefix `team:` for a team; the id of the dismissed review; the former due
+   * date in Unix seconds; empty for other types.
    */
   old_value: string
   /**
-   * The new title or base branch, the commit of a merge or of a push, the reason of a lock or of a
-   * dismissal; the id of the new milestone, or of what was added, as above; the new due date in Unix
-   * seconds; empty for other types.
+   * The new title or base branch; the commit of a merge or a push; the reason of a lock or a
+   * dismissal; the id of the new milestone, or of the added label, user or team, as above; the new
+   * due date in Unix seconds; empty for other types.
    */
   new_value: string
 }
@@ -204,81 +206,82 @@ export interface PullTimelineTable {
 export type NewTimelineEntry = Insertable<PullTimelineTable>
 
 export interface PullRequestsTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
-  /** Of the base. */
+  /** The base repository. */
   repository_id: number
-  /** Within the repository, from 1; never given a second time. */
+  /** Number in the repository, from 1. Never reused. */
   number: number
-  /** Null when the account is gone. */
+  /** Null if the account was deleted. */
   poster_id: number | null
   title: string
-  /** How often the body has changed. */
+  /** Number of changes of the body. */
   content_version: Generated<number>
   state: 'OPEN' | 'CLOSED' | 'MERGED'
   /** Without `refs/heads/`. */
   base_branch: string
-  /** Null when it is gone. */
+  /** Null if the repository was deleted. */
   head_repository_id: number | null
   /** Without `refs/heads/`. */
   head_branch: string
-  /** What the head branch held when its refs were last recorded while this was open. */
+  /** Commit of the head branch at its last recorded update while the pull request was open. */
   head_commit: string
   /**
-   * What `refs/pull/{number}/head` of the base holds, which follows `head_commit`; null before it
-   * is made. Git is the truth.
+   * Commit of `refs/pull/{number}/head` in the base repository, which follows `head_commit`; null
+   * before the ref is created. Git is authoritative.
    */
   head_ref_commit: string | null
   /**
-   * What the last check said. It holds only while `checked_base` and `checked_head` are the tips of
-   * the branches.
+   * Result of the last check for conflicts. Valid only while `checked_base` and `checked_head` are
+   * the tips of the branches.
    */
   mergeability: Generated<Mergeability>
   checked_base: string | null
   checked_head: string | null
   /**
-   * Where head left base, as of the last check or the last change; of a merged one as it was when
-   * it was merged. Empty without one.
+   * Merge base of head and base at the last check or change, or at the merge. Empty if there is
+   * none.
    */
   merge_base: Generated<string>
-  /** Commits between which the three numbers below were counted. */
+  /** The three numbers below are those of the difference between these two commits. */
   counted_base: string | null
   counted_head: string | null
-  /** Lines. */
+  /** Number of added lines. */
   additions: Generated<number>
+  /** Number of deleted lines. */
   deletions: Generated<number>
   changed_files: Generated<number>
-  /** Null while it is not merged, as are the next two. */
+  /** Null unless the pull request is merged, like the next two columns. */
   merge_commit: string | null
-  /** Null when the account is gone, too. */
+  /** Null also if the account was deleted. */
   merger_id: number | null
-  /** Unix seconds, as are all times. */
+  /** Unix seconds, like all times of this table. */
   merge_time: number | null
   milestone_id: number | null
   due_time: number | null
-  /** 0 or 1. */
+  /** 0 or 1: whether users with write access to the base may push to the head. */
   allow_maintainer_edit: number
-  /** Kept by triggers on `pull_comments`. */
+  /** Maintained by triggers on `pull_comments`. */
   comment_count: Generated<number>
   review_comment_count: Generated<number>
-  /** Goes up with every change that a participant would want to see. */
+  /** Rises with every change that a participant would want to see. */
   change_count: Generated<number>
   create_time: number
   update_time: number
-  /** Null while it is open. */
+  /** Null while the pull request is open. */
   close_time: number | null
-  /** Why only those with write access may add to the conversation; null while it is not locked. */
+  /** Reason of the lock of the conversation; null while the conversation is not locked. */
   lock_reason: Generated<string | null>
   /** Markdown. */
   body: string
 }
 
-/** What becomes of a pull request when it is merged. */
+/** What a merge would do: `CHECKING` while that is not known. */
 export type Mergeability = 'CHECKING' | 'MERGEABLE' | 'CONFLICT' | 'ERROR' | 'EMPTY' | 'ANCESTOR'
 
 export interface PullRequestLabelsTable {
   pull_request_id: number
-  /** Of the repository, or of the organisation that owns it. */
+  /** A label of the repository, or of the organisation that owns the repository. */
   label_id: number
 }
 
@@ -289,10 +292,10 @@ export interface PullRequestAssigneesTable {
 
 export type PullRequest = Selectable<PullRequestsTable>
 
-/** Its number is given when it is stored. */
+/** The number is assigned when the pull request is stored. */
 export type NewPullRequest = Omit<Insertable<PullRequestsTable>, 'id' | 'number'>
 
-/** What may change of a pull request. */
+/** The columns that may change. */
 export type PullRequestChanges = Partial<
   Omit<
     PullRequest,
@@ -306,28 +309,28 @@ export type PullRequestChanges = Partial<
   >
 >
 
-/** What a review says about lines. */
+/** Comments of reviews on lines. */
 export interface ReviewCommentsTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
   review_id: number
-  /** Null when the account is gone. */
+  /** Null if the account was deleted. */
   poster_id: number | null
-  /** Who said that it is dealt with; null while nobody has. */
+  /** The user who marked the comment as resolved; null while it is open. */
   resolver_id: number | null
   path: string
-  /** Whether `line` counts in the file of the base or of the head. */
+  /** Whether `line` is a line of the base (`old`) or of the head (`new`). */
   side: 'old' | 'new'
-  /** From 1; 0 for the file as a whole. */
+  /** Number of the line, from 1; 0 for the file as a whole. */
   line: number
-  /** Head that the line is in now. */
+  /** The latest head that has the line unchanged. */
   commit_id: string
-  /** Head that it was made about. */
+  /** The head at the time of the comment. */
   original_commit_id: string
-  /** Unix seconds, as is the next one. */
+  /** Unix seconds, like the next column. */
   create_time: number
   update_time: number
-  /** The part of the diff that it is about. */
+  /** The part of the diff around the line. */
   diff_hunk: string
   /** Markdown. */
   body: string
@@ -337,41 +340,38 @@ export type ReviewComment = Selectable<ReviewCommentsTable>
 
 export type NewReviewComment = Insertable<ReviewCommentsTable>
 
-/** What somebody thinks of a pull request, or is asked to think about it. */
+/** Reviews, and review requests. */
 export interface ReviewsTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
   pull_request_id: number
-  /** Whose it is, or who is asked; null when a team is asked, or the account is gone. */
+  /** The author, or the requested user; null if a team is requested or the account was deleted. */
   reviewer_id: number | null
-  /** The team that is asked. */
+  /** The requested team; null for a user. */
   team_id: number | null
-  /** Only its reviewer sees one that is pending, and has one at most. */
+  /** Only the reviewer sees a `PENDING` review, and has at most one for a pull request. */
   state: 'PENDING' | 'APPROVED' | 'REQUEST_CHANGES' | 'COMMENT' | 'REQUEST_REVIEW'
-  /** Head of the pull request that it is about. */
+  /** The reviewed head of the pull request. */
   commit_id: string
-  /** Where that left the base; empty where it is not known. */
+  /** Merge base of that head and the base; empty if it is not known. */
   merge_base: Generated<string>
   /**
-   * 0 or 1, as are the next one and `dismissed`: whether it counts, as far as that was known when
-   * it was made.
+   * 0 or 1, like the next column and `dismissed`: whether the review counted when it was submitted.
    */
   official: number
-  /** Whether something else is proposed since, as of `compared_head`. */
+  /** Whether `compared_head` proposes another change than the reviewed head. */
   stale: Generated<number>
-  /**
-   * The head with which what was reviewed was last compared, on the present base; empty for none.
-   */
+  /** Head at the last staleness check; empty before the first one. */
   compared_head: string
-  /** Where that head left the base then; empty where it did not. */
+  /** Merge base of that head and the base at that check; empty if there was none. */
   compared_base: Generated<string>
   dismissed: Generated<number>
-  /** Kept by triggers on `review_comments`. */
+  /** Maintained by triggers on `review_comments`. */
   comments_count: Generated<number>
-  /** Unix seconds, as is the next one. When it was submitted. */
+  /** Time of the submission in Unix seconds, like the next column. */
   create_time: number
   update_time: number
-  /** Why it was dismissed. */
+  /** Reason of the dismissal. */
   dismissal_message: Generated<string>
   /** Markdown. */
   body: string

@@ -38,7 +38,7 @@ export interface PendingRefUpdatesTable {
   server_id: number | null
   /**
    * The account that moves refs; null for the server itself. Without `targets`: the account that
-   * creates the repository, until webhooks are told of the repository.
+   * creates the repository, until its webhook messages are queued.
    */
   pusher_id: number | null
   /** JSON: the refs that the account moves, each with its new object, empty for a deletion. */

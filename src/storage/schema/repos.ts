@@ -252,7 +252,7 @@ export interface RepositoriesTable {
   forks_count: Generated<number>
   /** Maintained by triggers on `repository_subscriptions`. */
   watchers_count: Generated<number>
-  /** Maintained by triggers on `pull_requests`, as is the next one. */
+  /** Maintained by triggers on `pull_requests`, like the next column. */
   open_pulls_count: Generated<number>
   pulls_count: Generated<number>
   /** Maintained by triggers on `pull_comments`. */

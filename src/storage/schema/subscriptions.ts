@@ -1,10 +1,10 @@
 import type { Selectable } from 'kysely'
 
-/** What users want to be told of repositories. Without a row, a user hears of own participation. */
+/** Subscriptions of users to repositories. Default: notified when participating. */
 export interface RepositorySubscriptionsTable {
   repository_id: number
   user_id: number
-  /** WATCHING: of every pull request. IGNORED: of none. */
+  /** WATCHING: notified of every pull request. IGNORED: notified of none. */
   mode: 'WATCHING' | 'IGNORED'
   /** Unix seconds. */
   create_time: number
@@ -12,11 +12,11 @@ export interface RepositorySubscriptionsTable {
 
 export type RepositorySubscription = Selectable<RepositorySubscriptionsTable>
 
-/** What users want to be told of single pull requests, whatever holds for the repository. */
+/** Subscriptions to single pull requests, which take precedence over those to the repository. */
 export interface PullSubscriptionsTable {
   pull_request_id: number
   user_id: number
-  /** 0 or 1. With 0, the user only hears of what names the user. */
+  /** 0 or 1. With 0, the user is notified only of mentions, assignments and review requests. */
   subscribed: number
   /** Unix seconds. */
   create_time: number
