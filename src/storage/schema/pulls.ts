@@ -123,7 +123,7 @@ export interface PullMergeAttemptsTable {
 export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>
 
 /**
- * Pull requests of webhook messages. The body of such a message is built when it is sent. The row is
+ * Pull requests of webhook messages. The body of such a message is built when it is sent. A row is
  * deleted with its message.
  */
 export interface PullMessagesTable {
@@ -190,9 +190,9 @@ export interface PullTimelineTable {
   /** Unix seconds. */
   create_time: number
   /**
-   * The former title or base branch; the id of the former milestone, of the removed label, or of the
-   * removed user, with the prefix `team:` for a team; the id of the dismissed review; the former due
-   * date in Unix seconds; empty for other types.
+   * The former title or base branch; the id of the former milestone, or of the removed label or
+   * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
+   * in Unix seconds; empty for other types.
    */
   old_value: string
   /**
