@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
+import { isLongTier } from '../../support/tier.ts'
 import { ACCOUNT_ROWS, type AccountRow } from './account-rows.ts'
 import { type Cell, type Matrix, matrixOf } from './cells.ts'
 import { ACCOUNT_GATES, expectedOfAccount } from './model.ts'
@@ -28,5 +29,5 @@ function cellsOf({ needs, request, endsToken }: AccountRow): Cell[] {
 }
 
 describe("what may be done to one's own account and to the instance", () => {
-  describeRefusals(ACCOUNT_ROWS, () => matrix, cellsOf)
+  describeRefusals({ rows: ACCOUNT_ROWS, isFull: isLongTier, matrix: () => matrix, cellsOf })
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isLongTier } from '../../support/tier.ts'
 import { type Cell, type Matrix, matrixOf } from './cells.ts'
 import { expectedOfOrganization, ORGANIZATION_GATES } from './model.ts'
 import { ORGANIZATION_ROWS, type OrganizationRow } from './organization-rows.ts'
@@ -27,7 +28,7 @@ function cellsOf({ needs, requestTo }: OrganizationRow): Cell[] {
 }
 
 describe('access to an organisation', () => {
-  describeRefusals(ORGANIZATION_ROWS, () => matrix, cellsOf)
+  describeRefusals({ rows: ORGANIZATION_ROWS, isFull: isLongTier, matrix: () => matrix, cellsOf })
 })
 
 describe('an organisation that a caller may not see', () => {

@@ -2,10 +2,25 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { RPC_PROTOCOLS } from '../../support/server.ts'
 import type { Cell, Matrix } from './cells.ts'
+import type { Needs } from './model.ts'
+import { callerFacts } from './test-users.ts'
 
 /** A row of a table: a method, and what its cells are made of. */
 export interface Row {
   readonly method: DescMethod
+  readonly needs: Needs
+  /** Whether each call takes something away, which has to be made first. */
+  readonly consumes?: boolean
+}
+
+/** The matrix that is described. */
+export interface Refusals<R extends Row> {
+  readonly rows: readonly R[]
+  /** Whether every cell of every row is called. */
+  readonly isFull: boolean
+  /** Returns the matrix once it is there. */
+  matrix(): Matrix
+  cellsOf(row: R): Cell[]
 }
 
 /** Names the rows of a table, for tests of each. */
@@ -19,22 +34,46 @@ export function nameOf({ parent, name }: DescMethod): string {
 }
 
 /**
- * Describes who gets what of each method: every cell by one protocol, and one of each kind of
- * refusal by all of them and by every route over REST.
- *
- * @param matrix gives it once it is there.
+ * Returns one row for each access class: the first of those that ask the same of their callers,
+ * save for the scopes of tokens.
  */
-export function describeRefusals<R extends Row>(
-  rows: readonly R[],
-  matrix: () => Matrix,
-  cellsOf: (row: R) => Cell[],
-): void {
-  it.each(named(rows))('every caller: $name', async ({ row }) => {
+export function modelsOf<R extends Row>(rows: readonly R[]): ReadonlySet<R> {
+  const classOf = ({ needs }: R) => JSON.stringify({ ...needs, scopes: [] })
+  const models = new Map(
+    rows
+      .filter(({ consumes }) => !consumes)
+      .map((row) => [classOf(row), row] as const)
+      .reverse(),
+  )
+  return new Set(models.values())
+}
+
+/**
+ * Describes who gets what of each method, by one protocol, and one of each kind of refusal by every
+ * route over REST. The model of each access class is called by everybody on everything, and with
+ * each refusal by all protocols; another method of the class by one caller for each gate, and by
+ * every token, whose scopes it names itself.
+ */
+export function describeRefusals<R extends Row>({
+  rows,
+  isFull,
+  matrix,
+  cellsOf,
+}: Refusals<R>): void {
+  const models = isFull ? new Set(rows) : modelsOf(rows)
+  const others = rows.filter((row) => !models.has(row))
+
+  it.each(named([...models]))('every caller: $name', async ({ row }) => {
     expect(await matrix().byRpc(row.method, cellsOf(row))).toEqual([])
   })
 
+  it.each(named(others))('a caller for each gate, and each token: $name', async ({ row }) => {
+    const cells = someOf(cellsOf(row), rows.indexOf(row))
+    expect(await matrix().byRpc(row.method, cells)).toEqual([])
+  })
+
   describe('each error', () => {
-    it.each(named(rows))('has its reason on every protocol: $name', async ({ row }) => {
+    it.each(named([...models]))('has its reason on every protocol: $name', async ({ row }) => {
       for (const protocol of RPC_PROTOCOLS) {
         expect(
           await matrix().byRpc(row.method, samplesOf(cellsOf(row)), protocol),
@@ -47,6 +86,23 @@ export function describeRefusals<R extends Row>(
       expect(await matrix().byRest(row.method, samplesOf(cellsOf(row)))).toEqual([])
     })
   })
+}
+
+/**
+ * One cell for each outcome, of which different methods get different ones, and those of all tokens
+ * in one place.
+ */
+function someOf(cells: readonly Cell[], nth: number): Cell[] {
+  const outcomes = new Set(cells.map(({ expected }) => expected))
+  const chosen = [...outcomes].flatMap((outcome) => {
+    const alike = cells.filter(({ expected }) => expected === outcome)
+    return alike[nth % alike.length] ?? []
+  })
+  const place = cells[0]?.about
+  const byTokens = cells.filter(
+    ({ about, caller }) => about === place && callerFacts(caller).scopes !== undefined,
+  )
+  return [...new Set([...chosen, ...byTokens])]
 }
 
 /** One cell for each way in which a call is refused. */
