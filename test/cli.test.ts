@@ -57,6 +57,12 @@ describe('the command line', () => {
       {},
       '"*.internal"',
     ],
+    [
+      'credentials in its own address',
+      ['serve', '--public-url', 'https://ada:secret@git.example.org'],
+      {},
+      'without credentials',
+    ],
     ['a bad wait', ['serve', '--webhook-retry-schedule', '5s,5 min'], {}, '"5 min"'],
     [
       'a bad origin',

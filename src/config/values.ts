@@ -147,10 +147,13 @@ export function baseUrl(text: string): string {
   if (
     (url?.protocol !== 'http:' && url?.protocol !== 'https:') ||
     url.search !== '' ||
-    url.hash !== ''
+    url.hash !== '' ||
+    // Everybody sees the URL.
+    url.username !== '' ||
+    url.password !== ''
   ) {
     throw new InvalidArgumentError(
-      'It must be an absolute http or https URL without query and fragment.',
+      'It must be an absolute http or https URL without credentials, query and fragment.',
     )
   }
   return url.href.replace(/\/+$/, '')

@@ -614,6 +614,7 @@ export const MirrorService: GenService<{
    * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
    * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - INVALID_CLONE_ADDRESS, when remote_address is not an HTTP or HTTPS URL.
+   * - BLOCKED_ADDRESS, when the host of remote_address has a private or reserved address.
    * - INVALID_MIRROR_INTERVAL, when interval is not allowed.
    * - TOO_MANY_PUSH_MIRRORS, when the repository has 10.
    *

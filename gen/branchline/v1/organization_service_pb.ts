@@ -661,7 +661,7 @@ export const ConcealMemberRequestSchema: GenMessage<ConcealMemberRequest> = /*@_
  *
  * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
  * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
- * are restricted to public data also get PUBLIC_ONLY_TOKEN for organisations that are not public.
+ * are restricted to public data do not find organisations that are not public.
  *
  * @generated from service branchline.v1.OrganizationService
  */

@@ -7,6 +7,12 @@ const MAX_URIS = 50
 /** Visible ASCII without the backslash, which browsers read as a slash. */
 const URI = /^[!-[\]-~]+$/
 
+/**
+ * Domain names and addresses. The parser of URLs also takes `;`, `,` and `*` in a host, which have a
+ * meaning in the content security policy of the consent page.
+ */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
+
 /** RFC 8252 section 7.1: the scheme of an app is a domain name in reverse order. */
 const SCHEME_OF_APP = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 
@@ -71,5 +77,6 @@ function parse(text: string): URL | undefined {
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') return undefined
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:'
-  return isWeb || SCHEME_OF_APP.test(url.protocol) ? url : undefined
+  const isKnown = isWeb ? HOST.test(url.hostname) : SCHEME_OF_APP.test(url.protocol)
+  return isKnown ? url : undefined
 }

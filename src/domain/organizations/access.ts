@@ -39,9 +39,8 @@ const NO_RIGHTS: OrganizationRights = {
  * Returns the organisation with a name.
  *
  * @param name compared case-insensitively.
- * @throws ORGANIZATION_NOT_FOUND if there is none that the caller may see; PUBLIC_ONLY_TOKEN if the
- *   caller may see it but the token may not; ORGANIZATION_ACCESS_DENIED if the caller may see it
- *   but lacks the required right.
+ * @throws ORGANIZATION_NOT_FOUND if there is none that the caller and the token may see;
+ *   ORGANIZATION_ACCESS_DENIED if they may see it but the caller lacks the required right.
  */
 export async function openOrganization(
   app: AccountsApp,
@@ -60,7 +59,8 @@ export async function openOrganization(
  * Returns an organisation with the caller's rights.
  *
  * @param missing reason for a caller who may not see the organisation.
- * @throws `missing`, PUBLIC_ONLY_TOKEN
+ * @throws `missing`, also for a token that sees public data only. Such a token must not tell the
+ *   private organisations of its owner from missing ones.
  */
 export async function enterOrganization(
   app: AccountsApp,
@@ -74,9 +74,8 @@ export async function enterOrganization(
     organization.visibility === 'public' || (organization.visibility === 'limited' && isSignedIn)
   const isRestricted = isSignedIn && caller.user.restricted === 1
   const sees = standing.isMember || (isOpen && !isRestricted) || actsAsAdministrator(caller, 'read')
-  if (!sees) throw new DomainError(missing)
-  if (organization.visibility !== 'public' && seesPublicDataOnly(caller))
-    throw new DomainError('PUBLIC_ONLY_TOKEN')
+  const isHidden = organization.visibility !== 'public' && seesPublicDataOnly(caller)
+  if (!sees || isHidden) throw new DomainError(missing)
   return standing
 }
 

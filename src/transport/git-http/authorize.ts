@@ -4,6 +4,7 @@ import { DomainError } from '../../domain/core/errors.ts'
 import { openGitService } from '../../domain/repos/refs/git-services.ts'
 import { authenticate } from '../callers/authenticate.ts'
 import type { PeerOf } from '../callers/peers.ts'
+import { sudoOfQuery } from '../callers/sudo.ts'
 import { restStatusOf, toConnectError } from '../errors/index.ts'
 import type { HttpRequest } from '../http/requests.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
@@ -12,8 +13,8 @@ import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 /** Creates the authorisation of Git requests, by the rules that apply to all protocols. */
 export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
   return async (request, { owner, name, service }) => {
-    // Ignoring the header would act as the administrator rather than as the named user.
-    if (request.headers.sudo !== undefined)
+    // Ignoring Sudo would act as the administrator rather than as the named user.
+    if (request.headers.sudo !== undefined || sudoOfQuery(request) !== undefined)
       return { outcome: 'refused', status: 403, message: 'Git takes no Sudo.' }
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))

@@ -184,7 +184,9 @@ function describeScope(scope: string, { role }: User): Html {
     return html`<strong>do everything that you can do</strong>: read, change and delete your
  repositories, organisations and settings${
    role === 'ADMIN' ? ', and administer this server' : ''
- }, without restriction`
+ }, without restriction. What it creates, such as keys${
+   role === 'ADMIN' ? ', accounts and administrators' : ''
+ }, remains when you revoke the access`
   if (scope === 'public-only') return html`but only where the data is public`
   const [level = '', category = ''] = scope.split(':')
   const subject = SUBJECTS[category]

@@ -112,7 +112,10 @@ async function answerFor(
       return account ? found(accountContent(app, account)) : MISSING_ANSWER
     }
     case 'repository': {
-      if (/\.git$/i.test(address.repo)) return { location: withoutGit(request.url ?? '') }
+      if (/\.git$/i.test(address.repo)) {
+        const location = withoutGit(request.url ?? '')
+        return staysHere(location) ? { location } : MISSING_ANSWER
+      }
       const repository = await findPublicRepository(app, stranger, address)
       if (!repository) return MISSING_ANSWER
       const { owner, name, isMoved } = repository
@@ -166,6 +169,15 @@ function repositoryContent(
 <p>${description}</p>
 <p>Clone it by <code>git clone ${url}.git</code></p>`,
   }
+}
+
+/**
+ * Returns whether a browser that follows an address stays at this server. Browsers read a backslash as
+ * a slash, and two slashes lead to another host.
+ */
+function staysHere(location: string): boolean {
+  const base = 'http://this.invalid'
+  return URL.canParse(location, base) && new URL(location, base).origin === base
 }
 
 /** Returns an address with the same repository without the ending that Git uses. */

@@ -217,9 +217,9 @@ export function expectedOfOrganization(
   const isOpen =
     ORGANIZATIONS[name] === 'public' ||
     (ORGANIZATIONS[name] === 'limited' && who.user !== undefined)
-  const isKnown = isMember || looksAtAll || (isOpen && !userOf(who)?.restricted)
+  const isHidden = ORGANIZATIONS[name] !== 'public' && isPublicOnly(who)
+  const isKnown = !isHidden && (isMember || looksAtAll || (isOpen && !userOf(who)?.restricted))
   if (!isKnown) return needs.ofTeam ? 'TEAM_NOT_FOUND' : 'ORGANIZATION_NOT_FOUND'
-  if (ORGANIZATIONS[name] !== 'public' && isPublicOnly(who)) return 'PUBLIC_ONLY_TOKEN'
   if (needs.ofTeam && (isPublicOnly(who) || !(isMember || looksAtAll))) return 'TEAM_NOT_FOUND'
   return mayPlay(needs, who) ? 'let through' : roleRefusal(needs)
 }

@@ -160,6 +160,9 @@ describe('a redirect URI that is not registered', () => {
       `${CALLBACK}#x`,
       'https://ci.example.org/ x',
       'https://ci.example.org\\x',
+      'https://ci.example;script-src/',
+      'https://ci.example,evil.example/',
+      'https://*.example.org/',
       `https://ci.example.org/${'x'.repeat(2048)}`,
     ]
     for (const uri of refused) {

@@ -153,6 +153,7 @@ describe('a CI system that asks for no scope', () => {
     await browser.open(authorizationUrl(server.url, parameters))
     const consent = await signInOn(browser, 'bob')
     expect(consent.body).toContain('do everything that you can do')
+    expect(consent.body).toContain('remains when you revoke the access')
     await browser.press('allow')
 
     // The second sign-in needs no page.

@@ -185,6 +185,10 @@ describe('other users', () => {
     expect(
       (await fetch(refs, { headers: { authorization: ada.authorization, sudo: 'bob' } })).status,
     ).toBe(403)
+    const inQuery = await fetch(`${refs}&sudo=bob`, {
+      headers: { authorization: ada.authorization },
+    })
+    expect(inQuery.status).toBe(403)
     expect((await fetch(refs, { headers: { authorization: ada.authorization } })).status).toBe(200)
   })
 })

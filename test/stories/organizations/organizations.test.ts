@@ -207,14 +207,14 @@ describe('the visibility of an organisation', () => {
     ['public', 'public-only member', 200],
     ['limited', 'nobody', 404],
     ['limited', 'stranger', 200],
-    ['limited', 'public-only member', 403],
+    ['limited', 'public-only member', 404],
     ['private', 'nobody', 404],
     // Without the scope of administrators, ada has no special access.
     ['private', 'stranger', 404],
     ['private', 'member', 200],
     ['private', 'owner', 200],
     ['private', 'administrator', 200],
-    ['private', 'public-only member', 403],
+    ['private', 'public-only member', 404],
   ])('that is %s: %s', async (visibility, caller, status) => {
     await rest(users.bob, 'PATCH', `/orgs/${org}`, { visibility })
     const who = await actor(caller)

@@ -100,12 +100,25 @@ describe('nobody misuses push mirrors', () => {
     },
   )
 
-  it('a private address that the operator has not allowed is not reached', async () => {
-    const made = await ask(bob, 'POST', mirrors, { remote_address: 'http://10.0.0.1/x.git' })
-    await pushed(String(made.remote_name), ({ last_error }) =>
-      String(last_error).includes('private or reserved'),
-    )
-    await ask(bob, 'DELETE', `${mirrors}/${made.remote_name}`)
+  it.each(['10.0.0.1', '169.254.169.254', '[::1]', '0x7f.1.1.1'])(
+    'the private address %s, which the operator has not allowed, is not stored',
+    async (host) => {
+      const made = await rest(bob, 'POST', mirrors, { remote_address: `http://${host}/x.git` })
+      expect([made.status, made.body.message]).toEqual([
+        422,
+        expect.stringContaining('private or reserved'),
+      ])
+      expect(await ask(bob, 'GET', mirrors)).toEqual([])
+    },
+  )
+
+  it('a private address is refused by gRPC too', async () => {
+    const refused = forge.grpc(MirrorService, bob).createPushMirror({
+      owner: 'bob',
+      repo: 'garden',
+      remoteAddress: 'http://10.0.0.1/x.git',
+    })
+    expect((await refusalOf(refused)).reason).toBe('BLOCKED_ADDRESS')
   })
 
   it('wrong credentials are reported without them', async () => {

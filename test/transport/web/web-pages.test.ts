@@ -1,3 +1,4 @@
+import { get as httpGet, type IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { WEB_FOLDER } from '../../support/chromium.ts'
 import { openForge, startForge } from '../../support/forge.ts'
@@ -133,6 +134,19 @@ describe('a navigation', () => {
     const git = await get('/bob/secret.git')
     expect([git.status, git.headers.get('location')]).toEqual([302, '/bob/secret'])
   })
+
+  it.each(['/\\evil.example/x.git', '/\\evil.example/x.git/tree/main', '/%5cevil.example/x.git'])(
+    'does not lead to another host: %s',
+    async (path) => {
+      const { hostname, port } = new URL(server.url)
+      const { headers, statusCode } = await new Promise<IncomingMessage>((resolve, reject) => {
+        const options = { hostname, port, path, headers: { accept: BROWSER }, agent: false }
+        httpGet(options, (answer) => resolve(answer.resume())).once('error', reject)
+      })
+      const target = new URL(headers.location ?? '/', server.url)
+      expect([target.origin, statusCode === 302 || statusCode === 404]).toEqual([server.url, true])
+    },
+  )
 
   it.each(['/%', '/bob/%00', '/bob//open', '//evil.example', '/bob/open%2Fx'])(
     'of nonsense is not found: %s',

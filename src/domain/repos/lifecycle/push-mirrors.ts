@@ -13,6 +13,7 @@ import type { ReposApp } from '../ports.ts'
 import { recordObserver } from '../refs/record-observer.ts'
 import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
 import {
+  checkUpstream,
   FetchError,
   openCredentials,
   pushUpstream,
@@ -80,7 +81,7 @@ export async function listPushMirrors(
  * Adds a push mirror, to which the first push is made soon after.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   INVALID_CLONE_ADDRESS, INVALID_MIRROR_INTERVAL, TOO_MANY_PUSH_MIRRORS
+ *   INVALID_CLONE_ADDRESS, BLOCKED_ADDRESS, INVALID_MIRROR_INTERVAL, TOO_MANY_PUSH_MIRRORS
  */
 export async function addPushMirror(
   app: ReposApp,
@@ -91,6 +92,7 @@ export async function addPushMirror(
   const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const upstream = readUpstream({ ...draft, token: '' })
+  await checkUpstream(app, upstream)
   const interval_seconds = draft.interval
     ? parseMirrorInterval(draft.interval)
     : DEFAULT_INTERVAL_SECONDS

@@ -7,6 +7,7 @@ import {
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
+import { OutboundError } from '../../outbound/errors.ts'
 import { type GatewayFailure, openGitGateway } from '../../outbound/git-gateway.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -103,6 +104,22 @@ export function openCredentials(
   sealed: Buffer | null,
 ): UpstreamCredentials | undefined {
   return sealed === null ? undefined : JSON.parse(open(app, PURPOSE, sealed).toString())
+}
+
+/**
+ * Refuses a repository on a host with a forbidden address, before somebody relies on the copy. A host
+ * that cannot be resolved now may be there later.
+ *
+ * @throws BLOCKED_ADDRESS
+ */
+export async function checkUpstream(app: ReposApp, { url }: Pick<Upstream, 'url'>): Promise<void> {
+  try {
+    await app.outbound.checkDestination(url)
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.failure === 'BLOCKED_ADDRESS')
+      throw new DomainError('BLOCKED_ADDRESS', { host: url.hostname })
+  }
 }
 
 /** The operations on a repository on another server. */
