@@ -8,6 +8,7 @@ import {
 } from '#gen/branchline/v1/content_pb.ts'
 import type { BlameSchema, ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { DomainError } from '../../domain/core/errors.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { type ArchiveFormat, getArchive } from '../../domain/repos/reading/archives.ts'
 import { type Blame, getBlame } from '../../domain/repos/reading/blame.ts'
@@ -20,6 +21,7 @@ import {
 } from '../../domain/repos/reading/contents.ts'
 import { getEditorConfig } from '../../domain/repos/reading/editorconfig.ts'
 import { parseLfsPointer } from '../../domain/repos/reading/lfs-pointers.ts'
+import type { RefKind } from '../../domain/repos/reading/ref-paths.ts'
 import { callerOf } from '../wire/call.ts'
 import { hasFile, rangeOf, setDownloadHeaders } from '../wire/downloads.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
@@ -52,12 +54,17 @@ export function contentMethods(app: App): ContentMethods {
       }
     },
 
-    async *getRawFile({ owner, repo, path, ref, refPath }, context) {
+    async *getRawFile({ owner, repo, path, ref, refPath, refKind }, context) {
+      const kind = readRefKind(refKind)
       const { name, blobId, bytes, isText, chunks } = await getRawFile(
         app,
         callerOf(context),
         { owner, repo },
-        refPath === '' ? { ref, path } : ref === '' ? refPath : { ref, path: refPath },
+        refPath === ''
+          ? { ref, path }
+          : ref === ''
+            ? { text: refPath, kind }
+            : { ref, path: refPath },
       )
       const entityTag = `"${blobId}"`
       const range = rangeOf(context, entityTag, bytes)
@@ -203,4 +210,10 @@ export function fileCommitMessage(
     message: commit.message,
     tree: treeMeta(app, open, commit.treeId, commit.committer.time),
   })
+}
+
+function readRefKind(text: string): RefKind | undefined {
+  if (text === '') return undefined
+  if (text === 'branch' || text === 'tag') return text
+  throw new DomainError('INVALID_FIELD', { field: 'ref_kind' })
 }

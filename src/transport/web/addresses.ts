@@ -70,7 +70,7 @@ export function readPageAddress(path: string): PageAddress | undefined {
   if (trimmed === '') return { kind: 'home' }
   const title = FIXED_PAGES[trimmed]
   if (title !== undefined) return { kind: 'fixed', title }
-  const [owner = '', repo, folder] = trimmed.slice(1).split('/').map(decoded)
+  const [owner = '', repo, folder, ...rest] = trimmed.slice(1).split('/').map(decoded)
   if (owner === '-' && repo === 'api') return { kind: 'fixed', title: 'API' }
   if (owner === 'user' && repo === 'settings' && folder === 'hooks')
     return { kind: 'fixed', title: 'Webhooks' }
@@ -80,9 +80,20 @@ export function readPageAddress(path: string): PageAddress | undefined {
     return title === undefined ? { kind: 'unknown' } : { kind: 'fixed', title }
   }
   if (repo === undefined) return { kind: 'account', owner }
+  if (folder !== undefined && isChange(folder, rest)) return undefined
   if (folder === undefined || REPOSITORY_PAGES.has(folder))
     return { kind: 'repository', owner, repo }
   return SERVED_BY_REST.has(folder) ? undefined : { kind: 'unknown' }
+}
+
+/** Changes as text, whose addresses are those of pages with an ending. REST serves them. */
+const CHANGES: Readonly<Record<string, RegExp>> = {
+  pulls: /^\d+\.(diff|patch)$/,
+  commit: /\.(diff|patch)$/,
+}
+
+function isChange(folder: string, [name = '', ...more]: readonly string[]): boolean {
+  return more.length === 0 && Object.hasOwn(CHANGES, folder) && CHANGES[folder]?.test(name) === true
 }
 
 /** Returns a segment without percent-encoding. No name has an invalid one, so that it stays. */

@@ -17,7 +17,7 @@ import type { ReposApp } from '../ports.ts'
 import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { admitContent } from './readers.ts'
-import { type RefPath, splitRefPath } from './ref-paths.ts'
+import { type RefKind, type RefPath, splitRefPath } from './ref-paths.ts'
 
 /** A file, directory, symbolic link or submodule of a commit. */
 export interface EntryView {
@@ -109,10 +109,16 @@ export async function getContents(
   return { kind: 'entry', entry: await viewEntry(app, place, entry) }
 }
 
+/** A revision and a path in one text, which `splitRefPath` divides. */
+export interface RefPathText {
+  readonly text: string
+  readonly kind: RefKind | undefined
+}
+
 /**
  * Returns the content of a file, or the target of a symbolic link.
  *
- * @param asked a path and a revision, or one text with both, which `splitRefPath` divides
+ * @param asked a path and a revision, or one text with both
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
  *   PATH_NOT_FOUND; also while it is read SERVER_BUSY, GIT_TIMEOUT
  */
@@ -120,11 +126,11 @@ export async function getRawFile(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
-  asked: RefPath | string,
+  asked: RefPath | RefPathText,
 ): Promise<RawFile> {
   const open = await openRepository(app, caller, name, 'read')
   const { ref, path } =
-    typeof asked === 'string' ? await splitRefPath(app, open.repository, asked) : asked
+    'text' in asked ? await splitRefPath(app, open.repository, asked.text, asked.kind) : asked
   const place = await openPlace(app, open, ref)
   const entry = await entryAt(app, place, path)
   if (entry.kind !== 'file' && entry.kind !== 'symlink')
