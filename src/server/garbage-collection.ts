@@ -30,7 +30,7 @@ const CHECK_MS = 15_000
 /** CPU time in an interval up to which the server is idle: one percent. */
 const IDLE_CPU_MS = CHECK_MS / 100
 
-/** Growth of the resident memory since the last collection from which another one is worth its time. */
+/** Growth of the resident memory, as a factor, that triggers the next collection. */
 const WORTHWHILE_GROWTH = 1.15
 
 /**

@@ -14,7 +14,7 @@ const MAX_DELAY_MS = 30_000
 /** First wait, which doubles with each further end in a short time. */
 const FIRST_DELAY_MS = 250
 
-/** Failed starts in a row of a worker process, after a minute and a half, that end a server without any. */
+/** Consecutive failed starts after which the server exits, if no worker process runs: about 90 s. */
 const MAX_FAILURES = 10
 
 /** Options of the worker processes of a server. */
@@ -69,7 +69,7 @@ export class WorkerProcesses {
       await Promise.all(others)
       if (this.#lost) throw new Error(this.#lost.reason)
     } catch (error) {
-      // Whoever stops the processes waits for their end.
+      // The caller of `stop` waits for the end of the processes.
       if (this.#state === 'stopping') return new Promise(() => {})
       this.kill()
       await Promise.all([...workers()].map(({ ended }) => ended))

@@ -85,7 +85,7 @@ export async function createHook(
   place: HookPlace,
   values: NewHookValues,
 ): Promise<Hook> {
-  // Whoever administers a repository by a token reads it by the token.
+  // A token that administers a repository can already read it.
   if (place.scope !== 'repository') checkTokenReadsRepositories(caller)
   const { type, ...valid } = readNewHookValues(values)
   // The webhook would outlive a change of the repository that hides it from the token.

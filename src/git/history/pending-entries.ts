@@ -45,7 +45,7 @@ export class PendingEntries {
   }
 
   /**
-   * Moves the entries on that are the same in a parent. The parents must be passed in their order.
+   * Moves unchanged entries to the parent. Pass the parents in their order.
    *
    * @param parentId undefined for a first commit, which differs from nothing in all its entries.
    * @param changed paths that differ between commit and parent, or `all`.

@@ -98,7 +98,7 @@ function Editor(props: {
   if (written.mode === 'form')
     return (
       <>
-        <p class="hint">Fields without a text are not sent. JSON can also have empty texts.</p>
+        <p class="hint">Empty fields are omitted; use JSON to send empty strings.</p>
         <DraftForm
           message={type}
           fields={written.fields}

@@ -88,7 +88,7 @@ function Provider(props: { provider: IdentityProvider; reload: () => void }): VN
           reload()
         }}
       >
-        <p>Users who sign in through the provider only cannot sign in afterwards.</p>
+        <p>Users without another way to sign in lose access.</p>
       </ConfirmedForm>
     </article>
   )

@@ -154,7 +154,7 @@ function ApplicationItem(props: { application: OAuth2Application; onDeleted: () 
         />
       )}
       <ConfirmedForm action={`Delete the application ${name}`} name={name} act={remove}>
-        <p>Nobody can sign in by the application any more. Its tokens stop working at once.</p>
+        <p>Users can no longer sign in to the application. Its tokens stop working at once.</p>
       </ConfirmedForm>
     </li>
   )

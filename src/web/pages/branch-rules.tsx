@@ -131,7 +131,7 @@ function OneRule(props: {
             goTo(base)
           }}
         >
-          <p>The branches that only this rule matches are not protected afterwards.</p>
+          <p>Branches that match no other rule lose their protection.</p>
         </ConfirmedForm>
       </section>
     </>

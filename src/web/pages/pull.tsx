@@ -61,8 +61,7 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
         <>
           <PullHeader name={name} pull={value} tab={tab} />
           <p role="status" class={isCut ? 'note' : 'hidden'}>
-            {isCut &&
-              'The server cannot be reached. The page continues when the server is back. What you have typed stays.'}
+            {isCut && 'Reconnecting. Your drafts are kept.'}
           </p>
           {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
           {tab === 'files' && (

@@ -160,7 +160,7 @@ function NewComment(props: {
       </p>
     )
   if (!discussion) return null
-  if (!discussion.canComment) return <p>The conversation takes no more comments.</p>
+  if (!discussion.canComment) return <p>The conversation is closed to new comments.</p>
   return <CommentForm name={name} draft={`${discussion.drafts}comment`} onSent={onSent} />
 }
 

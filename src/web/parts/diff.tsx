@@ -139,7 +139,7 @@ function FileList({ files }: { files: readonly FileDiff[] }): VNode {
           <p role="status">
             {found.length > MAX_LISTED
               ? `${(found.length - MAX_LISTED).toLocaleString()} more. Filter to see them.`
-              : found.length === 0 && 'No path has this part.'}
+              : found.length === 0 && 'No path contains this text.'}
           </p>
         </nav>
       )}

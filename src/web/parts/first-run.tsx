@@ -34,7 +34,7 @@ function FirstAccountForm(): VNode {
   return (
     <AccountForm
       submit="Create the administrator"
-      passwordHint="A long one: this account may do everything."
+      passwordHint="Choose a long one: this account has all rights."
       onCreated={() => {
         document.documentElement.dataset.firstRun = 'no'
       }}

@@ -87,7 +87,7 @@ function canAsk({ draft, autoMerge, mergeability }: PullRequest, isReady: boolea
 const CHECK_NOTES: Readonly<Partial<Record<PullRequest_Mergeability, string>>> = {
   [PullRequest_Mergeability.CHECKING]: 'The server is looking for conflicts.',
   [PullRequest_Mergeability.ERROR]:
-    'The server could not find out whether there are conflicts. If merging is refused, the reason appears here.',
+    'The check for conflicts failed. If a merge is refused, its reason appears here.',
   [PullRequest_Mergeability.EMPTY]:
     'The target branch has all these changes. A merge adds the commits only.',
 }

@@ -88,7 +88,7 @@ function Teams({ name }: { name: string }): VNode {
       <Show of={list}>
         {({ teams }) => (
           <>
-            {teams.length === 0 && <p>You see no team.</p>}
+            {teams.length === 0 && <p>No teams are visible to you.</p>}
             <ul>
               {teams.map((team) => (
                 <li key={String(team.id)}>

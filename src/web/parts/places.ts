@@ -1,16 +1,16 @@
 import { elementOf } from '../text/fragments.ts'
 import { storageOf } from './stored.ts'
 
-/** How long a page may take until its content is there. */
+/** Time limit for restoring the scroll position. */
 const SETTLE_MS = 10_000
 
-/** What somebody does who has read enough of the old place. */
+/** Input events that end the restoration. */
 const INPUTS = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const
 
-/** The name of the places in the storage of the tab, where they outlive a reload. */
+/** Key of the scroll positions in the storage of the tab, which survives a reload. */
 const STORED = 'branchline-places'
 
-/** Places of earlier entries are forgotten. */
+/** Number of stored positions. Older ones are removed. */
 const MAX_STORED = 100
 
 /** The state of an entry of the history. */
@@ -115,7 +115,7 @@ function readPlaces(): Map<string, number> {
     const stored = storageOf('sessionStorage')?.getItem(STORED)
     return new Map(JSON.parse(stored ?? '[]') as [string, number][])
   } catch {
-    // With what is no list, pages begin at the top.
+    // Invalid stored data: start at the top.
     return new Map()
   }
 }
