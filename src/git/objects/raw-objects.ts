@@ -33,7 +33,7 @@ const TAG_SIGNATURE =
   /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/gm
 
 /** Seconds since 1970 and a time zone. */
-const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
+const WHEN = /^ (-?[0-9]{1,32}) ([+-])([0-9]{2,4})/
 
 /**
  * Parses a commit object (gitformat-commit in Documentation/technical of Git; commit.c).
@@ -165,6 +165,11 @@ function decoderOf(encoding: string | undefined): (bytes: Buffer) => string {
   }
 }
 
+/** Returns the nearest number that JavaScript and databases keep exactly. */
+function clamped(seconds: number): number {
+  return Math.min(Math.max(seconds, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
+}
+
 /** Parses `Name <address> seconds zone` as Git does (ident.c). Missing parts are empty or zero. */
 function readPerson(text: string): Signer {
   const opening = text.indexOf('<')
@@ -177,7 +182,7 @@ function readPerson(text: string): Signer {
   return {
     name: text.slice(0, opening).trim(),
     email: text.slice(opening + 1, closing),
-    time: Number(seconds),
+    time: clamped(Number(seconds)),
     offsetMinutes: sign === '-' ? -minutes : minutes,
   }
 }

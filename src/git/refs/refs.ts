@@ -199,10 +199,8 @@ async function baseOf(
   if (name !== 'HEAD' && !isRefName(name)) return undefined
   // As in Git: a branch that is named like the id of a commit must not replace that commit.
   if (isObjectId(name)) return name
-  const candidates =
-    name === 'HEAD' || name.startsWith('refs/')
-      ? [name]
-      : [`refs/heads/${name}`, `refs/tags/${name}`]
+  const isFull = name === 'HEAD' || name.startsWith('refs/')
+  const candidates = [...(isFull ? [name] : []), `refs/heads/${name}`, `refs/tags/${name}`]
   for (const candidate of candidates) {
     const objectId = await readRef(repositories, id, candidate)
     if (objectId !== undefined) return objectId

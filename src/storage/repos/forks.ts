@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { Db } from '../schema/schema.ts'
@@ -44,4 +45,34 @@ export async function countForks(
     .where(readableBy(reader))
     .executeTakeFirstOrThrow()
   return count
+}
+
+/** Forks of one owner that are looked at. */
+const MAX_FORKS = 1_000
+
+/**
+ * Returns the id of the oldest fork of an owner that descends from a repository.
+ *
+ * @param originId the repository at the root of a network of forks.
+ * @param generations maximum number of generations between the two.
+ */
+export async function findInNetwork(
+  db: Db,
+  originId: number,
+  ownerId: number,
+  generations: number,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number }>`
+    with recursive lines (id, ancestor_id, generation) as (
+      select id, parent_id, 1 from (
+        select id, parent_id from repositories
+        where owner_id = ${ownerId} and parent_id is not null order by id limit ${MAX_FORKS}
+      ) as forks
+      union all
+      select lines.id, repositories.parent_id, lines.generation + 1
+      from lines join repositories on repositories.id = lines.ancestor_id
+      where repositories.parent_id is not null and lines.generation < ${generations}
+    )
+    select min(id) as id from lines where ancestor_id = ${originId}`.execute(db)
+  return rows[0]?.id ?? undefined
 }

@@ -46,6 +46,17 @@ describe('administrators', () => {
     expect((await rest(undefined, 'GET', '/users/eve/keys')).status).toBe(404)
   })
 
+  it('create accounts with addresses in any script, each mailbox once', async () => {
+    const email = 'ü@exämple.org'
+    const made = await rest(users.ada, 'POST', '/admin/users', { ...draft('umlaut'), email })
+    expect([made.status, made.body.email]).toEqual([201, email])
+    const same = { ...draft('other'), email: 'Ü@xn--exmple-cua.org' }
+    expect(outcome(await rest(users.ada, 'POST', '/admin/users', same))).toEqual([
+      422,
+      'this e-mail address belongs to another account',
+    ])
+  })
+
   it.each([
     [{ ...draft('bob') }, 422, 'the username "bob" is taken'],
     [

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import type { NewUser } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
@@ -57,19 +58,27 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * One `@`, no whitespace or invisible characters, and a domain of one or more labels. Detects
- * typing errors. Only the mail server knows which addresses exist. RFC 5321 section 4.5.3.1.3
- * limits a path to 256 octets, including the brackets.
+ * One `@`, no whitespace or invisible characters, and a domain of one or more labels, in any script
+ * (RFC 6531). Detects typing errors. Only the mail server knows which addresses exist. RFC 5321
+ * section 4.5.3.1.3 limits a path to 256 octets, including the brackets.
  */
-const EMAIL = /^[^\s@<>(),;:"\\[\]]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
-const MAX_EMAIL_CHARACTERS = 254
+const EMAIL = /^[^\s@<>(),;:"\\[\]]+@([^\s@]+)$/
+const DOMAIN = /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
+const NOT_ASCII = /[^\0-\x7f]/
+const MAX_EMAIL_BYTES = 254
 
 export const MAX_DISPLAY_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 1024
 
 /** Returns the form in which e-mail addresses are compared. */
 export function emailKey(email: string): string {
-  return email.toLowerCase()
+  const start = email.lastIndexOf('@') + 1
+  return email.slice(0, start).toLowerCase() + asciiDomain(email.slice(start)).toLowerCase()
+}
+
+/** Returns a domain as the domain name system has it (RFC 5890); empty for one that is invalid. */
+function asciiDomain(domain: string): string {
+  return NOT_ASCII.test(domain) ? domainToASCII(domain) : domain
 }
 
 /** Returns whether a text is a valid username. */
@@ -81,7 +90,14 @@ export function isUsername(text: string): boolean {
 
 /** Returns whether a text is a plausible e-mail address. */
 export function isEmail(text: string): boolean {
-  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && !hasInvisibleCharacters(text)
+  const domain = EMAIL.exec(text)?.[1]
+  const isShort = Buffer.byteLength(text) <= MAX_EMAIL_BYTES
+  return (
+    domain !== undefined &&
+    isShort &&
+    DOMAIN.test(asciiDomain(domain)) &&
+    !hasInvisibleCharacters(text)
+  )
 }
 
 /** @throws INVALID_USERNAME */

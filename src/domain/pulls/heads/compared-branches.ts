@@ -1,10 +1,10 @@
 import { isRefName } from '../../../git/refs/refs.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { areRelated } from '../../repos/reading/fork-networks.ts'
 import { findCommitId } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { openHead, parseHeadName } from './head-names.ts'
@@ -19,9 +19,6 @@ export interface ComparedBranches {
 
 /** `owner:`, `owner/repository:` or nothing, followed by a name without a colon. */
 const HEAD_FORM = /^(?:[^:/]+(?:\/[^:/]+)?:)?[^:]+$/
-
-/** Maximum number of generations of forks that are followed. */
-export const MAX_GENERATIONS = 20
 
 /**
  * Reads the two branches of a pull request in the form in which a client names them.
@@ -45,7 +42,8 @@ export async function compareBranches(
   checkForm(headText, HEAD_FORM.test(headText))
   const name = parseHeadName(headText)
   const head = await openHead(app, caller, open, name)
-  if (!head || !(await areRelated(app, open.repository, head.repository))) throw missing(headText)
+  if (!head || !(await areRelated(app.db, open.repository, head.repository)))
+    throw missing(headText)
   const kinds = [
     await kindOf(app, open.repository, baseBranch),
     await kindOf(app, head.repository, name.branch),
@@ -74,19 +72,4 @@ async function kindOf(
 ): Promise<'branch' | 'other' | 'missing'> {
   if (isRefName(name) && (await readBranch(app, repository, name))) return 'branch'
   return (await findCommitId(app, repository, name)) === undefined ? 'missing' : 'other'
-}
-
-/** Returns whether two repositories are in the same network of forks. */
-async function areRelated(app: ReposApp, one: Repository, other: Repository): Promise<boolean> {
-  return one.id === other.id || (await originOf(app, one)) === (await originOf(app, other))
-}
-
-/** Returns the id of the repository at the root of a network of forks. */
-async function originOf(app: ReposApp, repository: Repository): Promise<number> {
-  let { id, parent_id: parentId } = repository
-  for (let generation = 0; parentId !== null && generation < MAX_GENERATIONS; generation += 1) {
-    id = parentId
-    parentId = (await findRepositoryById(app.db, id))?.parent_id ?? null
-  }
-  return id
 }

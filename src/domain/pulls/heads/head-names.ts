@@ -1,6 +1,4 @@
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
-import { findForkOf } from '../../../storage/repos/forks.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
@@ -10,14 +8,15 @@ import {
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { findRelated } from '../../repos/reading/fork-networks.ts'
 
 /** The head of a pull request in the form in which a client names it. */
 export interface HeadName {
   /** Owner of the repository. Empty for the base repository. */
   readonly owner: string
   /**
-   * Empty for the repository of the owner in the network of the base: its fork, its parent, or
-   * itself.
+   * Empty for the repository of the owner in the network of the base: itself, its fork, its parent,
+   * or another one.
    */
   readonly repository: string
   readonly branch: string
@@ -50,27 +49,12 @@ export async function openHead(
   try {
     if (repository !== '')
       return await openRepository(app, caller, { owner, repo: repository }, 'read')
-    const id = await findRelated(app, base, owner)
+    const named = await findOwnerByNameKey(app.db, nameKey(owner))
+    const id = named && (await findRelated(app.db, base.repository, named.id))
     if (id === undefined) return undefined
     return id === base.repository.id ? base : await openRepositoryById(app, caller, id, 'read')
   } catch (error) {
     if (error instanceof DomainError) return undefined
     throw error
   }
-}
-
-/** Finds the repository of an owner that may be the head: the base, its fork, or its parent. */
-async function findRelated(
-  app: ReposApp,
-  base: OpenRepository,
-  ownerName: string,
-): Promise<number | undefined> {
-  const owner = await findOwnerByNameKey(app.db, nameKey(ownerName))
-  if (!owner) return undefined
-  const { id, parent_id: parentId } = base.repository
-  if (owner.id === base.owner.id) return id
-  const fork = await findForkOf(app.db, owner.id, id)
-  if (fork || parentId === null) return fork?.id
-  const parent = await findRepositoryById(app.db, parentId)
-  return parent?.owner_id === owner.id ? parentId : undefined
 }

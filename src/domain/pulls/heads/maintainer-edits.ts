@@ -11,8 +11,8 @@ import {
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { MAX_GENERATIONS } from '../../repos/reading/fork-networks.ts'
 import { readMergeRights } from '../access/merge-rights.ts'
-import { MAX_GENERATIONS } from './compared-branches.ts'
 
 /**
  * Maintainer edits: a user who may merge an open pull request from a fork may push to its head

@@ -2,14 +2,13 @@ import { EMPTY_TREE } from '../../../git/core/object-ids.ts'
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
-import { findForkOf } from '../../../storage/repos/forks.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey, type RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type CommitPage, type CommitPageQuery, type DiffFormat, readPage } from './commits.ts'
+import { findRelated } from './fork-networks.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 
 /** The head of a comparison, which may be in another repository. */
@@ -18,7 +17,7 @@ export interface ComparedRef {
   readonly owner: string
   /**
    * Empty for the requested repository or, with an owner, for the owner's repository of the same
-   * network: its fork, its parent or another fork of the parent.
+   * network: its fork, its parent or another one.
    */
   readonly repository: string
   /** Name of a branch or tag, or id of a commit; empty for the default branch. */
@@ -130,27 +129,11 @@ async function openHead(
   try {
     if (repository !== '')
       return await openRepository(app, caller, { owner, repo: repository }, 'read')
-    const id = await findRelated(app, open, owner)
+    const named = await findOwnerByNameKey(app.db, nameKey(owner))
+    const id = named && (await findRelated(app.db, open.repository, named.id))
     if (id !== undefined) return await openRepositoryById(app, caller, id, 'read')
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
   }
   throw notFound('REF_NOT_FOUND', 'ref', `${owner}:${ref}`)
-}
-
-/** Returns the id of an owner's repository in the same fork network. */
-async function findRelated(
-  app: ReposApp,
-  { repository }: OpenRepository,
-  ownerName: string,
-): Promise<number | undefined> {
-  const owner = await findOwnerByNameKey(app.db, nameKey(ownerName))
-  if (!owner) return undefined
-  const { id, parent_id: parentId } = repository
-  const fork = await findForkOf(app.db, owner.id, id)
-  if (fork || parentId === null) return fork?.id
-  const parent = await findRepositoryById(app.db, parentId)
-  return parent?.owner_id === owner.id
-    ? parent.id
-    : (await findForkOf(app.db, owner.id, parentId))?.id
 }

@@ -23,15 +23,30 @@ const DOT_GIT = /^(?:\.git|git~1)[. ]*(?::.*)?$/i
  * @throws INVALID_FILE_PATH, also for paths that would write into the `.git` folder of a clone
  */
 export function filePath(text: string): string {
-  const path = treePath(text)
-  const isFit =
-    path &&
-    !/[\p{Cc}\p{Cs}]/u.test(path) &&
-    path.split('/').length <= MAX_COMPONENTS &&
-    // A backslash separates components on Windows.
-    !path.split(/[/\\]/).some((component) => DOT_GIT.test(component.replace(IGNORED_BY_HFS, '')))
-  if (!isFit) throw new DomainError('INVALID_FILE_PATH', { path: shownPath(text) })
+  const path = presentPath(text)
+  if (/\p{Cc}/u.test(path)) throw new DomainError('INVALID_FILE_PATH', { path: shownPath(text) })
   return path
+}
+
+/**
+ * Returns the path of a file that exists, in Git's form. Such a file can be changed, deleted and
+ * renamed even when its name has control characters.
+ *
+ * @throws INVALID_FILE_PATH
+ */
+export function presentPath(text: string): string {
+  const path = treePath(text)
+  if (!path || path.split('/').length > MAX_COMPONENTS || hasDotGit(path))
+    throw new DomainError('INVALID_FILE_PATH', { path: shownPath(text) })
+  return path
+}
+
+/** Returns whether a path leads into the `.git` folder of a clone. */
+function hasDotGit(path: string): boolean {
+  // A backslash separates components on Windows.
+  return path
+    .split(/[/\\]/)
+    .some((component) => DOT_GIT.test(component.replace(IGNORED_BY_HFS, '')))
 }
 
 /** Returns the part of a path that an error repeats. */

@@ -1,7 +1,7 @@
 import { findEntries, type TreeEntry } from '../../../git/objects/trees.ts'
 import type { Repositories } from '../../../git/repositories/repositories.ts'
 import { DomainError } from '../../core/errors.ts'
-import { filePath, foldersAbove, shownPath } from '../reading/file-paths.ts'
+import { filePath, foldersAbove, presentPath, shownPath } from '../reading/file-paths.ts'
 
 /** Files that one call can change. */
 const MAX_FILES = 300
@@ -69,9 +69,12 @@ export function checkChanges(changes: readonly FileChange[]): CheckedChange[] {
 
 function checkChange(change: FileChange): CheckedChange {
   const operation = OPERATIONS.find((known) => known === change.operation)
-  const path = filePath(change.path)
   const isMovable = operation === 'update' || operation === 'upload' || operation === 'rename'
-  const fromPath = isMovable && change.fromPath !== '' ? filePath(change.fromPath) : path
+  const isMove = isMovable && change.fromPath !== ''
+  // The file must exist, and can have any name that Git stores.
+  const isPresent = operation === 'delete' || (operation === 'update' && !isMove)
+  const path = isPresent ? presentPath(change.path) : filePath(change.path)
+  const fromPath = isMove ? presentPath(change.fromPath) : path
   if (!operation) throw unfit(path, 'the operation is unknown')
   const needsSha = operation === 'delete' || operation === 'update'
   if (needsSha && change.sha === '') throw new DomainError('INVALID_FIELD', { field: 'sha' })
