@@ -19,7 +19,7 @@ import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, textOf } from '../text/bytes.ts'
-import { type LineRange, lineRange } from '../text/fragments.ts'
+import { type LineRange, namedLines } from '../text/fragments.ts'
 import { quoted } from '../text/shell.ts'
 
 /** The parameter of the address that asks for a blame with all commits, as on Gitea. */
@@ -132,7 +132,7 @@ function BlameTable(props: {
     () => new Map(blame.commits.map((commit) => [commit.sha, commit])),
     [blame],
   )
-  const marked = lineRange(useFragment()) ?? NO_LINES
+  const marked = namedLines(useFragment()) ?? NO_LINES
   if (blame.ranges.length === 0) return <p>The file is empty.</p>
   return (
     <table class="blame">

@@ -7,7 +7,7 @@ import { useApi } from '../api/client.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
 import { elementsOf } from '../text/coloured.ts'
-import { lineRange } from '../text/fragments.ts'
+import { namedLines } from '../text/fragments.ts'
 import { pictureType } from '../text/pictures.ts'
 import { Download, useIsPublic } from './download.tsx'
 import { Fragment } from './fragment.tsx'
@@ -94,7 +94,7 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
   const name = nameOf(repository)
   const picture = pictureType(entry.name)
   const text = textOf(bytes)
-  const lines = lineRange(useFragment())
+  const lines = namedLines(useFragment())
   if (picture !== undefined)
     return <img class="picture" src={`data:${picture};base64,${entry.content}`} alt={entry.name} />
   if (text === undefined) return <p class="note">A binary file.</p>
@@ -115,7 +115,7 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
  * screen reader and the tab key pass over them.
  */
 function LineNumbers({ count }: { count: number }): VNode {
-  const { first, last } = lineRange(useFragment()) ?? { first: 0, last: 0 }
+  const { first, last } = namedLines(useFragment()) ?? { first: 0, last: 0 }
   const isMarked = (number: number) => number >= first && number <= last
   const numbers = Array.from({ length: count }, (_, i) => i + 1)
   return (

@@ -8,7 +8,7 @@ export interface LineRange {
 const LINES = /^#L(\d{1,9})(?:-L?(\d{1,9}))?$/
 
 /** Returns the lines that a fragment names; undefined for other fragments. */
-export function lineRange(fragment: string): LineRange | undefined {
+export function namedLines(fragment: string): LineRange | undefined {
   const [, one, other = one] = LINES.exec(fragment) ?? []
   if (one === undefined) return undefined
   const [first = 0, last = 0] = [Number(one), Number(other)].sort((a, b) => a - b)
@@ -33,7 +33,7 @@ export const OF_TEXTS = 'user-content-'
  * of a text of the page.
  */
 export function elementOf(fragment: string): HTMLElement | null {
-  const lines = lineRange(fragment)
+  const lines = namedLines(fragment)
   const name = fragmentName(fragment)
   const names = [fragment.slice(1), name, OF_TEXTS + name]
   for (const id of lines ? [`L${lines.first}`, ...names] : names) {
