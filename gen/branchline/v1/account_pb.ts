@@ -159,7 +159,7 @@ export type Account = Message<"branchline.v1.Account"> & {
   visibility: string;
 
   /**
-   * Number of followers. 0 for organisations, as are the next two.
+   * Number of followers. 0 for organisations, like the next two fields.
    *
    * @generated from field: int64 followers_count = 20;
    */

@@ -527,7 +527,7 @@ export const AccountSettingsSchema: GenMessage<AccountSettings> = /*@__PURE__*/
   messageDesc(file_branchline_v1_account_service, 15);
 
 /**
- * Request of UpdateAccountSettings. What is absent stays as it is.
+ * Request of UpdateAccountSettings. Absent fields are not changed.
  *
  * @generated from message branchline.v1.UpdateAccountSettingsRequest
  */

@@ -498,7 +498,7 @@ export const AdminCreateUserRequestSchema: GenMessage<AdminCreateUserRequest> = 
   messageDesc(file_branchline_v1_admin_service, 9);
 
 /**
- * Request of AdminEditUser. What is absent stays as it is.
+ * Request of AdminEditUser. Absent fields are not changed.
  *
  * @generated from message branchline.v1.AdminEditUserRequest
  */
@@ -633,7 +633,7 @@ export const AdminGetMetricsRequestSchema: GenMessage<AdminGetMetricsRequest> = 
   messageDesc(file_branchline_v1_admin_service, 12);
 
 /**
- * What the server measures about itself.
+ * Metrics of the server.
  *
  * @generated from message branchline.v1.AdminGetMetricsResponse
  */
@@ -674,7 +674,7 @@ export type Metric = Message<"branchline.v1.Metric"> & {
   name: string;
 
   /**
-   * What it measures.
+   * Description of the metric.
    *
    * @generated from field: string help = 2;
    */

@@ -41,7 +41,7 @@ export type Label = Message<"branchline.v1.Label"> & {
   exclusive: boolean;
 
   /**
-   * Whether the label is archived: it remains where it is, but should not be used any more.
+   * Whether the label is archived: it stays where it is used, and should not be added elsewhere.
    *
    * @generated from field: bool is_archived = 4;
    */

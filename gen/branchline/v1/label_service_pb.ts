@@ -111,7 +111,7 @@ export type CreateRepositoryLabelRequest = Message<"branchline.v1.CreateReposito
   exclusive: boolean;
 
   /**
-   * Whether the label is archived: it remains where it is, but should not be used any more.
+   * Whether the label is archived: it stays where it is used, and should not be added elsewhere.
    *
    * @generated from field: bool is_archived = 7;
    */
@@ -216,7 +216,7 @@ export type EditRepositoryLabelRequest = Message<"branchline.v1.EditRepositoryLa
   exclusive?: boolean | undefined;
 
   /**
-   * Whether the label is archived: it remains where it is, but should not be used any more.
+   * Whether the label is archived: it stays where it is used, and should not be added elsewhere.
    *
    * @generated from field: optional bool is_archived = 8;
    */
@@ -342,7 +342,7 @@ export type CreateOrganizationLabelRequest = Message<"branchline.v1.CreateOrgani
   exclusive: boolean;
 
   /**
-   * Whether the label is archived: it remains where it is, but should not be used any more.
+   * Whether the label is archived: it stays where it is used, and should not be added elsewhere.
    *
    * @generated from field: bool is_archived = 6;
    */
@@ -433,7 +433,7 @@ export type EditOrganizationLabelRequest = Message<"branchline.v1.EditOrganizati
   exclusive?: boolean | undefined;
 
   /**
-   * Whether the label is archived: it remains where it is, but should not be used any more.
+   * Whether the label is archived: it stays where it is used, and should not be added elsewhere.
    *
    * @generated from field: optional bool is_archived = 7;
    */

@@ -204,7 +204,7 @@ export const GetMilestoneRequestSchema: GenMessage<GetMilestoneRequest> = /*@__P
   messageDesc(file_branchline_v1_milestone_service, 3);
 
 /**
- * Request of EditMilestone. What is absent stays as it is.
+ * Request of EditMilestone. Absent fields are not changed.
  *
  * @generated from message branchline.v1.EditMilestoneRequest
  */

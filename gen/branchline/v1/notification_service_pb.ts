@@ -20,7 +20,7 @@ export const file_branchline_v1_notification_service: GenFile = /*@__PURE__*/
   fileDesc("CihicmFuY2hsaW5lL3YxL25vdGlmaWNhdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIvEBChJOb3RpZmljYXRpb25UaHJlYWQSCgoCaWQYASABKAMSLQoKcmVwb3NpdG9yeRgCIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRIzCgdzdWJqZWN0GAMgASgLMiIuYnJhbmNobGluZS52MS5Ob3RpZmljYXRpb25TdWJqZWN0Eg4KBnVucmVhZBgEIAEoCBIOCgZwaW5uZWQYBSABKAgSLgoKdXBkYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDdXJsGAcgASgJEg4KBnJlYXNvbhgIIAEoCSKdAQoTTm90aWZpY2F0aW9uU3ViamVjdBINCgV0aXRsZRgBIAEoCRILCgN1cmwYAiABKAkSGgoSbGF0ZXN0X2NvbW1lbnRfdXJsGAMgASgJEhAKCGh0bWxfdXJsGAQgASgJEh8KF2xhdGVzdF9jb21tZW50X2h0bWxfdXJsGAUgASgJEgwKBHR5cGUYBiABKAkSDQoFc3RhdGUYByABKAkiIAoRTm90aWZpY2F0aW9uQ291bnQSCwoDbmV3GAEgASgDIukBCh5MaXN0Tm90aWZpY2F0aW9uVGhyZWFkc1JlcXVlc3QSCwoDYWxsGAEgASgIEiIKDHN0YXR1c190eXBlcxgCIAMoCVIMc3RhdHVzLXR5cGVzEiIKDHN1YmplY3RfdHlwZRgDIAMoCVIMc3ViamVjdC10eXBlEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHBhZ2UYBiABKAUSDQoFbGltaXQYByABKAUicwofTGlzdE5vdGlmaWNhdGlvblRocmVhZHNSZXNwb25zZRIyCgd0aHJlYWRzGAEgAygLMiEuYnJhbmNobGluZS52MS5Ob3RpZmljYXRpb25UaHJlYWQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUioQEKHk1hcmtOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBIwCgxsYXN0X3JlYWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2FsbBgCIAEoCBIiCgxzdGF0dXNfdHlwZXMYAyADKAlSDHN0YXR1cy10eXBlcxIcCgl0b19zdGF0dXMYBCABKAlSCXRvLXN0YXR1cyJVCh9NYXJrTm90aWZpY2F0aW9uVGhyZWFkc1Jlc3BvbnNlEjIKB3RocmVhZHMYASADKAsyIS5icmFuY2hsaW5lLnYxLk5vdGlmaWNhdGlvblRocmVhZCIdChtHZXROb3RpZmljYXRpb25Db3VudFJlcXVlc3QiKgocR2V0Tm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBIKCgJpZBgBIAEoAyJJCh1NYXJrTm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBIKCgJpZBgBIAEoAxIcCgl0b19zdGF0dXMYAiABKAlSCXRvLXN0YXR1cyKQAgooTGlzdFJlcG9zaXRvcnlOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA2FsbBgDIAEoCBIiCgxzdGF0dXNfdHlwZXMYBCADKAlSDHN0YXR1cy10eXBlcxIiCgxzdWJqZWN0X3R5cGUYBSADKAlSDHN1YmplY3QtdHlwZRIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAggASgFEg0KBWxpbWl0GAkgASgFIsgBCihNYXJrUmVwb3NpdG9yeU5vdGlmaWNhdGlvblRocmVhZHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSMAoMbGFzdF9yZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNhbGwYBCABKAgSIgoMc3RhdHVzX3R5cGVzGAUgAygJUgxzdGF0dXMtdHlwZXMSHAoJdG9fc3RhdHVzGAYgASgJUgl0by1zdGF0dXMy4gsKE05vdGlmaWNhdGlvblNlcnZpY2US1gEKF0xpc3ROb3RpZmljYXRpb25UaHJlYWRzEi0uYnJhbmNobGluZS52MS5MaXN0Tm90aWZpY2F0aW9uVGhyZWFkc1JlcXVlc3QaLi5icmFuY2hsaW5lLnYxLkxpc3ROb3RpZmljYXRpb25UaHJlYWRzUmVzcG9uc2UiXJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm5vdGlmaWNhdGlvboLT5JMCIGIHdGhyZWFkcxIVL2FwaS92MS9ub3RpZmljYXRpb25zEsQBChdNYXJrTm90aWZpY2F0aW9uVGhyZWFkcxItLmJyYW5jaGxpbmUudjEuTWFya05vdGlmaWNhdGlvblRocmVhZHNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5NYXJrTm90aWZpY2F0aW9uVGhyZWFkc1Jlc3BvbnNlIkqQAgL6phkDCM0BgqcZFggDEhJ3cml0ZTpub3RpZmljYXRpb26C0+STAiBiB3RocmVhZHMaFS9hcGkvdjEvbm90aWZpY2F0aW9ucxKjAQoUR2V0Tm90aWZpY2F0aW9uQ291bnQSKi5icmFuY2hsaW5lLnYxLkdldE5vdGlmaWNhdGlvbkNvdW50UmVxdWVzdBogLmJyYW5jaGxpbmUudjEuTm90aWZpY2F0aW9uQ291bnQiPZACAYKnGRUIAxIRcmVhZDpub3RpZmljYXRpb26C0+STAhsSGS9hcGkvdjEvbm90aWZpY2F0aW9ucy9uZXcSrwEKFUdldE5vdGlmaWNhdGlvblRocmVhZBIrLmJyYW5jaGxpbmUudjEuR2V0Tm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTm90aWZpY2F0aW9uVGhyZWFkIkaQAgGCpxkVCAMSEXJlYWQ6bm90aWZpY2F0aW9ugtPkkwIkEiIvYXBpL3YxL25vdGlmaWNhdGlvbnMvdGhyZWFkcy97aWR9ErkBChZNYXJrTm90aWZpY2F0aW9uVGhyZWFkEiwuYnJhbmNobGluZS52MS5NYXJrTm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTm90aWZpY2F0aW9uVGhyZWFkIk6QAgL6phkDCM0BgqcZFggDEhJ3cml0ZTpub3RpZmljYXRpb26C0+STAiQyIi9hcGkvdjEvbm90aWZpY2F0aW9ucy90aHJlYWRzL3tpZH0S/wEKIUxpc3RSZXBvc2l0b3J5Tm90aWZpY2F0aW9uVGhyZWFkcxI3LmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuTGlzdE5vdGlmaWNhdGlvblRocmVhZHNSZXNwb25zZSJxkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSEXJlYWQ6bm90aWZpY2F0aW9ugtPkkwI1Ygd0aHJlYWRzEiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L25vdGlmaWNhdGlvbnMS7QEKIU1hcmtSZXBvc2l0b3J5Tm90aWZpY2F0aW9uVGhyZWFkcxI3LmJyYW5jaGxpbmUudjEuTWFya1JlcG9zaXRvcnlOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuTWFya05vdGlmaWNhdGlvblRocmVhZHNSZXNwb25zZSJfkAIC+qYZAwjNAYKnGRYIAxISd3JpdGU6bm90aWZpY2F0aW9ugtPkkwI1Ygd0aHJlYWRzGiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L25vdGlmaWNhdGlvbnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
- * What the caller is told of one pull request.
+ * The notifications of one pull request.
  *
  * @generated from message branchline.v1.NotificationThread
  */
@@ -61,7 +61,7 @@ export type NotificationThread = Message<"branchline.v1.NotificationThread"> & {
   pinned: boolean;
 
   /**
-   * Time of the latest change that the caller was told of.
+   * Time of the latest change with a notification.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 6;
    */
@@ -75,8 +75,8 @@ export type NotificationThread = Message<"branchline.v1.NotificationThread"> & {
   url: string;
 
   /**
-   * The strongest reason for which the caller was told of a change since the thread was read:
-   * `mention`, `review_requested`, `assign`, `participating` or `subscribed`.
+   * The strongest reason for a notification since the thread was read: `mention`,
+   * `review_requested`, `assign`, `participating` or `subscribed`.
    *
    * @generated from field: string reason = 8;
    */
@@ -111,7 +111,7 @@ export type NotificationSubject = Message<"branchline.v1.NotificationSubject"> &
   url: string;
 
   /**
-   * URL of the latest comment that the caller was told of. Empty if there is none.
+   * URL of the latest comment with a notification. Empty if there is none.
    *
    * @generated from field: string latest_comment_url = 3;
    */
@@ -539,18 +539,17 @@ export const MarkRepositoryNotificationThreadsRequestSchema: GenMessage<MarkRepo
   messageDesc(file_branchline_v1_notification_service, 11);
 
 /**
- * What the caller is told of pull requests. UserService has the notifications of memos.
+ * Notifications of pull requests for the caller. UserService has the notifications of memos.
  *
  * A user has one thread for each pull request, which is unread after a change: when the pull
- * request is opened, closed, reopened, merged, commented, reviewed, or gets commits. The changes of
- * a pull request are told to those who take part in it, who have subscribed to it, or who watch the
- * repository, see SubscriptionService. A mention, an assignment and a request for a review are told
- * to whom they name. Nobody is told of their own changes. Watchers are not told of work in
- * progress.
+ * request is opened, closed, reopened, merged, commented, reviewed, or gets commits. Participants,
+ * subscribers and watchers of the repository are notified of these changes, see SubscriptionService.
+ * The named users are notified of a mention, an assignment and a request for a review. Users are not
+ * notified of their own changes, and watchers are not notified of work in progress.
  *
- * Threads appear a moment after the change. A thread of a pull request that the caller may not read
- * any more does not exist for the caller. Other users have no access to the threads of the caller,
- * and neither have administrators.
+ * A thread appears a moment after the change. If the caller loses access to a pull request, its
+ * thread does not exist for the caller. Other users and administrators have no access to the threads
+ * of the caller.
  *
  * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
  * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.

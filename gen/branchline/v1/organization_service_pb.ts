@@ -191,7 +191,7 @@ export const GetOrganizationRequestSchema: GenMessage<GetOrganizationRequest> = 
   messageDesc(file_branchline_v1_organization_service, 3);
 
 /**
- * Request of EditOrganization. What is absent stays as it is.
+ * Request of EditOrganization. Absent fields are not changed.
  *
  * @generated from message branchline.v1.EditOrganizationRequest
  */

@@ -336,11 +336,11 @@ export const PullRequestSchema: GenMessage<PullRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_pull_request, 0);
 
 /**
- * What the server knows about a merge of the present commits of base and head. The server checks
- * when a pull request is created, changed or read and the result is not known yet. The event
- * MERGEABILITY_CHECKED says that a check has ended.
+ * Result of the check whether the present commits of base and head can be merged. The server
+ * checks when a pull request is created, changed or read and the result is not known yet. The
+ * event MERGEABILITY_CHECKED says that a check has ended.
  *
- * Rules of the base branch and the mark of unfinished work are not part of the check.
+ * The check does not include rules of the base branch and the mark of unfinished work.
  *
  * @generated from enum branchline.v1.PullRequest.Mergeability
  */

@@ -341,7 +341,7 @@ export const CreatePullRequestRequestSchema: GenMessage<CreatePullRequestRequest
   messageDesc(file_branchline_v1_pull_request_service, 4);
 
 /**
- * Request of EditPullRequest. What is absent stays as it is.
+ * Request of EditPullRequest. Absent fields are not changed.
  *
  * @generated from message branchline.v1.EditPullRequestRequest
  */

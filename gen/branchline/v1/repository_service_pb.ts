@@ -384,7 +384,7 @@ export const GetViewerStateRequestSchema: GenMessage<GetViewerStateRequest> = /*
   messageDesc(file_branchline_v1_repository_service, 4);
 
 /**
- * What the caller has decided about a repository.
+ * Choices of the caller about a repository: star, watching.
  *
  * @generated from message branchline.v1.ViewerState
  */
@@ -397,14 +397,15 @@ export type ViewerState = Message<"branchline.v1.ViewerState"> & {
   starred: boolean;
 
   /**
-   * Whether the caller watches the repository, and is told of all its pull requests.
+   * Whether the caller watches the repository: the caller is notified of all its pull requests.
    *
    * @generated from field: bool watched = 2;
    */
   watched: boolean;
 
   /**
-   * Whether the caller ignores the repository, and is told of none. Nobody watches and ignores.
+   * Whether the caller ignores the repository: the caller is notified of none. Never true together
+   * with `watched`.
    *
    * @generated from field: bool ignored = 3;
    */
@@ -776,7 +777,7 @@ export const ListRepositoriesResponseSchema: GenMessage<ListRepositoriesResponse
   messageDesc(file_branchline_v1_repository_service, 13);
 
 /**
- * Request of EditRepository. What is absent stays as it is.
+ * Request of EditRepository. Absent fields are not changed.
  *
  * @generated from message branchline.v1.EditRepositoryRequest
  */

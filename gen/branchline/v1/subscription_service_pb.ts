@@ -22,27 +22,27 @@ export const file_branchline_v1_subscription_service: GenFile = /*@__PURE__*/
   fileDesc("CihicmFuY2hsaW5lL3YxL3N1YnNjcmlwdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrgBCgxTdWJzY3JpcHRpb24SEgoKc3Vic2NyaWJlZBgBIAEoCBIPCgdpZ25vcmVkGAIgASgIEi4KBnJlYXNvbhgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIG+qYZAggDEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgFIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgGIAEoCSI/CiBHZXRSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlAKIFNldFJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHaWdub3JlZBgDIAEoCCJCCiNEZWxldGVSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlwKIExpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJkChdMaXN0U3Vic2NyaWJlcnNSZXNwb25zZRIrCgtzdWJzY3JpYmVycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI5ChpMaXN0TXlTdWJzY3JpcHRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIk0KHExpc3RVc2VyU3Vic2NyaXB0aW9uc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJqChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJmChtMaXN0SXNzdWVTdWJzY3JpYmVyc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIksKHUNoZWNrSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiVwobQWRkSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEdXNlchgEIAEoCSJaCh5EZWxldGVJc3N1ZVN1YnNjcmlwdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgR1c2VyGAQgASgJIi0KGkNoYW5nZVN1YnNjcmlwdGlvblJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgykREKE1N1YnNjcmlwdGlvblNlcnZpY2UStgEKGUdldFJlcG9zaXRvcnlTdWJzY3JpcHRpb24SLy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0GhsuYnJhbmNobGluZS52MS5TdWJzY3JpcHRpb24iS5ACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3N1YnNjcmlwdGlvbhK6AQoZU2V0UmVwb3NpdG9yeVN1YnNjcmlwdGlvbhIvLmJyYW5jaGxpbmUudjEuU2V0UmVwb3NpdG9yeVN1YnNjcmlwdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLlN1YnNjcmlwdGlvbiJPkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIuOgEqGikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3N1YnNjcmlwdGlvbhK4AQocRGVsZXRlUmVwb3NpdG9yeVN1YnNjcmlwdGlvbhIyLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVwb3NpdG9yeVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKyopL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9zdWJzY3JpcHRpb24S5wEKGUxpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnMSLy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnNSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaWJlcnNSZXNwb25zZSJxkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCN2ILc3Vic2NyaWJlcnMSKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3Vic2NyaWJlcnMS2gEKE0xpc3RNeVN1YnNjcmlwdGlvbnMSKS5icmFuY2hsaW5lLnYxLkxpc3RNeVN1YnNjcmlwdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIm6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCKmIMcmVwb3NpdG9yaWVzEhovYXBpL3YxL3VzZXIvc3Vic2NyaXB0aW9ucxLqAQoVTGlzdFVzZXJTdWJzY3JpcHRpb25zEisuYnJhbmNobGluZS52MS5MaXN0VXNlclN1YnNjcmlwdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlInqQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAhIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCNmIMcmVwb3NpdG9yaWVzEiYvYXBpL3YxL3VzZXJzL3t1c2VybmFtZX0vc3Vic2NyaXB0aW9ucxLpAQoUTGlzdElzc3VlU3Vic2NyaWJlcnMSKi5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZVN1YnNjcmliZXJzUmVxdWVzdBomLmJyYW5jaGxpbmUudjEuTGlzdFN1YnNjcmliZXJzUmVzcG9uc2UifZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJIYgtzdWJzY3JpYmVycxI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9zdWJzY3JpcHRpb25zEsEBChZDaGVja0lzc3VlU3Vic2NyaXB0aW9uEiwuYnJhbmNobGluZS52MS5DaGVja0lzc3VlU3Vic2NyaXB0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuU3Vic2NyaXB0aW9uIlyQAgGCpxkOCAMSCnJlYWQ6aXNzdWWC0+STAkESPy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vc3Vic2NyaXB0aW9ucy9jaGVjaxLaAQoUQWRkSXNzdWVTdWJzY3JpcHRpb24SKi5icmFuY2hsaW5lLnYxLkFkZElzc3VlU3Vic2NyaXB0aW9uUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuQ2hhbmdlU3Vic2NyaXB0aW9uUmVzcG9uc2Uia5ACAvqmGQkIyQE4AUICyAGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwJCGkAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3N1YnNjcmlwdGlvbnMve3VzZXJ9EuABChdEZWxldGVJc3N1ZVN1YnNjcmlwdGlvbhItLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0GikuYnJhbmNobGluZS52MS5DaGFuZ2VTdWJzY3JpcHRpb25SZXNwb25zZSJrkAIC+qYZCQjJATgBQgLIAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkIqQC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vc3Vic2NyaXB0aW9ucy97dXNlcn0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
- * What a user wants to be told of.
+ * A subscription.
  *
  * @generated from message branchline.v1.Subscription
  */
 export type Subscription = Message<"branchline.v1.Subscription"> & {
   /**
-   * Whether the user is told of everything.
+   * Whether the user is notified of every change.
    *
    * @generated from field: bool subscribed = 1;
    */
   subscribed: boolean;
 
   /**
-   * Whether the user is told of nothing.
+   * Whether the user is notified of nothing.
    *
    * @generated from field: bool ignored = 2;
    */
   ignored: boolean;
 
   /**
-   * Always null. Why the user is told is known for each notification only.
+   * Always null. Each notification has its own reason.
    *
    * @generated from field: google.protobuf.Value reason = 3;
    */
@@ -533,13 +533,13 @@ export const ChangeSubscriptionResponseSchema: GenMessage<ChangeSubscriptionResp
   messageDesc(file_branchline_v1_subscription_service, 13);
 
 /**
- * What users want to be told of: repositories and single pull requests.
+ * Subscriptions of users to repositories and to single pull requests.
  *
- * A user who has decided nothing is told of the pull requests in which the user takes part. Who
- * watches a repository is told of all its pull requests, and who ignores it of none. Users watch
- * the repositories that they create. NotificationService has what they are told.
+ * By default, a user is notified when participating in a pull request. Watching a repository notifies
+ * of all its pull requests, and ignoring it of none. Users watch the repositories that they create.
+ * NotificationService has the notifications.
  *
- * A subscription gives no access: who may not read a repository any more is told nothing of it.
+ * A subscription gives no access: a user who loses access to a repository gets no notifications.
  *
  * A repository that the caller may not read does not exist for the caller. A renamed or transferred
  * repository answers its former name with REPOSITORY_MOVED.
@@ -655,8 +655,8 @@ export const SubscriptionService: GenService<{
     output: typeof ListSubscribersResponseSchema;
   },
   /**
-   * Returns whether the caller is told of a pull request: as subscriber, or else as watcher of the
-   * repository or participant.
+   * Returns whether the caller is notified of a pull request: as subscriber, watcher of the
+   * repository, or participant.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
@@ -674,7 +674,7 @@ export const SubscriptionService: GenService<{
   },
   /**
    * Subscribes a user to a pull request. For the user and for administrators. Over REST, the status
-   * is 200 when the user is told of it already.
+   * is 200 if the user is notified of the pull request already.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
@@ -693,9 +693,9 @@ export const SubscriptionService: GenService<{
     output: typeof ChangeSubscriptionResponseSchema;
   },
   /**
-   * Ends that a user is told of a pull request, also as watcher or participant. For the user and
-   * for administrators. What names the user, such as a mention, still reaches the user. Over REST,
-   * the status is 200 when the user was not told of it before.
+   * Ends the notifications of a pull request for a user, also as watcher or participant. For the
+   * user and for administrators. Mentions, assignments and review requests still notify the user.
+   * Over REST, the status is 200 if the user was not notified before.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull

@@ -305,7 +305,7 @@ export const GetTeamRequestSchema: GenMessage<GetTeamRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_team_service, 6);
 
 /**
- * Request of EditTeam. What is absent stays as it is.
+ * Request of EditTeam. Absent fields are not changed.
  *
  * @generated from message branchline.v1.EditTeamRequest
  */
