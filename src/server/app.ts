@@ -35,7 +35,7 @@ export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
   Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup' | 'disk'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
-    /** What this server shares with the other servers of a PostgreSQL database. */
+    /** State shared with the other servers of a PostgreSQL database. */
     readonly shared?: (Shared & { readonly scratch: string }) | undefined
   }
 

@@ -4,7 +4,7 @@ import type { PassedConnections } from '../transport/listener/index.ts'
 import type { MetricsOfAll } from '../transport/pages/metrics.ts'
 import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
 
-/** What a server that is one of several worker processes gets from the primary process. */
+/** Services of the primary process for a server that is one of several worker processes. */
 export interface WorkerSurroundings {
   readonly connections: PassedConnections
   readonly metrics: MetricsOfAll
@@ -17,7 +17,7 @@ const REPORTED_GIT_BYTES = 8 * 1024 ** 2
 /** Longest life without the primary process: the time for calls in flight, and some for the rest. */
 const MAX_DRAIN_MS = 30_000
 
-/** What the primary process can ask of a process that serves. */
+/** Requests of the primary process to a process that serves. */
 export interface Endings {
   /** Reports from now on that this process is not ready. */
   readonly announceStop: () => void

@@ -37,7 +37,7 @@ export interface Server {
   close(graceMs: number): Promise<void>
 }
 
-/** What a server takes from the process around it. */
+/** Parts that the process gives to its server. */
 export interface Surroundings {
   readonly clock?: Clock
   readonly readSpace?: ReadSpace

@@ -178,7 +178,7 @@ function printOpenApi(config: Config, app: App, protocols: Rpc<HttpRequest>): st
   )
 }
 
-/** What the handlers of calls share with the rest of the server. */
+/** State that the handlers of calls share with the rest of the server. */
 interface ProtocolParts {
   readonly metrics: Metrics
   readonly health: ReturnType<typeof createHealth>

@@ -13,11 +13,11 @@ export interface WorkerProgram {
 export interface WorkerEnd {
   /** Exit code; null after a signal. */
   readonly code: number | null
-  /** What happened, for the operator. */
+  /** Description for the operator. */
   readonly reason: string
 }
 
-/** What the owner of a worker process does with its messages. */
+/** Handlers of the messages of a worker process. */
 export interface WorkerEvents {
   readonly onReady: () => void
   /** The process asks for the metrics of all of them. */

@@ -19,7 +19,7 @@ import type { ReposApp } from '../repos/ports.ts'
 const MAX_ROUNDS = 10
 
 /**
- * What happens to data that others may rely on. `refused`: an account with such data is not deleted.
+ * Treatment of data that others may rely on. `refused`: an account with such data is not deleted.
  * `orphaned`: an account with repositories or memos is not deleted; its pull requests, comments,
  * reviews and releases in repositories of others remain without an author. `deleted`: its
  * repositories are deleted, and its memos and comments with all comments below them; what it has in

@@ -6,7 +6,7 @@ export interface MetricSample {
   readonly value: number
 }
 
-/** What the server measures about itself, as Prometheus defines metrics. */
+/** Metrics of the server, as Prometheus defines metrics. */
 export interface Metric {
   readonly name: string
   readonly help: string

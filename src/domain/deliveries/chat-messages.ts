@@ -48,7 +48,7 @@ interface CommitLine {
   readonly author: { readonly name: string }
 }
 
-/** What an event says beside the repository and the account. */
+/** The part of an event besides repository and account. */
 type Said = Pick<ChatMessage, 'title'> & Partial<Pick<ChatMessage, 'url' | 'text' | 'color'>>
 
 const GREEN = 0x1aab63

@@ -34,7 +34,7 @@ const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 const PARTS = { stat: false, verification: false, files: true }
 
-/** What an event about a repository is built from. */
+/** Sources of an event about a repository. */
 export interface HookSubject<Facts> {
   readonly facts: Facts
   /** The account for which the webhook acts. */

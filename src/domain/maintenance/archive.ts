@@ -29,7 +29,7 @@ export interface About {
   readonly timeMs: number
 }
 
-/** What the archive has of a table. */
+/** A table in the archive. */
 export interface ArchivedTable extends RowSummary {
   readonly columns: readonly string[]
 }

@@ -29,7 +29,7 @@ export interface BackupOptions {
 
 type Source = Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>
 
-/** What the rows say about the files that belong to them. */
+/** The rows of the backup: their tables, and the repositories and assets that have files. */
 interface Snapshot extends Pick<Complete, 'tables' | 'lastIds'> {
   readonly repositories: readonly number[]
   readonly assets: readonly number[]

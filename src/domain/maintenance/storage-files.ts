@@ -31,7 +31,7 @@ const MIN_FREE_FILES = 1_000
 
 const GIB = 1024 ** 3
 
-/** What one process needs. */
+/** Checks of properties that one process needs. */
 export const fileGuarantees: readonly Guarantee[] = [
   { name: 'a rename replaces a file', test: testRename },
   { name: 'a folder can be renamed, but not onto one with content', test: testFolders },

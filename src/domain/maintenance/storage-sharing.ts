@@ -21,7 +21,7 @@ const REPLACED_BYTES = 64 * 1024
 
 const ROUNDS = 20
 
-/** What several processes need. */
+/** Checks of properties that several processes need. */
 export const sharedGuarantees: readonly SharedGuarantee[] = [
   { name: 'one of two processes creates a file (O_EXCL)', test: testCreation },
   { name: 'others see the old or the new file during a rename', test: testReplacement },

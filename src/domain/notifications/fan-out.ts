@@ -175,7 +175,7 @@ async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
     pull.id,
     told.map(({ id }) => id),
   )
-  // Who has left a pull request, perhaps by the link of a mail, gets no mail about it.
+  // A user who has unsubscribed, perhaps by the link of a mail, gets no mail.
   const staying = told.filter(({ id }) => !left.has(id))
   const mailable = await mailableUsers(app, tx, staying, reasons)
   await putThreads(

@@ -23,7 +23,7 @@ export const UNSUBSCRIBE_PATH = '/-/unsubscribe'
 /** The maximum length of a token that is read. Those of this server are shorter. */
 const MAX_TOKEN_CHARACTERS = 200
 
-/** What a link is about. */
+/** Subject of a link. */
 interface Subject {
   readonly userId: number
   readonly pullId: number

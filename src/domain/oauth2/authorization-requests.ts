@@ -28,7 +28,7 @@ export interface AuthorizationRequest extends ResponseTarget {
   readonly maxAgeS: number | undefined
 }
 
-/** What a request asks for, or why it is refused: on a page, or at the redirect URI. */
+/** A valid request, or its refusal: on a page, or at the redirect URI. */
 export type ReadRequest =
   | { readonly kind: 'request'; readonly request: AuthorizationRequest }
   | { readonly kind: 'refused'; readonly location: string }

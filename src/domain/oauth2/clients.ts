@@ -5,7 +5,7 @@ import { tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { OAuth2Refusal } from './refusals.ts'
 
-/** What a client sends to identify itself. */
+/** Credentials of a client. */
 export interface ClientCredentials {
   readonly clientId: string
   /** Empty if the client sends none. */

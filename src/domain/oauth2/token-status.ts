@@ -9,7 +9,7 @@ import { nowSeconds } from '../core/core.ts'
 import { OAuth2Refusal } from './refusals.ts'
 import { authorizationIdOf } from './tokens.ts'
 
-/** What a client learns about a token (RFC 7662 section 2.2). */
+/** Introspection response (RFC 7662 section 2.2). */
 export interface TokenStatus {
   readonly active: boolean
   readonly [member: string]: string | number | boolean

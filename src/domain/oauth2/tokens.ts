@@ -14,7 +14,7 @@ import { readNarrowerScopes } from './granted-scopes.ts'
 import { signIdToken } from './id-tokens.ts'
 import { OAuth2Refusal } from './refusals.ts'
 
-/** What the token endpoint returns (RFC 6749 section 5.1, OpenID Connect Core section 3.1.3.3). */
+/** Response of the token endpoint (RFC 6749 section 5.1, OpenID Connect Core section 3.1.3.3). */
 export interface TokenResponse {
   readonly access_token: string
   readonly token_type: 'bearer'
@@ -51,7 +51,7 @@ const SECRET_BYTES = 32
 /** RFC 7636 section 4.1. */
 const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 
-/** What a transaction decides. A refusal is not thrown in it, so that what it deletes stays so. */
+/** Result of a transaction. A refusal is returned rather than thrown, to commit its deletions. */
 type Outcome<T> = { readonly refused: string } | { readonly done: T }
 
 /** New tokens, and for whom. */

@@ -58,7 +58,7 @@ export async function checkMember(
   if (!isKnown) throw new DomainError('MEMBER_NOT_FOUND')
 }
 
-/** What a user may do in an organisation through teams. */
+/** Rights of a user in an organisation through teams. */
 export interface MemberRights {
   readonly isMember: boolean
   readonly writes: boolean

@@ -60,7 +60,7 @@ export interface GatewayOptions {
   readonly signal: AbortSignal
   /** The maximum time between two parts of a response. */
   readonly idleTimeoutMs?: number
-  /** What Git may do on the remote server: fetch, which is the default, or push. */
+  /** Permitted operation on the remote server: fetch (default) or push. */
   readonly service?: UpstreamService
 }
 

@@ -8,7 +8,7 @@ import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { SignedIn } from '../core/access.ts'
 
-/** What repositories and pull requests need from the server. */
+/** Dependencies of repositories and pull requests on the server. */
 export interface ReposApp extends AccountsApp {
   readonly git: Repositories
   readonly attachments: AttachmentFiles

@@ -25,7 +25,7 @@ interface Pair {
   readonly isLastParent: boolean
 }
 
-/** What a walk looks for. */
+/** The target of a walk. */
 export interface FarSearch {
   /** Path that all entries are at or below. The root: all paths. */
   readonly below: string

@@ -18,10 +18,10 @@ interface Node {
   readonly time: number
 }
 
-/** What the entries differ in between a commit and one of its parents. */
+/** The entries that differ between a commit and one of its parents. */
 type Changed = ReadonlySet<string> | 'all'
 
-/** What a walk looks for. */
+/** The target of a walk. */
 export interface NearSearch {
   /** The folder of the entries. */
   readonly folder: string

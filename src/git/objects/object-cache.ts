@@ -7,7 +7,7 @@ interface Entry<T> {
   readonly evidence: Evidence
 }
 
-/** What was read from objects. A value is valid as long as its object is stored. */
+/** A cache of values that were read from objects. A value is valid while its object is stored. */
 export class ObjectCache<T> {
   /** By repository and object id. */
   readonly #entries: LRUCache<string, Entry<T>>

@@ -7,7 +7,7 @@ import { readUploadPack } from './pack-services.ts'
 import { FLUSH, packetAt, packetLine } from './packet-lines.ts'
 import type { RefList } from './ref-list.ts'
 
-/** What the installed Git says about itself, to every client and in every plain repository. */
+/** Capabilities of the installed Git, the same for all clients and plain repositories. */
 interface Capabilities {
   /** Identifies the program of Git. An update of the program replaces all members. */
   readonly program: string

@@ -15,7 +15,7 @@ export interface PackRequest {
   readonly protocol: string
   /** Whether a push is so large that its pack is stored, even with few objects. */
   readonly isLarge: boolean
-  /** What the push asks for, as far as the caller knows. */
+  /** The requested ref updates, as far as the caller knows them. */
   readonly commands?: PushCommands
 }
 

@@ -10,7 +10,7 @@ import { readUploadPack } from './pack-services.ts'
 import { DELIMITER, FLUSH, packetLine } from './packet-lines.ts'
 import { RefList } from './ref-list.ts'
 
-/** What the server knows of the refs of one repository. */
+/** The refs of one repository, as the server read them. */
 interface Snapshot {
   readonly kind: 'snapshot'
   readonly refs: RefList

@@ -191,7 +191,7 @@ export function userMessage(
   viewer: Viewer,
   fields?: ReadonlySet<string>,
 ): UserMessage {
-  // What `create` returns, in a fraction of its time.
+  // Equals the result of `create`, in a fraction of the time.
   const message: UserMessage = {
     $typeName: 'branchline.v1.User',
     name: userName(user),

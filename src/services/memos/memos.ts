@@ -146,7 +146,7 @@ export function memoPayload(view: MemoView): string {
 /** Returns a memo as a reader sees it. */
 export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
   const { memo, creator, tags, parent } = view
-  // What `create` returns, in a fraction of its time.
+  // Equals the result of `create`, in a fraction of the time.
   const message: MemoMessage = {
     $typeName: 'branchline.v1.Memo',
     name: memoName(memo),

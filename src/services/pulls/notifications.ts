@@ -86,7 +86,7 @@ function notificationService(app: App): ServiceImpl<typeof NotificationService> 
   }
 }
 
-/** What a request selects threads by. */
+/** Filter of threads, as requests have it. */
 interface ListRequest {
   readonly all: boolean
   readonly statusTypes: readonly string[]

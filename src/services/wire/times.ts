@@ -2,7 +2,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt'
 
 /** Converts whole Unix seconds, as stored, to a Timestamp. */
 export function atSecond(unixSeconds: number): Timestamp {
-  // What `create` returns, in a tenth of its time. Some responses have a thousand times.
+  // Equals the result of `create`, in a tenth of the time. Some responses have a thousand times.
   return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(unixSeconds), nanos: 0 }
 }
 

@@ -19,7 +19,7 @@ export interface SharedLock {
   release(): void
 }
 
-/** What one statement took. */
+/** Locks that one statement acquired. */
 interface Attempt {
   readonly serverId: number
   readonly taken: ReadonlySet<string>

@@ -58,7 +58,7 @@ export class DatabaseBusyError extends Error {
   }
 }
 
-/** What a session tells its owner. */
+/** Events of a session for its owner. */
 export interface SessionEvents {
   /** Called when a command that works alone has taken the database. This process must end. */
   readonly onLost: (error: Error) => void

@@ -26,7 +26,7 @@ export interface PostgresOptions extends PostgresAddress {
   readonly maxConnections?: number
 }
 
-/** What the connections of a server need to know of its session. */
+/** The part of the session that the connections of a server need. */
 export interface SessionOfServer {
   /** Calls a function when the session has ended, or PostgreSQL no longer answers. */
   onLoss(listener: () => void): unknown

@@ -3,7 +3,7 @@ import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 
-/** What decides which users somebody may see in a list. */
+/** Conditions for the users that a caller may see in a list. */
 export interface UserViewer {
   readonly visible: readonly Visibility[]
   /** The user who looks, and always sees themselves; undefined for an anonymous caller. */

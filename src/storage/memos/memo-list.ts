@@ -59,7 +59,7 @@ export async function listMemos(
   return pagesOfPartitions(db, shape, selection, values)
 }
 
-/** What `listMemos` reads. */
+/** The selection of `listMemos`. */
 interface MemoSelection {
   readonly partitions: readonly MemoPartition[]
   readonly page: MemoPage

@@ -2,7 +2,7 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Schema, Tx } from '../schema/schema.ts'
 
-/** What pull requests become when their branches move or go. */
+/** Changes of pull requests whose branches move or are deleted. */
 
 type Pulls = ExpressionBuilder<Schema, 'pull_requests'>
 

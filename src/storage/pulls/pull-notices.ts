@@ -127,7 +127,7 @@ export async function listMemberIds(
   return found.map(({ user_id }) => user_id)
 }
 
-/** What some users decided about being told. */
+/** Users who are not notified, by the reason. */
 export interface Decisions {
   /** Those who ignore the repository. */
   readonly ignoring: ReadonlySet<number>

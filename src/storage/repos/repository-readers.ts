@@ -51,7 +51,7 @@ export function readableBy(
   }
 }
 
-/** Who reads a public repository without a grant, by the visibility of its owner. */
+/** Readers of a public repository without a grant, by the visibility of its owner. */
 export type OpenTo = 'everybody' | 'accounts'
 
 const VISIBLE_OWNERS: Readonly<Record<OpenTo, readonly ('public' | 'limited')[]>> = {

@@ -79,7 +79,7 @@ const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['fraction', /^-?(?:\d+(?:\.\d+)?(?:e[+-]\d+)?|Infinity)$/],
 ])
 
-/** What is compared of the rows of a table: their number, and a sum of their contents. */
+/** The number of rows of a table and a sum of their contents, for comparison. */
 export interface RowSummary {
   readonly rows: number
   /** In hexadecimal. */

@@ -1,7 +1,7 @@
 import { type ContextKey, createContextKey } from '@connectrpc/connect'
 import type { Peer } from '../../domain/core/access.ts'
 
-/** What the transport knows of a call before authentication. */
+/** Facts about a call that are known before authentication. */
 export interface CallOrigin {
   readonly peer: Peer
   /** The address that the connection comes from: that of the proxy for a peer behind one. */

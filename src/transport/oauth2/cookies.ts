@@ -19,7 +19,7 @@ export interface CookieOptions {
   readonly publicSecure: boolean
 }
 
-/** What the cookies of a browser say. */
+/** Content of the cookies of a browser. */
 export interface BrowserCookies {
   /** Empty if the browser has none. */
   readonly session: string

@@ -25,7 +25,7 @@ button.main { color: #fff; background: #1f5fbf; border-color: #1f5fbf; }
 
 const STYLE_HASH = hash('sha256', STYLE, 'base64')
 
-/** What a page of the sign-in has. */
+/** Content of a page of the sign-in. */
 export interface PageContent {
   readonly status: number
   readonly title: string

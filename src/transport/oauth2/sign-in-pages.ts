@@ -10,14 +10,14 @@ import { pageReply } from './page.ts'
 /** The field of every form that proves that this server wrote the form for this browser. */
 export const FORM_TOKEN_FIELD = 'form_token'
 
-/** What the forms of a page share. */
+/** Fields that the forms of a page share. */
 export interface Forms {
   readonly request: AuthorizationRequest
   readonly token: string
   readonly headers: EndpointReply['headers']
 }
 
-/** What the sign-in page says besides its forms. */
+/** Content of the sign-in page besides its forms. */
 export interface SignInState {
   readonly status: number
   /** Why the last attempt failed, as a sentence without a capital letter and a full stop. */

@@ -1,4 +1,4 @@
-/** What the address of a page names. */
+/** The resource that the address of a page names. */
 export type PageAddress =
   | { readonly kind: 'home' }
   /** A page that is the same on every instance. */

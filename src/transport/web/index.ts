@@ -17,7 +17,7 @@ import { type PageAddress, readPageAddress } from './addresses.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
 import { MISSING, printShell, SHELL_HEADERS, type ShellContent } from './shell.ts'
 
-/** What the web pages need besides the application. */
+/** Dependencies of the web pages besides the application. */
 export interface WebOptions {
   readonly bundle: WebBundle
   readonly peerOf: PeerOf

@@ -1,14 +1,14 @@
 import { type Html, html } from '../http/html.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
 
-/** What the server says about a page, before the script shows it. */
+/** Content of a page for strangers and readers without a script. */
 export interface ShellContent {
   /** The title without the name of the product; undefined for none. */
   readonly title?: string
   readonly description?: string
   /** The canonical address; undefined where a preview needs none. */
   readonly url?: string
-  /** What readers without a script see. */
+  /** The text for readers without a script. */
   readonly main: Html
 }
 

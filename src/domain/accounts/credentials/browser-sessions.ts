@@ -15,7 +15,7 @@ import type { SecondFactor } from './two-factor.ts'
 /** How long the page asks for no password. */
 export const BROWSER_SESSION_LIFETIME_S = 12 * 60 * 60
 
-/** Who is signed in on the page. */
+/** The user who is signed in on the page. */
 export interface BrowserSession {
   readonly user: User
   readonly sessionId: string

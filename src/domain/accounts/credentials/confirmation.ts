@@ -25,7 +25,7 @@ export interface Proof extends SecondFactor {
   readonly password: string
 }
 
-/** What a change needs besides the session. */
+/** The proof that a change needs besides the session. */
 export interface Requirement {
   /** The password of the caller, as the request has it; empty for none. */
   readonly currentPassword?: string

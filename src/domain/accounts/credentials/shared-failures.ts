@@ -4,7 +4,7 @@ import { transaction, transactionOf } from '../../../storage/database/database.t
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Clock } from '../../core/core.ts'
 
-/** What a guess counts towards, and the limit of wrong guesses. */
+/** A counter of wrong guesses, and its limit. */
 export interface GuessCounter {
   /** A text that differs between counters. */
   readonly subject: string

@@ -36,7 +36,7 @@ export interface ProviderVisit {
   readonly browser: string
   /** Of PKCE. */
   readonly codeVerifier: string
-  /** What the browser wanted, for the caller. */
+  /** The original request of the browser, for the caller. */
   readonly purpose: string
   /** Unix seconds. */
   readonly expireTime: number

@@ -48,7 +48,7 @@ const TAG_LEVEL = `${INVISIBLE}*(?:${EMOJI}|(?!\\p{M})${TAG_CHARACTER})(?:${EMOJ
  */
 const TAG = String.raw`(?<!#)#(?!\uFE0F?\u20E3)(?<tag>${TAG_LEVEL}(?:\/${TAG_LEVEL})*)`
 
-/** What is part of a username between letters and digits. */
+/** Characters that a username may have between letters and digits. */
 const BETWEEN = String.raw`(?:[_\-]|\.(?!\.))`
 
 /**

@@ -5,7 +5,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { mayBypass, mayMerge, type RuleInForce } from '../../repos/protection/protection-rules.ts'
 
-/** What a user may do with pull requests to a branch. */
+/** Rights of a user on pull requests to a branch. */
 export interface MergeRights {
   /** The protection rule of the branch, for this user; undefined if the branch has none. */
   readonly inForce: RuleInForce | undefined

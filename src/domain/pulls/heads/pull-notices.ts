@@ -26,7 +26,7 @@ export interface Concerns {
   readonly review?: number
 }
 
-/** What a stored notice says of whom the change concerns. */
+/** The users whom a change concerns, as a notice stores them. */
 export type StoredConcerns = Omit<Concerns, 'comment' | 'review'>
 
 /** The changes of which everybody is told, as in compatible systems. */

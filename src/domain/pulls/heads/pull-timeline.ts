@@ -13,7 +13,7 @@ export interface TimelineEvent {
   readonly newValue?: string
 }
 
-/** Who changes which pull request. */
+/** The user who makes a change, and the pull request. */
 export interface PullChangePlace {
   readonly pullId: number
   /** Undefined for the server. */

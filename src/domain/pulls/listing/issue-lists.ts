@@ -21,7 +21,7 @@ const MAX_NAMES = 100
 /** The number of characters of a search text. */
 const MAX_TEXT_CHARACTERS = 256
 
-/** What lists and searches of issues have in common, in the words of clients. */
+/** Filters that lists and searches of issues share, in the words of clients. */
 export interface IssueQuery {
   /** `closed` or `all`; any other text means open ones. */
   readonly state: string

@@ -54,7 +54,7 @@ export interface CheckedMerge extends OpenMerge, MergeTips {
 
 export type MergeOutcome = 'merged' | 'scheduled'
 
-/** What the row of a merged pull request records, and what to do after the merge. */
+/** Record of a merge in the row of its pull request, and the work after the merge. */
 export type MergeResult = Omit<PullMergeAttempt, 'note_id' | 'pull_request_id' | 'merger_id'> & {
   /** Null if the user who merged is unknown. */
   readonly merger_id: number | null

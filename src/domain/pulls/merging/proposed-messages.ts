@@ -14,7 +14,7 @@ import { allowedStyles } from './merge-checks.ts'
 import { creditAuthors, mergeMessage } from './merge-messages.ts'
 import { type CheckedMerge, checkOpen } from './open-merges.ts'
 
-/** What a merge in a style would write. */
+/** The message that a merge in a style would write. */
 export interface ProposedMessage {
   readonly style: MergeStyle
   /** Empty if the commits keep their messages. */

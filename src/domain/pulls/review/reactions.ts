@@ -26,7 +26,7 @@ export const REACTIONS: readonly string[] = [
   'eyes',
 ]
 
-/** What users react to: a pull request, or a comment on one by its id. */
+/** Subject of a reaction: a pull request, or a comment on one by its id. */
 export type ReactedText =
   | { readonly pull: PullName }
   | { readonly repository: RepositoryName; readonly commentId: number }

@@ -41,7 +41,7 @@ import { officialVotes } from './review-rules.ts'
  */
 const MAX_COMPARED = 50
 
-/** What the timeline says of an approval that a rule dismisses. */
+/** Timeline text of an approval that a rule dismisses. */
 const STALE_APPROVAL =
   'The pull request has changed since, and the rule of its base dismisses such approvals.'
 

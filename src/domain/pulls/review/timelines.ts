@@ -19,7 +19,7 @@ export interface TimelineView {
   readonly open: OpenPull
   readonly entry: rows.TimelineRow
   readonly actor: Owner
-  /** What the event is about. What is gone since, or hidden from the caller, is undefined. */
+  /** Subjects of the event. One that was deleted or is hidden from the caller is undefined. */
   readonly label: Label | undefined
   /** Whom an event assigns or asks for a review. */
   readonly assignee: Owner | undefined

@@ -296,7 +296,7 @@ export async function recordCommitStatus(
   })
 }
 
-/** What an event says of its status. */
+/** The status in an event. */
 export function notedStatusOf({ subject }: Pick<RepositoryEvent, 'subject'>): NotedStatus {
   const [commit_id, number, context, state] = JSON.parse(subject) as [
     string,
@@ -315,7 +315,7 @@ export function pullSubject({ number, base_branch, head_commit }: NotedPull): st
   return JSON.stringify([number, base_branch, head_commit])
 }
 
-/** What an event says of its pull request. */
+/** The pull request in an event. */
 export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
   number: number
   base: string

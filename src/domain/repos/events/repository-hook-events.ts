@@ -7,7 +7,7 @@ import type { ReposApp } from '../ports.ts'
 
 /** The facts of an event `repository` for webhooks of the forge. */
 export interface RepositoryFacts extends HookFacts {
-  /** What a deleted repository was; undefined for a new repository. */
+  /** The deleted repository; undefined for a new one. */
   readonly deleted?: DeletedRepository
 }
 

@@ -135,7 +135,7 @@ export async function createRepositoryAsAdmin(
   return createRepositoryIn(app, caller, place, draft, await contentOf(app, caller, place, draft))
 }
 
-/** What a new repository starts with. */
+/** Initial content of a new repository. */
 export interface NewContent {
   /** Inserts the rows that belong to the repository. */
   addRows(tx: Tx, id: number): Promise<void>

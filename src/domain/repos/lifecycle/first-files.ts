@@ -9,7 +9,7 @@ const DEFAULT_README = 'Default'
 /** More templates than one project needs. Each adds a text to one file. */
 const MAX_GITIGNORES = 20
 
-/** What a request says about the first files of a repository. Empty texts mean the default. */
+/** The first files of a repository, as requested. Empty texts mean the default. */
 export interface FirstFilesRequest {
   readonly name: string
   readonly description: string

@@ -216,7 +216,7 @@ interface Handover {
 
 /**
  * Changes the owner of a repository, and gives teams of the new owner access. Teams of the former
- * owner lose access. Whoever can no longer read a private repository watches and stars it no more.
+ * owner lose access. Users who can no longer read a private repository no longer watch or star it.
  *
  * @param asOffered `offered` if this accepts a pending transfer, which must still exist.
  */

@@ -22,7 +22,7 @@ export interface RepositoryQuery {
   readonly q: string
   readonly topic: boolean
   readonly includeDesc: boolean
-  /** Id of an account, as are the next two fields. */
+  /** Id of an account, like the next two fields. */
   readonly uid: number
   readonly priorityOwnerId: number
   readonly starredBy: number

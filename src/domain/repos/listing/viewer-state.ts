@@ -5,7 +5,7 @@ import type { RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** What a user has decided about a repository. */
+/** Choices of a user about a repository. */
 export interface ViewerState {
   readonly starred: boolean
   readonly watched: boolean

@@ -10,7 +10,7 @@ import { entryAt, openPlace } from './contents.ts'
 import { notFound, reading } from './git-reading.ts'
 import type { RefPath } from './ref-paths.ts'
 
-/** Who wrote the lines of a file. */
+/** Authors of the lines of a file. */
 export interface Blame extends FileBlame {
   readonly open: OpenRepository
   /** The commits of the ranges, in the order of their first lines. */

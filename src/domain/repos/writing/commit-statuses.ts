@@ -103,7 +103,7 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   checkLength('context', context, MAX_CONTEXT_CHARACTERS)
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
-  // Any text, as in compatible systems. Whoever shows it decides whether it is a safe link.
+  // Any text, as in compatible systems. A page that shows it must check whether it is a safe link.
   checkVisible('target_url', targetUrl)
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
 }

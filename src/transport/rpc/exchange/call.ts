@@ -19,7 +19,7 @@ import {
 } from './node.ts'
 import type { CallSettings } from './settings.ts'
 
-/** What all calls to a server share. */
+/** State that all calls to a server share. */
 export interface CallServer {
   readonly openCalls: OpenCalls
   /** Creates the context values of a call. */
@@ -47,7 +47,7 @@ export interface CallTarget {
   readonly settings: CallSettings
 }
 
-/** What opens a call. */
+/** Parameters of a new call. */
 export interface CallOpening {
   readonly server: CallServer
   readonly target: CallTarget

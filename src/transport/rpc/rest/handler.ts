@@ -22,7 +22,7 @@ import { readRequest } from './request/request-reader.ts'
 import type { Match, Miss, Router } from './schema/tree.ts'
 import { sendStream } from './stream.ts'
 
-/** What all REST requests to a server share. */
+/** State that all REST requests to a server share. */
 export interface RestServer extends CallServer {
   readonly router: Router<Endpoint>
   /** The style of errors that belong to no service. */
