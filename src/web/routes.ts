@@ -1,4 +1,4 @@
-/** What an address gives its page. */
+/** Parameters of a page, from its address. */
 export interface PageProps {
   readonly owner: string
   readonly repo: string

@@ -7,7 +7,7 @@ export interface Failure {
   readonly message: string
   /** The name of the reason for programs and reports; empty if the server gave none. */
   readonly reason: string
-  /** What the user can do. */
+  /** Advice for the user. */
   readonly advice: string
   readonly isMissing: boolean
   /** Whether only a new load of the page helps. */

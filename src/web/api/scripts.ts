@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { storageOf } from '../parts/stored.ts'
 import { inWords } from './network-failure.ts'
 
-/** What the browser keeps while it reloads the page. */
+/** State that survives a reload of the page. */
 const RELOADED = 'branchline-reloaded'
 
 /** A script of the page is not on the server any more, or does not load. */

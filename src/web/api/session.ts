@@ -11,7 +11,7 @@ import type { Redemption } from './single-sign-on.ts'
 /** Time before its expiry at which a token is replaced: longer than a call waits for its turn. */
 const RENEW_BEFORE_MS = 30_000
 
-/** What the sign-in page knows about a user. */
+/** Credentials that the sign-in page collects. */
 export type PasswordSignIn = Pick<
   SignInRequest_PasswordCredentials,
   'username' | 'password' | 'passcode' | 'recoveryCode'
@@ -22,7 +22,7 @@ export type PasswordSignIn = Pick<
  * page nor a later visitor finds it. The refresh token is in a cookie that no script can read.
  */
 export class Session {
-  /** Who is signed in; undefined for nobody. */
+  /** The signed-in user; undefined for none. */
   user: User | undefined
   /** Whether a session has ended without the user's doing. */
   hasEnded = false

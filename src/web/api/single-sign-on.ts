@@ -18,7 +18,7 @@ interface Visit {
   readonly target: string
 }
 
-/** What the server exchanges at the provider for the identity of the user. */
+/** Parameters that the server exchanges at the provider for the identity of the user. */
 export interface Redemption {
   readonly idpName: string
   readonly code: string

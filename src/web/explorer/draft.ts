@@ -10,7 +10,7 @@ import {
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { isObject, memberOf } from './json.ts'
 
-/** What somebody has typed for a value, which may not be valid yet. */
+/** The typed text of a value, which may not be valid yet. */
 export type Draft =
   /** A scalar, an enum, or a message that JSON has as one text. Empty for an unset field. */
   | { readonly kind: 'text'; readonly text: string }

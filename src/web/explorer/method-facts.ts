@@ -87,7 +87,7 @@ const AUDIENCES: Readonly<Record<Audience, string>> = {
   [Audience.ADMINISTRATORS]: 'Administrators.',
 }
 
-/** Who may call a method, and with what. */
+/** The callers that a method permits, and their credentials. */
 export interface AccessFacts {
   /** Sentences for readers. */
   readonly sentences: readonly string[]

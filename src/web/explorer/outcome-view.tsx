@@ -15,7 +15,7 @@ const STATES: Readonly<Record<Outcome['state'], string>> = {
   stopped: 'You have stopped the call.',
 }
 
-/** What has come of a call so far. */
+/** The state of a call. */
 export function OutcomeView({ outcome, isStream }: { outcome: Outcome; isStream: boolean }): VNode {
   const { state, durationMs, headers, trailers, messages, count, refusal } = outcome
   return (

@@ -15,7 +15,7 @@ import { type Failure, failureOf } from '../api/failure.ts'
 /** More messages of a stream are counted only, so that a stream may stay open for hours. */
 const MAX_SHOWN_MESSAGES = 200
 
-/** What has come of a call so far. */
+/** The state of a call. */
 export interface Outcome {
   readonly state: 'running' | 'done' | 'failed' | 'stopped'
   readonly durationMs: number

@@ -51,7 +51,7 @@ function Account({ owner, query }: PageProps): VNode {
   )
 }
 
-/** What a user tells about themselves. */
+/** Profile of a user. */
 function UserSummary({ user }: { user: User }): VNode {
   const { name, displayName, description, createTime } = user
   return (
@@ -80,7 +80,7 @@ function UserTabs({ owner, areStarred }: { owner: string; areStarred: boolean })
   )
 }
 
-/** What the responses of both lists have. */
+/** Fields of the responses of both lists. */
 type RepositoryPage = Pick<ListRepositoriesResponse, 'repositories' | 'total' | 'limit'>
 
 function Repositories(props: { owner: string; page: number; areStarred: boolean }): VNode {

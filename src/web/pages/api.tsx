@@ -102,7 +102,7 @@ function ServiceList({ schema }: { schema: ApiSchema }): VNode {
   )
 }
 
-/** What a search looks at. */
+/** Text that a search looks at. */
 function searchedText(schema: ApiSchema, method: DescMethod): string {
   const name = fullNameOf(method)
   const paths = bindingsOf(method).map(({ verb, template }) => `${verb} ${template}`)

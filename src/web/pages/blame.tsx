@@ -25,7 +25,7 @@ import { quoted } from '../text/shell.ts'
 /** The parameter of the address that asks for a blame with all commits, as on Gitea. */
 const BYPASS = 'bypass-blame-ignore'
 
-/** Who wrote the lines of a file. */
+/** Authors of the lines of a file. */
 export default function BlamePage({ owner, repo, rest, query }: PageProps): VNode {
   const file = rest.slice(2).join('/')
   return (

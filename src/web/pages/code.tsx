@@ -47,7 +47,7 @@ function EmptyRepository({ repository }: { repository: Repository }): VNode {
   )
 }
 
-/** What an address leads to. */
+/** The target of an address. */
 interface Place extends RefAndPath {
   readonly entry?: ContentsResponse | undefined
   readonly entries: readonly ContentsResponse[]

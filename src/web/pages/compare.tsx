@@ -17,7 +17,7 @@ import type { PageProps } from '../routes.ts'
 import { repositoryHref, subjectOf } from '../text/addresses.ts'
 import { counted } from '../text/counts.ts'
 
-/** What a branch has that another one lacks, and the form that proposes to merge it. */
+/** Commits and changes of a branch compared with another one, and the form of a pull request. */
 export default function ComparePage({ owner, repo, rest }: PageProps): VNode {
   const basehead = rest.join('/')
   return (

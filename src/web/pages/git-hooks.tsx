@@ -11,7 +11,7 @@ import { RepositorySettings } from '../parts/repository-settings.tsx'
 import { TextArea } from '../parts/text-area.tsx'
 import type { PageProps } from '../routes.ts'
 
-/** What a hook can do, by its name. */
+/** Description of each hook, by its name. */
 const PURPOSES: Readonly<Record<string, string>> = {
   'pre-receive': 'Runs before refs move, and can refuse all of them.',
   update: 'Runs before each ref moves, and can refuse the ref.',

@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
   subscribed: 'you follow it',
 }
 
-/** What the user is told of pull requests and memos. The address has the filter. */
+/** Notifications of pull requests and memos. The address has the filter. */
 export default function NotificationsPage({ query }: PageProps): VNode {
   const { user } = useApi().session
   useTitle('Notifications')

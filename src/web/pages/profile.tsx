@@ -18,7 +18,7 @@ import { toBase64 } from '../text/bytes.ts'
 /** The largest picture that the server stores. */
 const MAX_AVATAR_BYTES = 1024 * 1024
 
-/** Who the user is, and the password. */
+/** Profile and password of the user. */
 export default function ProfilePage(): VNode {
   return (
     <SettingsFrame tab="Profile">

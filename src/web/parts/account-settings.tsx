@@ -15,7 +15,7 @@ const TABS = {
   Webhooks: '/user/settings/hooks',
 } as const
 
-/** What the pages of an account have around them. Their content is for signed-in users. */
+/** Frame of the pages of an account. Their content is for signed-in users. */
 export function SettingsFrame(props: {
   tab: keyof typeof TABS
   children: (user: User) => ComponentChildren

@@ -31,7 +31,7 @@ export function AccountWebhooks(props: {
   user: User
   /** The address before the ids of webhooks. */
   base: string
-  /** What follows in the address: nothing, `new`, or an id. */
+  /** The rest of the address: empty, `new`, or an id. */
   place: string
 }): VNode {
   const { user, base, place } = props

@@ -10,7 +10,7 @@ interface ActionFormProps {
   readonly act: (form: HTMLFormElement) => Promise<unknown>
   /** The name of the form for screen readers, where a page has several forms. */
   readonly label?: string
-  /** What a form that stays says when the action has succeeded. */
+  /** Message after success, for a form that stays on the page. */
   readonly done?: string
   /** Whether the fields are emptied after the action. */
   readonly isEmptied?: boolean
@@ -58,7 +58,7 @@ export function ActionForm(props: ActionFormProps): VNode {
 
 interface ActionButtonProps {
   readonly text: string
-  /** What the action is about, for screen readers, where a page has several such buttons. */
+  /** Subject of the action, for screen readers, where a page has several such buttons. */
   readonly about?: string
   readonly act: () => Promise<unknown>
 }

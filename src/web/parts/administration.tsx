@@ -10,7 +10,7 @@ const PAGES = [
   ['/-/admin/metrics', 'Metrics'],
 ] as const
 
-/** What the pages for administrators of the instance have around them. */
+/** Frame of the pages for administrators of the instance. */
 export function Administration(props: {
   title: string
   /** The page that links lead to, if the page is one of these. */

@@ -5,7 +5,7 @@ import { onSubmit } from './field.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
 
 interface ChoicesProps {
-  /** What is chosen, such as “labels”. */
+  /** Name of the choices, such as “labels”. */
   readonly what: string
   readonly chosen: readonly string[]
   /** Reads what the user may choose. */
@@ -38,7 +38,7 @@ function ChoicesForm(props: ChoicesProps & { onClose: () => void }): VNode {
       {saving.failure && <FailureNote failure={saving.failure} />}
       <Show of={options}>
         {(names) => {
-          // What is chosen may be missing in the list, such as a label of the organisation.
+          // A chosen name may be missing in the list, such as a label of the organisation.
           const all = [...new Set([...names, ...chosen])]
           return (
             <fieldset>

@@ -7,10 +7,10 @@ import { Field } from './field.tsx'
 export function ConfirmedForm(props: {
   /** The text of the action, which opens the form and sends the form. */
   action: string
-  /** What the user types. */
+  /** The text that the user has to type. */
   name: string
   act: (form: HTMLFormElement) => Promise<unknown>
-  /** What happens, and the fields of the action. */
+  /** Description of the action, and its fields. */
   children: ComponentChildren
 }): VNode {
   const { action, name, act, children } = props

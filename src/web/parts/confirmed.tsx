@@ -5,11 +5,11 @@ import { useAction } from './load.tsx'
 
 /** A button for something that cannot be undone. It asks before it acts. */
 export function Confirmed(props: {
-  /** What the button does. */
+  /** Text of the button. */
   action: string
-  /** What the action is about, for screen readers, where a page has several such buttons. */
+  /** Subject of the action, for screen readers, where a page has several such buttons. */
   about?: string
-  /** What is lost. */
+  /** Description of the loss. */
   question: string
   isSmall?: boolean
   act: () => Promise<unknown>

@@ -31,7 +31,7 @@ const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
 
 const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
-/** What people said about a pull request, its checks, and how to merge it. */
+/** Comments and reviews of a pull request, its checks, and its merge. */
 export function Conversation(props: ConversationProps): VNode {
   const { name, pull, version, checks, repository, onChange } = props
   const api = useApi()

@@ -15,7 +15,7 @@ interface DangerProps {
   readonly reload: () => void
 }
 
-/** What cannot be undone with one click. Transfers and deletions are for owners. */
+/** Actions that one click cannot undo. Transfers and deletions are for owners. */
 export function DangerZone(props: DangerProps): VNode {
   const { of, session } = useApi()
   const { name, repository } = props

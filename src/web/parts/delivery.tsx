@@ -46,7 +46,7 @@ export function DeliverySummary(props: {
   )
 }
 
-/** What is known about the attempts of a delivery. */
+/** Facts about the attempts of a delivery. */
 export function DeliveryFacts(props: {
   id: string
   attemptCount: number

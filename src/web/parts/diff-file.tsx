@@ -24,7 +24,7 @@ const MAX_SHOWN_LINES = 10_000
 export interface DiffView {
   readonly layout: 'unified' | 'split'
   readonly whiteSpace: WhiteSpace
-  /** What colours the changes. */
+  /** The highlighter of the changes. */
   readonly highlighter: LoadHighlighter
 }
 

@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
 import type { PullName, ReviewWithThreads, Thread } from './reviews.ts'
 
-/** What people say about the lines of a diff. */
+/** Comments on the lines of a diff. */
 export interface Discussion {
   readonly name: PullName
   /** The commit that the diff leads to. */

@@ -7,7 +7,7 @@ import { goTo } from './navigation.ts'
 import { NotificationsLink } from './notifications-link.tsx'
 import { SignInLink } from './sign-in-link.tsx'
 
-/** What all pages have around them. */
+/** Frame of all pages. */
 export function Frame(props: {
   user: User | undefined
   isLoading: boolean

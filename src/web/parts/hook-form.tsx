@@ -5,7 +5,7 @@ import { ActionForm } from './action-form.tsx'
 import { Checkbox, isChecked, Select } from './choices.tsx'
 import { Field, fieldOf } from './field.tsx'
 
-/** What a form says about a webhook. What is absent stays as it is. */
+/** Values of the form of a webhook. Absent values are not changed. */
 export interface HookDraft {
   readonly type: string
   readonly config: {

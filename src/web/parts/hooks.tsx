@@ -11,7 +11,7 @@ import { Pager } from './pager.tsx'
 /** The list of webhooks, the form of a new one, or one with its deliveries. */
 export function Hooks(props: {
   store: HookStore
-  /** What follows the address of the list: nothing, `new`, or a number. */
+  /** The rest of the address after the list: empty, `new`, or a number. */
   place: string
   page: number
   isFrozen: boolean

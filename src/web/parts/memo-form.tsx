@@ -6,7 +6,7 @@ import { ActionForm } from './action-form.tsx'
 import { fieldOf } from './field.tsx'
 import { TextArea } from './text-area.tsx'
 
-/** Who sees a memo, in words. */
+/** Description of each visibility of a memo. */
 export const VISIBILITIES: readonly (readonly [Visibility, string])[] = [
   [Visibility.PRIVATE, 'only you'],
   [Visibility.PROTECTED, 'all users'],

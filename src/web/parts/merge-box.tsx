@@ -72,7 +72,7 @@ export function MergeBox(
   )
 }
 
-/** What new commits only can change. */
+/** Obstacles that only new commits remove. */
 const NEEDS_COMMITS: readonly PullRequest_Mergeability[] = [
   PullRequest_Mergeability.CONFLICT,
   PullRequest_Mergeability.ANCESTOR,
@@ -83,7 +83,7 @@ function canAsk({ draft, autoMerge, mergeability }: PullRequest, isReady: boolea
   return !draft && !NEEDS_COMMITS.includes(mergeability) && (isReady || !autoMerge)
 }
 
-/** What a check of the commits says that is no obstacle. */
+/** Results of the check that are no obstacle. */
 const CHECK_NOTES: Readonly<Partial<Record<PullRequest_Mergeability, string>>> = {
   [PullRequest_Mergeability.CHECKING]: 'The server is looking for conflicts.',
   [PullRequest_Mergeability.ERROR]:
@@ -117,7 +117,7 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
       do: style,
       mergeTitleField: fieldOf(form, 'title'),
       mergeMessageField: fieldOf(form, 'message'),
-      // What arrives after this page was shown is not merged unseen.
+      // Commits that arrive after this page was shown are not merged unseen.
       headCommitId: pull.head?.sha ?? '',
       mergeWhenChecksSucceed: !isReady || fieldOf(form, 'later') === 'on',
       deleteBranchAfterMerge: fieldOf(form, 'delete') === 'on',

@@ -16,7 +16,7 @@ export interface Obstacle {
   readonly advice: string
 }
 
-/** What the target branch demands. */
+/** Requirements of the target branch. */
 export interface Target {
   /** Absent if the target branch does not exist. */
   readonly branch: Branch | undefined

@@ -29,7 +29,7 @@ const GAUGES = [
   'process_cpu_seconds_total',
 ] as const
 
-/** What the server measured at one time. */
+/** Metrics of one moment. */
 export interface Measurement {
   readonly atMs: number
   readonly samples: readonly MetricSample[]
@@ -188,7 +188,7 @@ export function chartsOf(all: readonly Measurement[]): readonly ChartData[] {
   ]
 }
 
-/** What the server has done since its start for a method. */
+/** Totals of a method since the start of the server. */
 export interface MethodLoad {
   readonly method: string
   readonly calls: number

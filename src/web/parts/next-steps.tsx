@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { Command } from './command.tsx'
 
-/** What people do first, each with the command to copy. */
+/** First steps, each with the command to copy. */
 export function NextSteps({ username }: { username: string }): VNode {
   const { origin } = location
   return (

@@ -2,7 +2,7 @@ import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import type { Api } from '../api/client.ts'
 
-/** What the user may do in an organisation. */
+/** Rights of the user in an organisation. */
 export interface OrganizationRights {
   readonly isOwner: boolean
   readonly canCreateRepository: boolean

@@ -25,7 +25,7 @@ export function organizationSettingsHref(org: string): string {
   return `/-/organizations/${encodeURIComponent(org)}`
 }
 
-/** What all pages of the settings of an organisation have around them. */
+/** Frame of all pages of the settings of an organisation. */
 export function OrganizationSettings(props: SettingsProps): VNode {
   const { session } = useApi()
   useTitle(`${props.page} · ${props.org}`)

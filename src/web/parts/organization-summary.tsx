@@ -12,7 +12,7 @@ import { Website } from './website.tsx'
 /** The most entries that the API has on one page. */
 const LIMIT = 50
 
-/** What is known about an organisation. */
+/** An organisation, as the page shows it. */
 export function OrganizationSummary({ organization }: { organization: Organization }): VNode {
   const { session } = useApi()
   const { name, fullName, description, location, website } = organization
@@ -27,7 +27,7 @@ export function OrganizationSummary({ organization }: { organization: Organizati
   )
 }
 
-/** What signed-in users see, and what the user may do. */
+/** The part for signed-in users, and the rights of the user. */
 function ForUsers({ name }: { name: string }): VNode {
   const api = useApi()
   const rights = useLoad((signal) => organizationRights(api, name, signal), [name])

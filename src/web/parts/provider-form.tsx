@@ -22,7 +22,7 @@ const ADDRESSES = [
   ['userInfoUrl', 'Address of the user info'],
 ] as const
 
-/** What a form says about a provider, as the API takes it. */
+/** Values of the form of a provider, as the API takes them. */
 export type ProviderDraft = ReturnType<typeof readDraft>
 
 /** Creates an identity provider, or changes one. */

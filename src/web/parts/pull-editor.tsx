@@ -62,7 +62,7 @@ export function PullEditor(props: EditorProps): VNode {
 function TextEditor(props: EditorProps & { onClose: () => void }): VNode {
   const { of } = useApi()
   const { name, pull, onClose, onChange } = props
-  // What others change meanwhile is not overwritten unseen.
+  // Changes that others make meanwhile are not overwritten unseen.
   const [contentVersion] = useState(pull.contentVersion)
   const saving = useAction(async (form: HTMLFormElement) => {
     const [title, body] = [fieldOf(form, 'title'), fieldOf(form, 'body')]

@@ -24,7 +24,7 @@ interface ActionsProps {
   readonly reload: () => void
 }
 
-/** What everybody who is signed in can do with a repository. */
+/** Actions of signed-in users on a repository. */
 export function RepositoryActions(props: ActionsProps): VNode {
   const { of } = useApi()
   const { name, repository, reload } = props

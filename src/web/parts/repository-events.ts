@@ -15,7 +15,7 @@ const PAUSE_MS = 1000
 /** Codes after which another attempt would fail in the same way. */
 const FINAL_CODES: ReadonlySet<Code> = new Set([Code.NotFound, Code.PermissionDenied])
 
-/** What the page knows of the events of a repository. */
+/** State of the event stream of a repository. */
 export interface RepositoryEvents {
   /** Grows with each call of `onEvent`. */
   readonly version: number

@@ -26,7 +26,7 @@ interface SettingsProps {
   readonly children: (repository: Repository, reload: () => void) => ComponentChildren
 }
 
-/** What all pages of the settings of a repository have around them. */
+/** Frame of all pages of the settings of a repository. */
 export function RepositorySettings({ owner, repo, page, children }: SettingsProps): VNode {
   const base = `${repositoryHref({ owner, repo })}/settings`
   const isAdmin = useApi().session.user?.role === User_Role.ADMIN

@@ -26,12 +26,12 @@ interface FrameProps {
   readonly owner: string
   readonly repo: string
   readonly tab: Tab
-  /** What the page shows, for its title. */
+  /** Subject of the page, for its title. */
   readonly title: string
   readonly children: (repository: Repository, reload: () => void) => ComponentChildren
 }
 
-/** What all pages of a repository have around them. */
+/** Frame of all pages of a repository. */
 export function RepositoryFrame(props: FrameProps): VNode {
   return useIsKnownMissing() ? <NotFound /> : <FoundRepository {...props} />
 }
@@ -117,7 +117,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
   )
 }
 
-/** What a repository is about, with the others that are about the same. */
+/** Topics of a repository, which lead to the repositories with the same topic. */
 function Topics({ topics }: { topics: readonly string[] }): VNode {
   return (
     <ul class="list names" aria-label="Topics">

@@ -13,7 +13,7 @@ interface ReviewProps {
   readonly review: PullReview
 }
 
-/** What the user can do with a submitted review: dismiss and restore, or delete. */
+/** Actions on a submitted review: dismiss and restore, or delete. */
 export function ReviewActions({ discussion, review }: ReviewProps): VNode {
   const { of, session } = useApi()
   const { name, canComment, canDismiss, reload } = discussion

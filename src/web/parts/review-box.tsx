@@ -23,7 +23,7 @@ interface ReviewBoxProps {
   readonly canVote: boolean
 }
 
-/** What the user can do above the changes. The review is below them, since the user reads them first. */
+/** Actions above the changes. The review is below them, since the user reads them first. */
 export function ReviewHint({ pending }: Pick<Discussion, 'pending'>): VNode {
   const count = Number(pending?.commentsCount ?? 0n)
   return (

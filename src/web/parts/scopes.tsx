@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 
-/** What the scopes of a category permit, in words. */
+/** Description of the scopes of each category. */
 const CATEGORIES = {
   repository: 'Repositories: code, branches, releases, webhooks, and the settings of repositories',
   issue: 'Pull requests: comments, reviews, labels and milestones',

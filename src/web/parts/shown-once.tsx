@@ -3,7 +3,7 @@ import { Command } from './command.tsx'
 
 /** A secret that the server cannot show again. */
 export function ShownOnce(props: {
-  /** What the secret is, such as “Token”. */
+  /** Kind of the secret, such as “Token”. */
   name: string
   secret: string
   children?: ComponentChildren

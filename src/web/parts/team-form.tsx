@@ -19,7 +19,7 @@ const VISIBILITIES = [
   ['private', 'Members of the team, and owners'],
 ] as const
 
-/** What a form says about a team. */
+/** Values of the form of a team. */
 export interface TeamDraft {
   readonly name: string
   readonly description: string

@@ -25,7 +25,7 @@ export function fragmentName(fragment: string): string {
   }
 }
 
-/** What the sanitiser puts before names of a text, which must not be those of the page. */
+/** Prefix of the names in a text, which must differ from those of the page. */
 export const OF_TEXTS = 'user-content-'
 
 /**

@@ -15,7 +15,7 @@ const MAX_MS = 10_000
 
 const MODULE: WorkerOptions = { type: 'module' }
 
-/** What the page uses of Trusted Types, which not every browser has. */
+/** The part of Trusted Types that the page uses. Not every browser has them. */
 declare const trustedTypes:
   | undefined
   | { createPolicy(name: string, rules: AddressPolicy): AddressPolicy }

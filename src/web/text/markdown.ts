@@ -25,7 +25,7 @@ function nameHeadings(content: DocumentFragment): void {
   }
 }
 
-/** What a task begins with (GitHub Flavored Markdown 5.3). */
+/** The beginning of a task (GitHub Flavored Markdown 5.3). */
 const TASK = /^\s*\[([ xX])\]\s+/
 
 /** Shows tasks of lists as check boxes. Nobody can change them, since the text is in a file. */
