@@ -164,6 +164,9 @@ type DependencyMethods = Pick<
   'listIssueDependencies' | 'addIssueDependency' | 'removeIssueDependency'
 >
 
+/** Stands for a dependency that the caller may not read. */
+const HIDDEN_ISSUE = create(IssueSchema, { title: 'HIDDEN' })
+
 function dependencyMethods(app: App): DependencyMethods {
   return {
     async listIssueDependencies({ owner, repo, index, ...page }, context) {
@@ -176,7 +179,7 @@ function dependencyMethods(app: App): DependencyMethods {
         { offset, limit },
       )
       return {
-        issues: pulls.map((view) => issueMessage(app, caller, view)),
+        issues: pulls.map((view) => (view ? issueMessage(app, caller, view) : HIDDEN_ISSUE)),
         total: BigInt(total),
         limit,
       }
@@ -224,14 +227,14 @@ function labelsMessage(app: App, { open, labels }: LabelledPull) {
 }
 
 function editOf(request: EditIssueRequest): PullEdit {
-  const { contentVersion, assignees } = request
+  const { contentVersion, assignees, milestone } = request
   return {
     ...request,
     body: request.body,
     contentVersion: contentVersion === undefined ? undefined : Number(contentVersion),
     unsetDueDate: request.unsetDueDate ?? false,
     assignees: assignees && textsOf('assignees', assignees),
-    milestoneId: Number(request.milestone),
+    milestoneId: milestone === undefined ? undefined : Number(milestone),
     labelIds: undefined,
     state: request.state,
     base: '',

@@ -102,7 +102,7 @@ function editOf(request: EditPullRequestRequest): PullEdit {
     dueDate: request.dueDate || request.deadline,
     unsetDueDate: request.unsetDueDate ?? request.removeDeadline ?? false,
     assignees: assignees && textsOf('assignees', assignees),
-    milestoneId: Number(request.milestone),
+    milestoneId: request.milestone > 0n ? Number(request.milestone) : undefined,
     labelIds: labels && numbersOf('labels', labels),
     state: request.state,
     allowMaintainerEdit: request.allowMaintainerEdit,

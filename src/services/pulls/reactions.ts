@@ -15,7 +15,7 @@ import {
   removeReaction,
 } from '../../domain/pulls/review/reactions.ts'
 import { accountMessage } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
+import { callerOf, restStatusKey } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
@@ -38,7 +38,9 @@ function reactionService(app: App): ServiceImpl<typeof ReactionService> {
   }
   const add = async (text: ReactedText, content: string, context: HandlerContext) => {
     const caller = signedIn(callerOf(context))
-    return reactionMessage(app, caller, await addReaction(app, caller, text, content))
+    const { isNew, ...view } = await addReaction(app, caller, text, content)
+    if (!isNew) context.values.set(restStatusKey, 200)
+    return reactionMessage(app, caller, view)
   }
   const remove = async (text: ReactedText, content: string, context: HandlerContext) => {
     await removeReaction(app, signedIn(callerOf(context)), text, content)

@@ -2,15 +2,20 @@ import { sql } from 'kysely'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Lists the pull requests that a pull request depends on, by number. */
+/**
+ * Lists the pull requests that a pull request depends on: those of its repository first, then by
+ * repository and number.
+ */
 export function listDependencies(
   db: Db,
-  pullId: number,
+  { id, repository_id }: Pick<PullRequest, 'id' | 'repository_id'>,
   offset: number,
   limit: number,
 ): Promise<PullRequest[]> {
-  return selectDependencies(db, pullId)
+  return selectDependencies(db, id)
     .selectAll('pull_requests')
+    .orderBy(sql`case when pull_requests.repository_id = ${repository_id} then 0 else 1 end`)
+    .orderBy('pull_requests.repository_id')
     .orderBy('pull_requests.number')
     .limit(limit)
     .offset(offset)

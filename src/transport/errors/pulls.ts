@@ -11,6 +11,12 @@ export const PULLS = {
     code: Code.PermissionDenied,
     message: 'the conversation is locked for users without write access',
   },
+  FILTER_OWNER_UNKNOWN: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `user does not exist [uid: 0, name: ${name}]`,
+    restStatus: 400,
+    field: 'owner',
+  },
   INVALID_LOCK_REASON: {
     code: Code.InvalidArgument,
     message: 'reason not valid',

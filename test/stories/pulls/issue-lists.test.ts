@@ -149,9 +149,12 @@ describe('a search for issues', () => {
       'Boxes',
     ])
     expect(await listed(users.bob, '/repos/issues/search?type=issues')).toEqual([])
-    expect((await forge.rest(users.bob, 'GET', '/repos/issues/search?owner=nobody')).status).toBe(
-      404,
-    )
+    const nobody = await forge.rest(users.bob, 'GET', '/repos/issues/search?owner=nobody')
+    expect([nobody.status, nobody.body.message, nobody.headers.get('x-error-reason')]).toEqual([
+      400,
+      'user does not exist [uid: 0, name: nobody]',
+      'FILTER_OWNER_UNKNOWN',
+    ])
   })
 
   it('finds what the caller is asked to review and has reviewed', async () => {

@@ -118,6 +118,22 @@ describe('a pull request as an issue', () => {
     expect(
       (await forge.ask(users.bob, 'PATCH', issue, { ...nothing, unset_due_date: null })).title,
     ).toBe('WIP: it')
+    // A pull request keeps its milestone at 0, and an issue loses it.
+    const kept = await forge.ask(users.bob, 'PATCH', pull.pull, { milestone: 0 })
+    expect(kept.milestone).toMatchObject({ title: 'One' })
+    for (let i = 0; i < 2; i++)
+      expect((await forge.ask(users.bob, 'PATCH', issue, { milestone: 0 })).milestone).toBe(null)
+    const timeline = await forge.ask(users.bob, 'GET', `${issue}/timeline`)
+    const moves = timeline.filter(({ type }: { type: string }) => type === 'milestone')
+    expect(
+      moves.map(({ milestone, old_milestone }: Record<string, { title: string } | null>) => [
+        old_milestone?.title,
+        milestone?.title,
+      ]),
+    ).toEqual([
+      [undefined, 'One'],
+      ['One', undefined],
+    ])
     expect(
       await forge.ask(users.bob, 'PATCH', issue, { unset_due_date: true, assignees: [] }),
     ).toMatchObject({
@@ -385,10 +401,46 @@ describe('a pull request that depends on another one', () => {
       { index: 9 },
       {},
       { index: 1, owner: 'carol' },
-      { index: 1, repo: 'labels' },
+      { index: 1, repo: 'nowhere' },
     ])
       for (const method of ['POST', 'DELETE'])
         expect((await forge.rest(users.carol, method, dependencies, body)).status).toBe(404)
+  })
+
+  it('may wait for one of another repository, which only its readers see', async () => {
+    const { path, pull, dependencies } = await three('across')
+    const open = await forge.pull('across-open')
+    await forge.pull('across-secret', { private: true })
+    const meta = (repo: string) => ({ index: 1, owner: 'bob', repo })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    for (const method of ['POST', 'DELETE'])
+      expect(
+        (await forge.rest(users.eve, method, `${open.path}/issues/1/dependencies`, meta('across')))
+          .status,
+      ).toBe(403)
+    for (const repo of ['across-secret', 'across-open'])
+      await forge.ask(users.bob, 'POST', dependencies, meta(repo))
+    await forge.ask(users.bob, 'POST', dependencies, { index: 2 })
+    const seen = (issues: { number: number; title: string; repository: object | null }[]) =>
+      issues.map(({ number, title }) => [number, title])
+    const all = seen(await forge.ask(users.bob, 'GET', dependencies))
+    expect(all.map(([number]) => number)).toEqual([2, 1, 1])
+    const stranger = await forge.rest(undefined, 'GET', dependencies)
+    expect(stranger.headers.get('x-total-count')).toBe('3')
+    expect(seen(stranger.body)).toEqual([all[0], all[1], [0, 'HIDDEN']])
+    expect(JSON.stringify(stranger.body)).not.toContain('across-secret')
+    const circle = await forge.rest(
+      users.bob,
+      'POST',
+      `${open.path}/issues/1/dependencies`,
+      meta('across'),
+    )
+    expect(circle.status).toBe(422)
+    await forge.ask(users.carol, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
+    await forge.ask(users.bob, 'PATCH', `${open.path}/pulls/1`, { state: 'closed' })
+    expect((await forge.rest(users.bob, 'PATCH', pull, { state: 'closed' })).status).toBe(412)
+    await forge.ask(users.bob, 'DELETE', dependencies, meta('across-secret'))
+    expect((await forge.rest(users.bob, 'PATCH', pull, { state: 'closed' })).status).toBe(201)
   })
 
   it('gets its dependencies from users who may write pull requests, unless the repository is archived', async () => {

@@ -118,12 +118,12 @@ async function apply(
   if (!pull || !repository) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkNotArchived(repository)
   await checkWelcome(tx, caller, open)
-  if (read.milestoneId > 0) await requireMilestone(tx, open, read.milestoneId)
+  if (read.milestoneId) await requireMilestone(tx, open, read.milestoneId)
   const changes = differing(pull, {
     ...(read.title !== '' && { title: read.title }),
     ...changesOfBody(open.pull, pull, edit),
     ...(read.dueTime !== undefined && { due_time: read.dueTime }),
-    ...(read.milestoneId > 0 && { milestone_id: read.milestoneId }),
+    ...(read.milestoneId !== undefined && { milestone_id: read.milestoneId }),
     ...(await changesOfState(app, tx, pull, read)),
     ...(await changesOfBase(tx, pull, edit, read)),
     ...(edit.allowMaintainerEdit !== undefined && {

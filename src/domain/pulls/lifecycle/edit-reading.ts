@@ -35,7 +35,8 @@ export interface PullEdit {
   readonly assignee: string
   /** Usernames of all assignees. */
   readonly assignees: readonly string[] | undefined
-  readonly milestoneId: number
+  /** 0 removes it. */
+  readonly milestoneId: number | undefined
   /** All labels. */
   readonly labelIds: readonly number[] | undefined
   /** `open` or `closed`. */
@@ -53,7 +54,8 @@ export interface ReadEdit {
   readonly state: 'OPEN' | 'CLOSED' | undefined
   readonly assigneeIds: readonly number[] | undefined
   readonly labels: { readonly owners: LabelOwner; readonly ids: readonly number[] } | undefined
-  readonly milestoneId: number
+  /** Null removes it. */
+  readonly milestoneId: number | null | undefined
   /** The merge base of the head and the new base. Undefined without a new base. */
   readonly mergeBase: string | undefined
   /** The code owners to request because the pull request is ready now. */
@@ -77,8 +79,8 @@ export async function readEdit(
       ? undefined
       : endOfDay(edit.dueDate)
   const assigneeIds = writes ? await readAssignees(app, caller, open, edit) : undefined
-  const milestoneId = writes ? edit.milestoneId : 0
-  if (milestoneId > 0) await requireMilestone(app.db, open, milestoneId)
+  const milestoneId = !writes ? undefined : edit.milestoneId === 0 ? null : edit.milestoneId
+  if (milestoneId) await requireMilestone(app.db, open, milestoneId)
   const ids = writes ? edit.labelIds : undefined
   if (ids) checkLabelCount(ids)
   const labels = ids && { owners: await labelOwnersFor(app, caller, open), ids }

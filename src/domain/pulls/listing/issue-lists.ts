@@ -1,5 +1,6 @@
 import * as rows from '../../../storage/pulls/issue-lists.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import {
   findUserByUsername,
@@ -91,7 +92,7 @@ export async function listIssues(
  * Returns the pull requests of all repositories that match a query and that the caller can read,
  * newest first.
  *
- * @throws USER_NOT_FOUND, INVALID_FIELD
+ * @throws FILTER_OWNER_UNKNOWN, USER_NOT_FOUND, INVALID_FIELD
  */
 export async function searchIssues(
   app: ReposApp,
@@ -99,7 +100,7 @@ export async function searchIssues(
   query: IssueSearchQuery,
   page: Page,
 ): Promise<PullPage> {
-  const owner = query.owner === '' ? undefined : await getOwner(app, caller, query.owner)
+  const owner = query.owner === '' ? undefined : await findFilterOwner(app, caller, query.owner)
   const poster = await findFilterUser(app, caller, query.createdBy, undefined)
   const asksForCaller =
     query.assigned || query.created || query.mentioned || query.reviewRequested || query.reviewed
@@ -128,6 +129,16 @@ export async function searchIssues(
   return {
     pulls: await viewPullsOf(app, caller, opened, shown),
     total: await rows.countIssues(app.db, place, filter),
+  }
+}
+
+/** @throws FILTER_OWNER_UNKNOWN */
+async function findFilterOwner(app: ReposApp, caller: Caller, name: string): Promise<Owner> {
+  try {
+    return await getOwner(app, caller, name)
+  } catch (error) {
+    const isUnknown = error instanceof DomainError && error.reason === 'USER_NOT_FOUND'
+    throw isUnknown ? new DomainError('FILTER_OWNER_UNKNOWN', { name: metadataText(name) }) : error
   }
 }
 

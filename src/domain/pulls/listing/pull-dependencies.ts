@@ -1,20 +1,21 @@
 import * as rows from '../../../storage/pulls/pull-dependencies.ts'
-import { findPullRequest, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import { touchPull } from '../../../storage/pulls/pull-requests.ts'
+import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
+import { openRepositories } from '../../repos/access/permissions.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, rereadForChange, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
-import type { PullPage } from './pull-lists.ts'
-import { type PullView, viewPull, viewPulls } from './pull-views.ts'
+import { type PullView, viewPull, viewPullsOf } from './pull-views.ts'
 
 /**
- * Dependencies of pull requests on others of the same repository. A pull request with an open
+ * Dependencies of pull requests on others, also of other repositories. A pull request with an open
  * dependency can be neither closed manually nor merged.
  */
 
@@ -31,8 +32,14 @@ export interface DependencyReference {
   readonly number: number
 }
 
+/** A page of dependencies. Undefined for one that the caller may not read. */
+export interface DependencyPage {
+  readonly pulls: readonly (PullView | undefined)[]
+  readonly total: number
+}
+
 /**
- * Lists the dependencies of a pull request, by number.
+ * Lists the dependencies of a pull request: those of its repository first, by number.
  *
  * @throws the errors of `openPull`.
  */
@@ -41,11 +48,18 @@ export async function listDependencies(
   caller: Caller,
   name: PullName,
   page: Page,
-): Promise<PullPage> {
-  const { pull, ...open } = await openPull(app, caller, name, 'read')
-  const pulls = await rows.listDependencies(app.db, pull.id, page.offset, page.limit)
+): Promise<DependencyPage> {
+  const { pull } = await openPull(app, caller, name, 'read')
+  const pulls = await rows.listDependencies(app.db, pull, page.offset, page.limit)
+  const ids = new Set(pulls.map(({ repository_id }) => repository_id))
+  const repositories = await findRepositoriesByIds(app.db, [...ids])
+  const opened = await openRepositories(app, caller, [...repositories.values()], 'pulls')
+  const readable = new Set(opened.map(({ repository }) => repository.id))
+  const shown = pulls.filter(({ repository_id }) => readable.has(repository_id))
+  const views = await viewPullsOf(app, caller, opened, shown)
+  const viewOf = new Map(views.map((view) => [view.pull.id, view]))
   return {
-    pulls: await viewPulls(app, caller, open, pulls),
+    pulls: pulls.map(({ id }) => viewOf.get(id)),
     total: await rows.countDependencies(app.db, pull.id),
   }
 }
@@ -103,7 +117,7 @@ async function change(
   work: (tx: Tx, pull: PullRequest, other: PullRequest) => Promise<boolean>,
 ): Promise<PullView> {
   const { pull: seen, ...open } = await openPull(app, caller, name, 'write')
-  const otherId = await findOther(app, open, reference)
+  const otherId = await findOther(app, caller, open, reference)
   const changed = await changeWatched(app, async (tx) => {
     const pull = await rereadForChange(tx, { ...open, pull: seen })
     const other = await rereadPull(tx, { id: otherId })
@@ -115,18 +129,28 @@ async function change(
   return viewPull(app, caller, open, changed)
 }
 
-/** Returns the id of the dependency. Pull requests of other repositories are never looked up. */
+/**
+ * Returns the id of the dependency, which the caller must be able to read.
+ *
+ * @throws PULL_REQUEST_NOT_FOUND, also for a repository that the caller may not read
+ */
 async function findOther(
-  { db }: ReposApp,
+  app: ReposApp,
+  caller: SignedIn,
   { repository, owner }: Omit<OpenPull, 'pull'>,
   reference: DependencyReference,
 ): Promise<number> {
-  const isHere =
-    (reference.owner || owner.name).toLowerCase() === owner.name.toLowerCase() &&
-    (reference.repo || repository.name).toLowerCase() === repository.name.toLowerCase()
-  const other = isHere ? await findPullRequest(db, repository.id, reference.number) : undefined
-  if (!other) throw new DomainError('PULL_REQUEST_NOT_FOUND')
-  return other.id
+  const name = {
+    owner: reference.owner || owner.name,
+    repo: reference.repo || repository.name,
+    number: reference.number,
+  }
+  try {
+    return (await openPull(app, caller, name, 'read')).pull.id
+  } catch (error) {
+    const isHidden = error instanceof DomainError && error.reason.startsWith('REPOSITORY_')
+    throw isHidden ? new DomainError('PULL_REQUEST_NOT_FOUND') : error
+  }
 }
 
 /**

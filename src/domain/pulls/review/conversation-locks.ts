@@ -9,14 +9,14 @@ import { type OpenPull, openPull, rereadForChange } from '../access/open-pulls.t
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { recordTimeline } from '../heads/pull-timeline.ts'
 
-/** The reasons that compatible systems have by default. */
-const REASONS: readonly string[] = ['Too heated', 'Off-topic', 'Resolved', 'Spam']
+/** Maximum length of a reason. Compatible systems accept any text. */
+const MAX_REASON_CHARACTERS = 255
 
 /**
  * Locks the conversation of a pull request. Only users with write access then comment, review and
  * react. Has no effect on a locked one.
  *
- * @param reason one of the reasons, in any case, or empty.
+ * @param reason any text, or empty.
  * @throws as `openPull`; INVALID_LOCK_REASON
  */
 export async function lockConversation(
@@ -26,10 +26,9 @@ export async function lockConversation(
   reason: string,
 ): Promise<void> {
   const open = await openPull(app, caller, name, 'write')
-  const wanted = reason.trim().toLowerCase()
-  const known = wanted === '' ? '' : REASONS.find((one) => one.toLowerCase() === wanted)
-  if (known === undefined) throw new DomainError('INVALID_LOCK_REASON')
-  await change(app, caller, open, known)
+  const given = reason.trim()
+  if ([...given].length > MAX_REASON_CHARACTERS) throw new DomainError('INVALID_LOCK_REASON')
+  await change(app, caller, open, given)
 }
 
 /**

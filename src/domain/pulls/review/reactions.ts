@@ -70,6 +70,7 @@ export async function listReactions(
 /**
  * Adds a reaction of the caller to a text, unless there is one of the kind already.
  *
+ * @returns the reaction, and whether it is new.
  * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, USER_BLOCKED,
  *   CONVERSATION_LOCKED
  */
@@ -78,30 +79,29 @@ export async function addReaction(
   caller: SignedIn,
   text: ReactedText,
   content: string,
-): Promise<ReactionView> {
+): Promise<ReactionView & { readonly isNew: boolean }> {
   const { open, target } = await openText(app, caller, text, 'take part')
   await checkConversation(app.db, caller, open, 'voice')
   checkContent(content)
   const { id: userId } = caller.user
-  const reaction = await transaction(app.db, async (tx) => {
+  const added = await transaction(app.db, async (tx) => {
     const pull = await rereadConversation(tx, caller, open, 'voice')
     const { commentId } = target
     // The comment may have been deleted since.
     if (commentId !== null && !(await findPullComment(tx, open.repository.id, commentId)))
       throw new DomainError('ISSUE_COMMENT_NOT_FOUND')
     const known = await rows.findReaction(tx, target, userId, content)
-    return (
-      known ??
-      (await rows.insertReaction(tx, {
-        pull_request_id: pull.id,
-        comment_id: commentId,
-        user_id: userId,
-        content,
-        create_time: nowSeconds(app.clock),
-      }))
-    )
+    if (known) return { reaction: known, isNew: false }
+    const reaction = await rows.insertReaction(tx, {
+      pull_request_id: pull.id,
+      comment_id: commentId,
+      user_id: userId,
+      content,
+      create_time: nowSeconds(app.clock),
+    })
+    return { reaction, isNew: true }
   })
-  return { reaction, user: userAsOwner(caller.user) }
+  return { ...added, user: userAsOwner(caller.user) }
 }
 
 /**
