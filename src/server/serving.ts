@@ -153,7 +153,8 @@ export async function serve(
     shutdown.abort(new ConnectError('the server is stopping', Code.Unavailable))
     return close(graceMs)
   })
-  base.url ||= url
+  // Without the default port of the scheme, as clients write the address.
+  base.url ||= new URL(url).origin
   health.setServing(true)
   return { url, announceStop }
 }

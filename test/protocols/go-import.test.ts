@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openForge } from '../support/forge.ts'
+import { startTestServer } from '../support/server.ts'
 
 const { server, users } = await openForge()
 beforeAll(async () => {
@@ -61,5 +62,27 @@ describe('the Go toolchain', () => {
     const answer = await ask(path)
     expect([answer.status, answer.type]).toEqual([status, 'application/json'])
     expect(answer.text).not.toContain('go-import')
+  })
+})
+
+describe.skipIf(process.getuid?.() !== 0)('a server on the port of the scheme (needs root)', () => {
+  it('has no port in its own address', async () => {
+    const other = await startTestServer({ listen: { host: '127.0.0.42', port: 80 } })
+    try {
+      expect(other.app.publicUrl()).toBe('http://127.0.0.42')
+      const page = await (await fetch('http://127.0.0.42/bob/open?go-get=1')).text()
+      expect(page).toContain('content="127.0.0.42/bob/open git http://127.0.0.42/bob/open.git"')
+    } finally {
+      await other.stop()
+    }
+  })
+})
+
+describe('Git LFS', () => {
+  it('is told that the server has none', async () => {
+    const path = '/bob/open.git/info/lfs/objects/batch'
+    const { status, type, text } = await ask(path, { method: 'POST', body: '{}' })
+    expect([status, type]).toEqual([501, 'application/vnd.git-lfs+json'])
+    expect(JSON.parse(text).message).toContain('no Git LFS')
   })
 })

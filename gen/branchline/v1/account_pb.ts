@@ -37,14 +37,15 @@ export type Account = Message<"branchline.v1.Account"> & {
   login: string;
 
   /**
-   * Always empty: the server does not reveal the source of sign-in.
+   * What an administrator has stored as the name at the source of sign-in. Visible to the user and to
+   * administrators, otherwise empty.
    *
    * @generated from field: string login_name = 3;
    */
   loginName: string;
 
   /**
-   * Always 0.
+   * What an administrator has stored as the number of that source. Visible likewise, otherwise 0.
    *
    * @generated from field: int64 source_id = 4;
    */

@@ -223,7 +223,8 @@ export const UserEmailService: GenService<{
    * - BAD_CREDENTIALS, when current_password is wrong.
    * - INVALID_FIELD, when there is no address, or there are more than 20.
    * - INVALID_EMAIL, when an address is malformed.
-   * - MAIL_NOT_CONFIGURED, when the instance sends no mail.
+   * - MAIL_NOT_CONFIGURED, when the instance sends no mail, and `resend` is set. Without `resend` the
+   *   address is stored, and stays unverified.
    * - EMAIL_ALREADY_ADDED, when the account has an address already, and `resend` is false.
    * - TOO_MANY_EMAILS, when the account would have more than 20 additional addresses.
    * - RATE_LIMITED, when the caller has asked for more than 20 mails in a day.

@@ -19,7 +19,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file rest/v1/rest.proto.
  */
 export const file_rest_v1_rest: GenFile = /*@__PURE__*/
-  fileDesc("ChJyZXN0L3YxL3Jlc3QucHJvdG8SB3Jlc3QudjEisQMKB0RpYWxlY3QSHQoFbmFtZXMYASABKA4yDi5yZXN0LnYxLk5hbWVzEh0KBWludDY0GAIgASgOMg4ucmVzdC52MS5JbnQ2NBIfCgdzY2FsYXJzGAMgASgOMg4ucmVzdC52MS5VbnNldBIdCgVsaXN0cxgEIAEoDjIOLnJlc3QudjEuVW5zZXQSHAoEbWFwcxgFIAEoDjIOLnJlc3QudjEuVW5zZXQSIAoIbWVzc2FnZXMYBiABKA4yDi5yZXN0LnYxLlVuc2V0Eh8KBmVycm9ycxgHIAEoDjIPLnJlc3QudjEuRXJyb3JzEhEKCWVycm9yX3VybBgIIAEoCRIqCgxlcnJvcl9zdGF0dXMYCSADKAsyFC5yZXN0LnYxLkVycm9yU3RhdHVzEhQKDGVtcHR5X3N0YXR1cxgKIAEoDRIUCgxjb250ZW50X3R5cGUYCyABKAkSIQoHc2xhc2hlcxgMIAEoDjIQLnJlc3QudjEuU2xhc2hlcxIdCgVxdWVyeRgNIAEoDjIOLnJlc3QudjEuUXVlcnkSDAoEZXRhZxgOIAEoCBIMCgRsaWtlGA8gASgJIisKC0Vycm9yU3RhdHVzEgwKBGNvZGUYASABKAUSDgoGc3RhdHVzGAIgASgNIuUBCgZNZXRob2QSFgoOc3VjY2Vzc19zdGF0dXMYASABKA0SJgoIYmluZGluZ3MYAiADKAsyFC5nb29nbGUuYXBpLkh0dHBSdWxlEhsKBHBhZ2UYAyABKAsyDS5yZXN0LnYxLlBhZ2USIAoHaGVhZGVycxgEIAMoCzIPLnJlc3QudjEuSGVhZGVyEhMKC3VwZGF0ZV9tYXNrGAUgASgJEhMKC3NpbmdsZV9ib2R5GAYgASgJEhIKCm5vX2NvbnRlbnQYByABKAgSHgoWb3RoZXJfc3VjY2Vzc19zdGF0dXNlcxgIIAMoDSIyCgRQYWdlEg0KBXRvdGFsGAEgASgJEgwKBHBhZ2UYAiABKAkSDQoFbGltaXQYAyABKAkiJQoGSGVhZGVyEgwKBG5hbWUYASABKAkSDQoFZmllbGQYAiABKAkiVwoFRmllbGQSHQoFdW5zZXQYASABKA4yDi5yZXN0LnYxLlVuc2V0Eh0KBW5hbWVzGAIgASgOMg4ucmVzdC52MS5OYW1lcxIQCghycGNfb25seRgDIAEoCCIZCglFbnVtVmFsdWUSDAoEdGV4dBgBIAEoCSK6AQoKSHR0cFN0YXR1cxIOCgZzdGF0dXMYASABKA0SMQoHaGVhZGVycxgCIAMoCzIgLnJlc3QudjEuSHR0cFN0YXR1cy5IZWFkZXJzRW50cnkSJQoEYm9keRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKbm9fY29udGVudBgEIAEoCBouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASo9CgVOYW1lcxIVChFOQU1FU19VTlNQRUNJRklFRBAAEg8KC0xPV0VSX0NBTUVMEAESDAoIT1JJR0lOQUwQAio2CgVJbnQ2NBIVChFJTlQ2NF9VTlNQRUNJRklFRBAAEgoKBlNUUklORxABEgoKBk5VTUJFUhACKj8KBVVuc2V0EhUKEVVOU0VUX1VOU1BFQ0lGSUVEEAASCAoET01JVBABEgsKB0RFRkFVTFQQAhIICgROVUxMEAMqPQoGRXJyb3JzEhYKEkVSUk9SU19VTlNQRUNJRklFRBAAEgoKBlNUQVRVUxABEg8KC01FU1NBR0VfVVJMEAIqSwoHU2xhc2hlcxIXChNTTEFTSEVTX1VOU1BFQ0lGSUVEEAASEgoOU0xBU0hFU19TVFJJQ1QQARITCg9TTEFTSEVTX0xFTklFTlQQAipdCgVRdWVyeRIVChFRVUVSWV9VTlNQRUNJRklFRBAAEhgKFFFVRVJZX0lHTk9SRV9VTktOT1dOEAESEAoMUVVFUllfU1RSSUNUEAISEQoNUVVFUllfTEVOSUVOVBADOk0KB2RpYWxlY3QSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY75QDIAEoCzIQLnJlc3QudjEuRGlhbGVjdFIHZGlhbGVjdDpJCgZtZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjvlAMgASgLMg8ucmVzdC52MS5NZXRob2RSBm1ldGhvZDpFCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY75QDIAEoCzIOLnJlc3QudjEuRmllbGRSBWZpZWxkOlYKCmVudW1fdmFsdWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjvlAMgASgLMhIucmVzdC52MS5FbnVtVmFsdWVSCWVudW1WYWx1ZUI8CgdyZXN0LnYxUAFaJWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vcmVzdC92MTtyZXN0djGqAgdSZXN0LlYxYgZwcm90bzM", [file_google_api_http, file_google_protobuf_descriptor, file_google_protobuf_struct]);
+  fileDesc("ChJyZXN0L3YxL3Jlc3QucHJvdG8SB3Jlc3QudjEisQMKB0RpYWxlY3QSHQoFbmFtZXMYASABKA4yDi5yZXN0LnYxLk5hbWVzEh0KBWludDY0GAIgASgOMg4ucmVzdC52MS5JbnQ2NBIfCgdzY2FsYXJzGAMgASgOMg4ucmVzdC52MS5VbnNldBIdCgVsaXN0cxgEIAEoDjIOLnJlc3QudjEuVW5zZXQSHAoEbWFwcxgFIAEoDjIOLnJlc3QudjEuVW5zZXQSIAoIbWVzc2FnZXMYBiABKA4yDi5yZXN0LnYxLlVuc2V0Eh8KBmVycm9ycxgHIAEoDjIPLnJlc3QudjEuRXJyb3JzEhEKCWVycm9yX3VybBgIIAEoCRIqCgxlcnJvcl9zdGF0dXMYCSADKAsyFC5yZXN0LnYxLkVycm9yU3RhdHVzEhQKDGVtcHR5X3N0YXR1cxgKIAEoDRIUCgxjb250ZW50X3R5cGUYCyABKAkSIQoHc2xhc2hlcxgMIAEoDjIQLnJlc3QudjEuU2xhc2hlcxIdCgVxdWVyeRgNIAEoDjIOLnJlc3QudjEuUXVlcnkSDAoEZXRhZxgOIAEoCBIMCgRsaWtlGA8gASgJIisKC0Vycm9yU3RhdHVzEgwKBGNvZGUYASABKAUSDgoGc3RhdHVzGAIgASgNIpECCgZNZXRob2QSFgoOc3VjY2Vzc19zdGF0dXMYASABKA0SJgoIYmluZGluZ3MYAiADKAsyFC5nb29nbGUuYXBpLkh0dHBSdWxlEhsKBHBhZ2UYAyABKAsyDS5yZXN0LnYxLlBhZ2USIAoHaGVhZGVycxgEIAMoCzIPLnJlc3QudjEuSGVhZGVyEhMKC3VwZGF0ZV9tYXNrGAUgASgJEhMKC3NpbmdsZV9ib2R5GAYgASgJEhIKCm5vX2NvbnRlbnQYByABKAgSHgoWb3RoZXJfc3VjY2Vzc19zdGF0dXNlcxgIIAMoDRIqCgxzdHJpY3RfcXVlcnkYCSABKAsyFC5yZXN0LnYxLlN0cmljdFF1ZXJ5IiIKC1N0cmljdFF1ZXJ5EhMKC290aGVyX25hbWVzGAEgAygJIjIKBFBhZ2USDQoFdG90YWwYASABKAkSDAoEcGFnZRgCIAEoCRINCgVsaW1pdBgDIAEoCSIlCgZIZWFkZXISDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCSJXCgVGaWVsZBIdCgV1bnNldBgBIAEoDjIOLnJlc3QudjEuVW5zZXQSHQoFbmFtZXMYAiABKA4yDi5yZXN0LnYxLk5hbWVzEhAKCHJwY19vbmx5GAMgASgIIhkKCUVudW1WYWx1ZRIMCgR0ZXh0GAEgASgJIroBCgpIdHRwU3RhdHVzEg4KBnN0YXR1cxgBIAEoDRIxCgdoZWFkZXJzGAIgAygLMiAucmVzdC52MS5IdHRwU3RhdHVzLkhlYWRlcnNFbnRyeRIlCgRib2R5GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpub19jb250ZW50GAQgASgIGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKj0KBU5hbWVzEhUKEU5BTUVTX1VOU1BFQ0lGSUVEEAASDwoLTE9XRVJfQ0FNRUwQARIMCghPUklHSU5BTBACKjYKBUludDY0EhUKEUlOVDY0X1VOU1BFQ0lGSUVEEAASCgoGU1RSSU5HEAESCgoGTlVNQkVSEAIqPwoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIICgRPTUlUEAESCwoHREVGQVVMVBACEggKBE5VTEwQAyo9CgZFcnJvcnMSFgoSRVJST1JTX1VOU1BFQ0lGSUVEEAASCgoGU1RBVFVTEAESDwoLTUVTU0FHRV9VUkwQAipLCgdTbGFzaGVzEhcKE1NMQVNIRVNfVU5TUEVDSUZJRUQQABISCg5TTEFTSEVTX1NUUklDVBABEhMKD1NMQVNIRVNfTEVOSUVOVBACKl0KBVF1ZXJ5EhUKEVFVRVJZX1VOU1BFQ0lGSUVEEAASGAoUUVVFUllfSUdOT1JFX1VOS05PV04QARIQCgxRVUVSWV9TVFJJQ1QQAhIRCg1RVUVSWV9MRU5JRU5UEAM6TQoHZGlhbGVjdBIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxjvlAMgASgLMhAucmVzdC52MS5EaWFsZWN0UgdkaWFsZWN0OkkKBm1ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGO+UAyABKAsyDy5yZXN0LnYxLk1ldGhvZFIGbWV0aG9kOkUKBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjvlAMgASgLMg4ucmVzdC52MS5GaWVsZFIFZmllbGQ6VgoKZW51bV92YWx1ZRIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGO+UAyABKAsyEi5yZXN0LnYxLkVudW1WYWx1ZVIJZW51bVZhbHVlQjwKB3Jlc3QudjFQAVolYnJhbmNobGluZS5leGFtcGxlL2dlbi9yZXN0L3YxO3Jlc3R2MaoCB1Jlc3QuVjFiBnByb3RvMw", [file_google_api_http, file_google_protobuf_descriptor, file_google_protobuf_struct]);
 
 /**
  * The form of JSON, errors and paths of a service. The JSON options affect responses only. Requests
@@ -241,6 +241,14 @@ export type Method = Message<"rest.v1.Method"> & {
    * @generated from field: repeated uint32 other_success_statuses = 8;
    */
   otherSuccessStatuses: number[];
+
+  /**
+   * If set, unknown query parameters are an error, whatever the dialect. For lists on which scripts
+   * act: an ignored filter would select everything.
+   *
+   * @generated from field: rest.v1.StrictQuery strict_query = 9;
+   */
+  strictQuery?: StrictQuery | undefined;
 };
 
 /**
@@ -249,6 +257,27 @@ export type Method = Message<"rest.v1.Method"> & {
  */
 export const MethodSchema: GenMessage<Method> = /*@__PURE__*/
   messageDesc(file_rest_v1_rest, 2);
+
+/**
+ * The refusal of unknown query parameters.
+ *
+ * @generated from message rest.v1.StrictQuery
+ */
+export type StrictQuery = Message<"rest.v1.StrictQuery"> & {
+  /**
+   * Names that are known, although no field has them.
+   *
+   * @generated from field: repeated string other_names = 1;
+   */
+  otherNames: string[];
+};
+
+/**
+ * Describes the message rest.v1.StrictQuery.
+ * Use `create(StrictQuerySchema)` to create a new message.
+ */
+export const StrictQuerySchema: GenMessage<StrictQuery> = /*@__PURE__*/
+  messageDesc(file_rest_v1_rest, 3);
 
 /**
  * Names of the integer fields from which the server computes `X-Total-Count` and `Link`.
@@ -284,7 +313,7 @@ export type Page = Message<"rest.v1.Page"> & {
  * Use `create(PageSchema)` to create a new message.
  */
 export const PageSchema: GenMessage<Page> = /*@__PURE__*/
-  messageDesc(file_rest_v1_rest, 3);
+  messageDesc(file_rest_v1_rest, 4);
 
 /**
  * One response header.
@@ -313,7 +342,7 @@ export type Header = Message<"rest.v1.Header"> & {
  * Use `create(HeaderSchema)` to create a new message.
  */
 export const HeaderSchema: GenMessage<Header> = /*@__PURE__*/
-  messageDesc(file_rest_v1_rest, 4);
+  messageDesc(file_rest_v1_rest, 5);
 
 /**
  * REST properties of one field.
@@ -348,7 +377,7 @@ export type Field = Message<"rest.v1.Field"> & {
  * Use `create(FieldSchema)` to create a new message.
  */
 export const FieldSchema: GenMessage<Field> = /*@__PURE__*/
-  messageDesc(file_rest_v1_rest, 5);
+  messageDesc(file_rest_v1_rest, 6);
 
 /**
  * REST properties of one enum value.
@@ -370,7 +399,7 @@ export type EnumValue = Message<"rest.v1.EnumValue"> & {
  * Use `create(EnumValueSchema)` to create a new message.
  */
 export const EnumValueSchema: GenMessage<EnumValue> = /*@__PURE__*/
-  messageDesc(file_rest_v1_rest, 6);
+  messageDesc(file_rest_v1_rest, 7);
 
 /**
  * Error detail that sets the HTTP response of one error. The server applies the detail and does not
@@ -413,7 +442,7 @@ export type HttpStatus = Message<"rest.v1.HttpStatus"> & {
  * Use `create(HttpStatusSchema)` to create a new message.
  */
 export const HttpStatusSchema: GenMessage<HttpStatus> = /*@__PURE__*/
-  messageDesc(file_rest_v1_rest, 7);
+  messageDesc(file_rest_v1_rest, 8);
 
 /**
  * Spelling of JSON member names.

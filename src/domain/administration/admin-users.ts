@@ -13,6 +13,9 @@ import { deleteUser } from './delete-user.ts'
 /** Maximum number of characters of an unknown name in an error. */
 const MAX_SHOWN_NAME_CHARACTERS = 64
 
+const MAX_LOGIN_NAME_CHARACTERS = 255
+const MAX_SOURCE_ID = 2n ** 31n - 1n
+
 /** An account to create. */
 export interface AdminUserDraft {
   readonly username: string
@@ -22,6 +25,14 @@ export interface AdminUserDraft {
   /** Empty for public. */
   readonly visibility: string
   readonly restricted: boolean
+  readonly source: SignInSource
+}
+
+/** What clients store about where an account signs in. */
+export interface SignInSource {
+  readonly loginName: string
+  /** 0 for none. */
+  readonly sourceId: bigint
 }
 
 /** Changes of an account. Undefined fields keep their value. */
@@ -35,6 +46,7 @@ export interface AdminUserEdit {
   readonly archived: boolean | undefined
   readonly visibility: string | undefined
   readonly restricted: boolean | undefined
+  readonly source: Partial<SignInSource>
 }
 
 /** Values of fields that are missing in the request. */
@@ -71,6 +83,7 @@ export function createUserAsAdmin(
     display_name: fullName,
     visibility,
     restricted,
+    ...sourceColumns(draft.source),
     userId: '',
   }
   return createUser(app, caller, values, { requestId: '', validateOnly: false })
@@ -99,9 +112,22 @@ export async function editUserAsAdmin(
     ...(edit.archived !== undefined && { state: edit.archived ? 'ARCHIVED' : 'NORMAL' }),
     ...(visibility && { visibility }),
     ...(edit.restricted !== undefined && { restricted: edit.restricted }),
+    ...sourceColumns(edit.source),
   }
   const named = new Set(Object.keys(changes) as UserField[])
   return updateUser(app, caller, user, { values: { ...NOTHING, ...changes }, named, all: false })
+}
+
+/** @throws INVALID_FIELD */
+function sourceColumns({ loginName, sourceId }: Partial<SignInSource>) {
+  if (loginName !== undefined && [...loginName].length > MAX_LOGIN_NAME_CHARACTERS)
+    throw new DomainError('INVALID_FIELD', { field: 'login_name' })
+  if (sourceId !== undefined && (sourceId < 0n || sourceId > MAX_SOURCE_ID))
+    throw new DomainError('INVALID_FIELD', { field: 'source_id' })
+  return {
+    ...(loginName !== undefined && { login_name: loginName }),
+    ...(sourceId !== undefined && { source_id: Number(sourceId) }),
+  }
 }
 
 /**

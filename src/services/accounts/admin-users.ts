@@ -1,7 +1,15 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { AdminEditUserRequest, AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import type {
+  AdminEditUserRequest,
+  AdminListUsersRequest,
+  AdminService,
+} from '#gen/branchline/v1/admin_service_pb.ts'
 import { addPublicKey, deletePublicKeyOf } from '../../domain/accounts/keys/public-keys.ts'
-import { listAccounts } from '../../domain/accounts/users/owners.ts'
+import {
+  type AccountFilters,
+  listAccounts,
+  readVisibility,
+} from '../../domain/accounts/users/owners.ts'
 import {
   createUserAsAdmin,
   deleteUserAsAdmin,
@@ -11,6 +19,7 @@ import {
 } from '../../domain/administration/admin-users.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
+import { DomainError } from '../../domain/core/errors.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { userAccountMessage } from './accounts.ts'
@@ -31,14 +40,10 @@ export type AdminUserMethods = Pick<
 /** Implements the account methods of AdminService. */
 export function adminUserMethods(app: App): AdminUserMethods {
   return {
-    async adminListUsers({ sourceId, loginName, ...request }, context) {
+    async adminListUsers(request, context) {
       const caller = signedIn(callerOf(context))
       const page = readNumberedPage(app.settings, request)
-      const linked = {
-        providerId: sourceId > 0n ? Number(sourceId) : undefined,
-        externalId: loginName.trim() || undefined,
-      }
-      const { users, total } = await listAccounts(app, caller, linked, page)
+      const { users, total } = await listAccounts(app, caller, filtersOf(request), page)
       return {
         users: users.map((user) => userAccountMessage(app, caller, user)),
         total: BigInt(total),
@@ -47,11 +52,11 @@ export function adminUserMethods(app: App): AdminUserMethods {
     },
 
     async adminCreateUser(
-      { username, email, password, fullName, visibility, restricted = false },
+      { username, email, password, fullName, visibility, restricted = false, ...source },
       context,
     ) {
       const caller = signedIn(callerOf(context))
-      const draft = { username, email, password, fullName, visibility, restricted }
+      const draft = { username, email, password, fullName, visibility, restricted, source }
       return userAccountMessage(app, caller, await createUserAsAdmin(app, caller, draft))
     },
 
@@ -68,6 +73,10 @@ export function adminUserMethods(app: App): AdminUserMethods {
         archived,
         visibility,
         restricted,
+        source: {
+          ...(request.loginName !== undefined && { loginName: request.loginName }),
+          ...(request.sourceId !== undefined && { sourceId: request.sourceId }),
+        },
       }
       return userAccountMessage(
         app,
@@ -98,6 +107,32 @@ export function adminUserMethods(app: App): AdminUserMethods {
       return {}
     },
   }
+}
+
+/** @throws INVALID_FIELD */
+function filtersOf(request: AdminListUsersRequest): AccountFilters {
+  const { sourceId, loginName, q, isAdmin, isActive, isProhibitLogin } = request
+  const isOn = isActive ?? (isProhibitLogin === undefined ? undefined : !isProhibitLogin)
+  return {
+    providerId: sourceId > 0n ? Number(sourceId) : undefined,
+    externalId: loginName.trim() || undefined,
+    text: q,
+    visibility: readVisibility(request.visibility),
+    role: isAdmin === undefined ? undefined : isAdmin ? 'ADMIN' : 'USER',
+    state: isOn === undefined ? undefined : isOn ? 'NORMAL' : 'ARCHIVED',
+    restricted: request.isRestricted,
+    hasSecondFactor: request.is2faEnabled,
+    sort: oneOf(['name', 'created', 'updated', 'id'], 'sort', request.sort),
+    direction: oneOf(['asc', 'desc'], 'order', request.order),
+  }
+}
+
+/** Returns a text that is one of some, or the first of them for an empty one. */
+function oneOf<T extends string>(known: readonly [T, ...T[]], field: string, text: string): T {
+  if (text === '') return known[0]
+  const found = known.find((value) => value === text)
+  if (found === undefined) throw new DomainError('INVALID_FIELD', { field })
+  return found
 }
 
 /** Reads whether to archive a user. Clients have two fields for this, and either suffices. */

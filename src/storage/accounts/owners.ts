@@ -60,6 +60,8 @@ function selectOwners(db: Db) {
         fn.coalesce('users.location', 'organizations.location').as('location'),
         fn.coalesce('users.visibility', 'organizations.visibility').as('visibility'),
         fn.coalesce('users.restricted', sql.lit(0)).as('restricted'),
+        fn.coalesce('users.login_name', sql.lit('')).as('login_name'),
+        fn.coalesce('users.source_id', sql.lit(0)).as('source_id'),
         'users.role',
         'users.state',
         fn.coalesce('users.stars_count', sql.lit(0)).as('stars_count'),

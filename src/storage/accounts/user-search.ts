@@ -45,18 +45,34 @@ export interface AccountSearch {
   /** Identifier of the person that accounts are linked with; undefined for all accounts. */
   readonly externalId: string | undefined
   readonly visible: readonly Visibility[]
+  /** Part of the username, display name or e-mail address; empty for all accounts. */
+  readonly text: string
+  /** Undefined for all accounts, as are the next three. */
+  readonly state: User['state'] | undefined
+  readonly role: User['role'] | undefined
+  readonly restricted: boolean | undefined
+  readonly hasSecondFactor: boolean | undefined
+  readonly sort: AccountOrder
+  readonly direction: 'asc' | 'desc'
 }
 
-/** Returns the accounts by name. */
+/** What a list of accounts is ordered by. */
+export type AccountOrder = 'name' | 'created' | 'updated' | 'id'
+
+/** Returns the accounts in their order. */
 export function listAccounts(
   db: Db,
   search: AccountSearch,
   offset: number,
   limit: number,
 ): Promise<User[]> {
+  const { sort, direction } = search
   return selectAccounts(db, search)
     .selectAll()
-    .orderBy((eb) => eb.fn('lower', ['username']))
+    .$if(sort === 'name', (query) => query.orderBy((eb) => eb.fn('lower', ['username']), direction))
+    .$if(sort === 'created', (query) => query.orderBy('create_time', direction))
+    .$if(sort === 'updated', (query) => query.orderBy('update_time', direction))
+    .orderBy('id', direction)
     .limit(limit)
     .offset(offset)
     .execute()
@@ -69,10 +85,31 @@ export async function countAccounts(db: Db, search: AccountSearch): Promise<numb
   return count
 }
 
-function selectAccounts(db: Db, { providerId, externalId, visible }: AccountSearch) {
+function selectAccounts(db: Db, search: AccountSearch) {
+  const { providerId, externalId, visible, text, state, role, restricted } = search
   return db
     .selectFrom('users')
     .where('visibility', 'in', visible)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'NORMAL'))
+    .$if(role !== undefined, (query) => query.where('role', '=', role ?? 'USER'))
+    .$if(restricted !== undefined, (query) => query.where('restricted', '=', restricted ? 1 : 0))
+    .$if(text !== '', (query) =>
+      query.where((eb) =>
+        eb.or([
+          containsSql(eb.ref('username'), text),
+          containsSql(eb.ref('display_name'), text),
+          containsSql(eb.ref('email'), text),
+        ]),
+      ),
+    )
+    .$if(search.hasSecondFactor !== undefined, (query) =>
+      query.where('id', search.hasSecondFactor ? 'in' : 'not in', (eb) =>
+        eb
+          .selectFrom('two_factors')
+          .select('two_factors.user_id')
+          .where('confirm_time', 'is not', null),
+      ),
+    )
     .$if(providerId !== undefined || externalId !== undefined, (query) =>
       query.where('id', 'in', (eb) =>
         eb

@@ -41,6 +41,7 @@ import * as sessionAddresses from './0040-session-addresses.ts'
 import * as repositoryCounts from './0041-repository-counts.ts'
 import * as repositoryNameEnds from './0042-repository-name-ends.ts'
 import * as sessionConfirmations from './0043-session-confirmations.ts'
+import * as loginNames from './0044-login-names.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -98,4 +99,5 @@ export const migrations: readonly Migration[] = [
   { name: '0041-repository-counts', ...repositoryCounts },
   { name: '0042-repository-name-ends', ...repositoryNameEnds },
   { name: '0043-session-confirmations', ...sessionConfirmations },
+  { name: '0044-login-names', ...loginNames },
 ]

@@ -136,6 +136,10 @@ export interface UsersTable {
   visibility: Generated<Visibility>
   /** 1 if the user sees only what they were given access to explicitly. */
   restricted: Generated<number>
+  /** What an administrator stored as the name at a source of sign-in, for clients that compare it. */
+  login_name: Generated<string>
+  /** The number of that source; 0 for none. */
+  source_id: Generated<number>
   /** Maintained by triggers on `stars`. */
   stars_count: Generated<number>
   /** Maintained by triggers on `follows`, like the next column. */
@@ -266,6 +270,10 @@ export interface Owner {
   readonly role: UsersTable['role'] | null
   /** Null for an organisation. */
   readonly state: UsersTable['state'] | null
+  /** Empty for an organisation. */
+  readonly login_name: string
+  /** 0 for an organisation. */
+  readonly source_id: number
   /** 0 for an organisation, like the next two members. */
   readonly stars_count: number
   readonly followers_count: number

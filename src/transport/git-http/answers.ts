@@ -35,6 +35,15 @@ export function answerText(
   response.end(body)
 }
 
+/** Answers a request to Git LFS in the form whose message `git lfs` shows to its user. */
+export function answerLfs(response: HttpResponse): void {
+  const message =
+    'This server has no Git LFS. Remove the files from Git LFS (git lfs migrate export), then push again.'
+  answerText(response, 501, JSON.stringify({ message }), {
+    'content-type': 'application/vnd.git-lfs+json',
+  })
+}
+
 /** Cuts a response off in a way that the client recognises as incomplete. */
 export function abort(response: HttpResponse): void {
   if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { type DomainError, outsideError, type Reason } from '../../domain/core/errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
-import { abort, answerText } from './answers.ts'
+import { abort, answerLfs, answerText } from './answers.ts'
 import type { AuthorizeGit, GitMove } from './git-access.ts'
 import { createSessionSlots } from './limits.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
@@ -88,6 +88,7 @@ export function createGitHttp(
     if (route.kind === 'unknown service') {
       return answerText(response, 400, 'only the smart protocol of Git is supported')
     }
+    if (route.kind === 'lfs') return answerLfs(response)
     if (refuseMalformed(request, response, route)) return
     const { kind, target } = route
     const decision = await authorize(request, target)
@@ -175,7 +176,7 @@ function observed(
 function refuseMalformed(
   request: HttpRequest,
   response: HttpResponse,
-  { kind, target }: Exclude<GitRoute, { kind: 'unknown service' }>,
+  { kind, target }: Exclude<GitRoute, { kind: 'unknown service' | 'lfs' }>,
 ): boolean {
   const method = kind === 'request' ? 'POST' : 'GET'
   if (request.method !== method) {

@@ -14,7 +14,7 @@ export function observeGit(
   peerOf: PeerOf,
 ): GitHttpOptions['observe'] {
   return ({ request, route, user, status, isComplete, durationMs }) => {
-    const target = route.kind === 'unknown service' ? undefined : route.target
+    const target = 'target' in route ? route.target : undefined
     const service = target?.service ?? 'none'
     metrics.countGitRequest(service, status, durationMs)
     const isPush = route.kind === 'request' && service === 'git-receive-pack'

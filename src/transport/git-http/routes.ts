@@ -8,8 +8,12 @@ export type GitRoute =
   | { readonly kind: 'request'; readonly target: GitTarget }
   /** A Git path without a known service. Clients of the dumb protocol name none. */
   | { readonly kind: 'unknown service' }
+  /** A request to Git LFS, which the server does not have. */
+  | { readonly kind: 'lfs' }
 
 const PATH = /^\/([^/]+)\/([^/]+)\/(info\/refs|git-upload-pack|git-receive-pack)$/
+
+const LFS_PATH = /^\/[^/]+\/[^/]+\/info\/lfs(?:\/|$)/
 
 const SERVICES: readonly string[] = ['git-upload-pack', 'git-receive-pack'] satisfies GitService[]
 
@@ -21,6 +25,7 @@ const SERVICES: readonly string[] = ['git-upload-pack', 'git-receive-pack'] sati
 export function readGitRoute(url: string): GitRoute | undefined {
   const queryStart = url.indexOf('?')
   const path = queryStart < 0 ? url : url.slice(0, queryStart)
+  if (LFS_PATH.test(path)) return { kind: 'lfs' }
   const [, owner, repository, endpoint] = PATH.exec(path) ?? []
   if (owner === undefined || repository === undefined || endpoint === undefined) return undefined
   const name = repository.replace(/\.git$/i, '')

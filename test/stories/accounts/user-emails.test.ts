@@ -199,9 +199,13 @@ describe('an additional address', () => {
 describe('without mail', () => {
   const forge = openForge()
 
-  it('no address can be added', async () => {
-    const { grpc, users: others } = await forge
-    const call = grpc(UserEmailService, others.bob).addUserEmails({ emails: ['a@example.org'] })
+  it('an address is added, stays unverified, and no mail can be sent again', async () => {
+    const { grpc, users: others, server: other } = await forge
+    const emails = grpc(UserEmailService, others.bob)
+    const added = await emails.addUserEmails({ emails: ['a@example.org'] })
+    expect(added.emails.at(-1)).toMatchObject({ email: 'a@example.org', verified: false })
+    expect(await other.app.db.selectFrom('mails').selectAll().execute()).toEqual([])
+    const call = emails.addUserEmails({ emails: ['a@example.org'], resend: true })
     expect(await refusalOf(call)).toMatchObject({
       code: 'FailedPrecondition',
       reason: 'MAIL_NOT_CONFIGURED',

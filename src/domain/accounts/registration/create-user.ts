@@ -149,6 +149,8 @@ function readDraft(app: AccountsApp, caller: Caller | undefined, draft: UserDraf
       state: (choosesState ? draft.state : undefined) ?? 'NORMAL',
       visibility: draft.visibility ?? 'public',
       restricted: draft.restricted ? 1 : 0,
+      login_name: draft.login_name ?? '',
+      source_id: draft.source_id ?? 0,
     },
     avatar,
   }

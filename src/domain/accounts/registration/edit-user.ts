@@ -36,13 +36,22 @@ export interface UserValues {
   readonly visibility?: User['visibility'] | undefined
   /** Whether the account sees only what it was given access to explicitly. */
   readonly restricted?: boolean | undefined
+  /** Only administration clients store the next two. */
+  readonly login_name?: string | undefined
+  readonly source_id?: number | undefined
 }
 
 /** The fields that UpdateUser may change. */
 export type UserField = keyof UserValues
 
 /** Fields that only administrators may change. */
-const ADMINISTRATORS_FIELDS: readonly UserField[] = ['role', 'state', 'restricted']
+const ADMINISTRATORS_FIELDS: readonly UserField[] = [
+  'role',
+  'state',
+  'restricted',
+  'login_name',
+  'source_id',
+]
 
 /** An update of an account. */
 export interface UserUpdate {
@@ -173,6 +182,8 @@ async function readChanges(
     ...(fields.has('state') && { state: values.state ?? 'NORMAL' }),
     ...(fields.has('visibility') && { visibility: values.visibility ?? 'public' }),
     ...(fields.has('restricted') && { restricted: values.restricted ? 1 : 0 }),
+    ...(fields.has('login_name') && { login_name: values.login_name ?? '' }),
+    ...(fields.has('source_id') && { source_id: values.source_id ?? 0 }),
     ...(fields.has('password') && { password_hash: await app.passwords.hash(values.password) }),
     update_time: nowSeconds(app.clock),
   }

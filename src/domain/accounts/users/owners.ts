@@ -39,6 +39,8 @@ const EMPTY_OWNER: Owner = {
   restricted: 0,
   role: null,
   state: null,
+  login_name: '',
+  source_id: 0,
   stars_count: 0,
   followers_count: 0,
   following_count: 0,
@@ -119,19 +121,26 @@ export async function searchUsers(
   }
 }
 
+/** A search of an administrator for accounts. */
+export interface AccountFilters extends Omit<rows.AccountSearch, 'visible'> {
+  readonly visibility: Owner['visibility'] | undefined
+}
+
 /**
- * Returns the accounts of the instance, active or not, ordered by name. For administrators.
+ * Returns the accounts of the instance that fit a search, active or not. For administrators.
  *
- * @param providerId id of the identity provider that they are linked with; undefined for all.
- * @param externalId identifier of the person that they are linked with; undefined for all.
+ * @param visibility undefined for all accounts.
  */
 export async function listAccounts(
   app: AccountsApp,
   caller: SignedIn,
-  linked: Pick<rows.AccountSearch, 'providerId' | 'externalId'>,
+  { visibility, ...filters }: AccountFilters,
   { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
-  const search = { ...linked, visible: visibilitiesFor(caller) }
+  const visible = visibilitiesFor(caller).filter((known) => (visibility ?? known) === known)
+  const search = { ...filters, text: filters.text.slice(0, MAX_SEARCH_CHARACTERS), visible }
+  // `in ()` is no SQL.
+  if (visible.length === 0) return { users: [], total: 0 }
   return {
     users: await rows.listAccounts(app.db, search, offset, limit),
     total: await rows.countAccounts(app.db, search),
@@ -214,10 +223,10 @@ export function userAsOwner(user: User): Owner {
   const { id, username: name, display_name: full_name, email, avatar_url, user_id } = user
   const { description, visibility, restricted, role, state, create_time } = user
   const { stars_count, followers_count, following_count } = user
-  const { website, location } = user
+  const { website, location, login_name, source_id } = user
   const profile = { name, full_name, email, avatar_url, user_id, description, website, location }
   const figures = { stars_count, followers_count, following_count }
-  const rights = { visibility, restricted, role, state }
+  const rights = { visibility, restricted, role, state, login_name, source_id }
   return { ...EMPTY_OWNER, id, ...profile, ...rights, ...figures, create_time }
 }
 

@@ -1,6 +1,7 @@
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
+import type { StrictQuery } from '#gen/rest/v1/rest_pb.ts'
 import { FieldError } from '../../text/field-error.ts'
 import type { FieldText } from '../../text/field-text.ts'
 import { fieldText } from '../../text/field-text.ts'
@@ -56,7 +57,9 @@ export function compileQuery(
   desc: DescMessage,
   bound: BoundParameter,
   dialect: Dialect,
+  strict?: StrictQuery,
 ): QueryReader {
+  const isStrict = dialect.query === 'strict' || strict !== undefined
   const names = compileNames(desc, bound)
   return (message, query) => {
     if (query === '') return
@@ -73,7 +76,7 @@ export function compileQuery(
       const parameter = names(name)
       if (parameter !== undefined) {
         readParameter(message, name, text, parameter, { values, dialect })
-      } else if (dialect.query === 'strict') {
+      } else if (isStrict && strict?.otherNames.includes(name) !== true) {
         throw new FieldError(name, 'unknown query parameter')
       }
     }

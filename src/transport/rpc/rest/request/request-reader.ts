@@ -1,5 +1,14 @@
-import { create, type DescMessage, type Message, type Registry } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type Message,
+  type Registry,
+} from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { method, type StrictQuery } from '#gen/rest/v1/rest_pb.ts'
 import { FieldError } from '../../text/field-error.ts'
 import { type BodyReader, compileBodyReader } from '../../text/json-read.ts'
 import type { Binding } from '../schema/binding.ts'
@@ -33,11 +42,15 @@ export function compileRequestReader(binding: Binding, registry: Registry): Requ
     pathSetters: pathFields.map((path) =>
       compilePathSetter(input, path, dialect.query === 'lenient'),
     ),
-    readQuery: compileQuery(input, { pathFields, body }, dialect),
+    readQuery: compileQuery(input, { pathFields, body }, dialect, strictQueryOf(rpc)),
     readBody: isJson ? compileBodyReader(input, body, registry) : undefined,
     setHttpBody,
     deriveMask: compileMaskDeriver(rpc, body),
   }
+}
+
+function strictQueryOf(rpc: DescMethod): StrictQuery | undefined {
+  return hasOption(rpc, method) ? getOption(rpc, method).strictQuery : undefined
 }
 
 /** The parts of a request that set fields of its message. */
