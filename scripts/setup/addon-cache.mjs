@@ -32,6 +32,15 @@ export function addonKey({ name, version, abi, platform, arch, libc }) {
   return [name, version, `abi${abi}`, platform, arch, libc].join('-')
 }
 
+/**
+ * Returns the ABI that an addon was compiled for, as `process.versions.modules` names ABIs; undefined
+ * for an addon of Node-API, which every version loads.
+ * @param {Buffer} file the content of the compiled addon
+ */
+export function abiOf(file) {
+  return /node_register_module_v(\d+)/.exec(file.toString('latin1'))?.[1]
+}
+
 /** Returns the C library that Node runs on: `glibc` or `musl` on Linux, otherwise `system`. */
 export function currentLibc() {
   if (process.platform !== 'linux') return 'system'

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join, resolve } from 'node:path'
 import { usesNodeApi } from '../../src/storage/database/sqlite-choice.mjs'
-import { addonKey, cacheFolder, currentLibc, publish, restore } from './addon-cache.mjs'
+import { abiOf, addonKey, cacheFolder, currentLibc, publish, restore } from './addon-cache.mjs'
 import { lastLines, root, run } from './child-process.mjs'
 import { withLock } from './lock.mjs'
 import { Failure } from './progress.mjs'
@@ -94,7 +94,8 @@ async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string)
   return withLock(lock, onWait, async () => {
     const isShared = restore(cache, addon.key, addonPath(addon), addon.file) && (await loads(addon))
     if (!isShared) {
-      await compile(addon, say)
+      const headers = await compile(addon, say)
+      checkAbi(addon, headers)
       rmSync(join(cache, addon.key), { recursive: true, force: true })
       publish(cache, addon.key, addonPath(addon), addon.file)
       // Object files are many times the size of the addon and are not needed again.
@@ -117,16 +118,40 @@ async function compile(/** @type {Addon} */ addon, /** @type {(what: string) => 
   await ensureSystemPackages({ required: compilePackages, optional: [] }, say)
   say(`compiling ${addon.version}, ${addon.duration} on two cores`)
   const headers = headersFolder()
+  say(`compiling with the headers ${headersText(headers)}`)
   const { code, output } = await run(
     'node-gyp',
     ['rebuild', '--release', ...(headers === undefined ? [] : [`--nodedir=${headers}`])],
-    { cwd: packageFolder(addon), env: { JOBS: String(os.availableParallelism()) } },
+    {
+      cwd: packageFolder(addon),
+      env: {
+        JOBS: String(os.availableParallelism()),
+        // `npm run` passes the `nodedir` of npm's configuration on, which node-gyp prefers to its option.
+        npm_config_nodedir: headers,
+      },
+    },
   )
-  if (code === 0) return
+  if (code === 0) return headers
   throw new Failure(
     `${addon.name} ${addon.version} did not compile: read the compiler's output above. It needs ${compilePackages.map((p) => p.name).join(', ')}${headers === undefined ? ', and the network for the headers of Node' : ''}.`,
     lastLines(output),
   )
+}
+
+/**
+ * Throws a `Failure` if an addon was compiled for another version of Node, so that the cache never has
+ * it under the name of this version.
+ */
+function checkAbi(/** @type {Addon} */ addon, /** @type {string | undefined} */ headers) {
+  const abi = abiOf(readFileSync(addonPath(addon)))
+  if (abi === undefined || abi === process.versions.modules) return
+  throw new Failure(
+    `${addon.name} ${addon.version} was compiled for the ABI ${abi}, not for ${process.versions.modules} of this Node, with the headers ${headersText(headers)}: remove nodedir from the configuration of npm, and npm_config_nodedir from the environment.`,
+  )
+}
+
+function headersText(/** @type {string | undefined} */ headers) {
+  return headers === undefined ? 'that node-gyp downloads' : `in ${headers}`
 }
 
 /** Returns the folder of the headers of this Node. With undefined, node-gyp downloads them. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { addonKey, cacheFolder, publish, restore } from '../../scripts/setup/addon-cache.mjs'
+import { abiOf, addonKey, cacheFolder, publish, restore } from '../../scripts/setup/addon-cache.mjs'
 
 describe('addonKey', () => {
   const parts = {
@@ -26,6 +26,18 @@ describe('addonKey', () => {
     { libc: 'musl' },
   ])('is another one for $version$abi$platform$arch$libc', (change) => {
     expect(addonKey({ ...parts, ...change })).not.toBe(addonKey(parts))
+  })
+})
+
+describe('abiOf', () => {
+  it('is the ABI that a compiled addon registers for', () => {
+    expect(abiOf(Buffer.from('\0node_register_module_v115\0'))).toBe('115')
+    expect(abiOf(Buffer.from('\0napi_register_module_v1\0'))).toBeUndefined()
+  })
+
+  it('is that of this Node for the addon that the tests load', () => {
+    const file = new URL('../../node_modules/nodegit/build/Release/nodegit.node', import.meta.url)
+    expect(abiOf(readFileSync(file))).toBe(process.versions.modules)
   })
 })
 
