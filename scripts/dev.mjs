@@ -1,6 +1,5 @@
 // `npm run dev`: serves an instance with people, repositories and pull requests, from the folder
 // data-dev, and rebuilds and restarts on each change of the sources. Arguments are those of `serve`.
-import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DevServer } from './dev/dev-server.mjs'
 import { seedOnce, signIns } from './dev/seed.mjs'
@@ -12,26 +11,13 @@ import { explainFailure, Failure, printLine, secondsSince, step } from './setup/
 import { setUp } from './setup/set-up.mjs'
 
 const folder = join(root, 'data-dev')
-const mark = join(folder, 'seeded')
 const server = new DevServer([
   ...['--data', join(folder, 'data'), '--mail-dir', join(folder, 'mail')],
   ...['--registration', 'open', '--webhook-allowed-hosts', '127.0.0.1,localhost'],
   ...['--log-level', 'warn', ...process.argv.slice(2)],
 ])
 
-await explainFailure(async () => {
-  await setUp('serve')
-  if (!existsSync(mark)) rmSync(folder, { recursive: true, force: true })
-  const url = await server.start()
-  await step('people, repositories and pull requests', () => seedOnce(url, mark)).catch(
-    async (error) => {
-      await server.stop()
-      throw error
-    },
-  )
-  process.stdout.write(signIns(url))
-})
-const endWatch = watchFolders([join(root, 'src'), join(root, 'gen')], rebuild)
+let endWatch = () => {}
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, async () => {
     endWatch()
@@ -39,6 +25,17 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     process.exit(0)
   })
 }
+
+await explainFailure(async () => {
+  await setUp('serve')
+  const url = await server.start()
+  await step('people, repositories and pull requests', () => seedOnce(url)).catch(async (error) => {
+    await server.stop()
+    throw error
+  })
+  process.stdout.write(signIns(url))
+})
+endWatch = watchFolders([join(root, 'src'), join(root, 'gen')], rebuild)
 
 /** The old server serves until the new sources compile. */
 async function rebuild() {

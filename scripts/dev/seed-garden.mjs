@@ -65,8 +65,9 @@ export async function seedGarden(people) {
     body: 'Tomatoes.',
   })
   await bob('POST', '/user/repos', { name: 'notes', private: true, auto_init: true })
-  await carol('POST', `${GARDEN}/forks`, {})
   await carol('PUT', '/user/starred/acme/garden')
+  // The last step, by which `seedOnce` knows that the seed is complete.
+  await carol('POST', `${GARDEN}/forks`, {})
 }
 
 /** @param {Requester} ada */

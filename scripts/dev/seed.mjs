@@ -1,6 +1,6 @@
-import { existsSync, writeFileSync } from 'node:fs'
 import { requester } from '../clients/rest.mjs'
 import { createAccounts, PASSWORD } from '../clients/server.mjs'
+import { Failure } from '../setup/progress.mjs'
 import { seedGarden } from './seed-garden.mjs'
 
 /** The people of the seed. The first one administers the server. */
@@ -21,14 +21,18 @@ export async function seed(url) {
 }
 
 /**
- * Fills a server once. The mark is written last, so that a seed that was interrupted is made anew.
+ * Fills a server once. Throws a `Failure` if it has other data, or a seed that was interrupted.
  * @param {string} url
- * @param {string} mark the path of a file
+ * @returns {Promise<string>} the result in a few words
  */
-export async function seedOnce(url, mark) {
-  if (existsSync(mark)) return 'in place'
+export async function seedOnce(url) {
+  const has = async (/** @type {string} */ path) => (await fetch(`${url}/api/v1${path}`)).ok
+  if (await has('/repos/carol/garden')) return 'in place'
+  if (await has('/users/ada'))
+    throw new Failure(
+      'The instance has accounts, but not all that this command makes: remove its data folder, usually data-dev, and start again.',
+    )
   await seed(url)
-  writeFileSync(mark, '')
   return 'made'
 }
 

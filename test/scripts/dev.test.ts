@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAccounts } from '../../scripts/clients/server.mjs'
 import { DevServer } from '../../scripts/dev/dev-server.mjs'
-import { PEOPLE, seed, signIns } from '../../scripts/dev/seed.mjs'
+import { PEOPLE, seedOnce, signIns } from '../../scripts/dev/seed.mjs'
 import { watchFolders } from '../../scripts/dev/watch.mjs'
 import { withFolder } from '../support/process.ts'
 import { startTestServer } from '../support/server.ts'
@@ -12,7 +12,8 @@ describe('the instance of npm run dev', () => {
   it('has people who can sign in, and pull requests in each state', async () => {
     const server = await startTestServer()
     try {
-      await seed(server.url)
+      expect(await seedOnce(server.url)).toBe('made')
+      expect(await seedOnce(server.url)).toBe('in place')
       const response = await fetch(`${server.url}/api/v1/repos/acme/garden/pulls?state=all`)
       const pulls: { state: string; draft: boolean; merged: boolean; mergeable: boolean }[] =
         JSON.parse(await response.text())
@@ -37,6 +38,16 @@ describe('the instance of npm run dev', () => {
       await server.stop()
     }
   })
+})
+
+it('npm run dev adds nothing to an instance that has other data', async () => {
+  const server = await startTestServer()
+  try {
+    await createAccounts(server.url, PEOPLE.slice(0, 1), 'test')
+    await expect(seedOnce(server.url)).rejects.toThrow('remove its data folder')
+  } finally {
+    await server.stop()
+  }
 })
 
 describe('the server of npm run dev', () => {
