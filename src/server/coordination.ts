@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import { createOnce } from '../concurrency/once.ts'
 import type { Shared } from '../data-folder.ts'
 import { type Coordination, LOCK_LIMITS } from '../domain/core/coordination.ts'
+import { createOnce } from '../platform/concurrency/once.ts'
 import { createSharedExclusive } from '../storage/coordination/locks.ts'
 import { runOnOneServer } from '../storage/coordination/workers.ts'
 

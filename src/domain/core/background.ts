@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { withoutDeadline } from '../../concurrency/call-deadlines.ts'
+import { withoutDeadline } from '../../platform/concurrency/call-deadlines.ts'
 import { deletionError } from './errors.ts'
 
 /** Runs work that no response waits for. */

@@ -1,6 +1,6 @@
-import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
-import type { Lease } from '../../concurrency/leases.ts'
-import { createOnce, type Once } from '../../concurrency/once.ts'
+import { createExclusive, type Exclusive } from '../../platform/concurrency/exclusive.ts'
+import type { Lease } from '../../platform/concurrency/leases.ts'
+import { createOnce, type Once } from '../../platform/concurrency/once.ts'
 import { DomainError } from './errors.ts'
 
 /**

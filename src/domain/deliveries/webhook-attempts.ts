@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { checkLeases } from '../../concurrency/leases.ts'
+import { checkLeases } from '../../platform/concurrency/leases.ts'
 import { transaction } from '../../storage/database/database.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import { disableUserWebhook } from '../../storage/webhooks/user-webhooks.ts'

@@ -1,6 +1,6 @@
-import type { Limited } from '../../concurrency/limited.ts'
 import type { RefUpdate } from '../../git/core/ref-names.ts'
 import type { Repositories } from '../../git/repositories/repositories.ts'
+import type { Limited } from '../../platform/concurrency/limited.ts'
 import type { AttachmentFiles } from '../../storage/repos/attachment-files.ts'
 import type { Owner } from '../../storage/schema/accounts.ts'
 import type { Repository } from '../../storage/schema/repos.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { createLimited, type Limited } from '../../concurrency/limited.ts'
+import { createLimited, type Limited } from '../../platform/concurrency/limited.ts'
 import type { RefUpdate } from '../core/ref-names.ts'
 
 /** The hooks of a push in the order in which Git runs them (githooks(5)). */

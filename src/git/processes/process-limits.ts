@@ -1,4 +1,4 @@
-import type { Pace } from '../../concurrency/pace.ts'
+import type { Pace } from '../../platform/concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 
 /** A request for a slot. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Pace } from '../../concurrency/pace.ts'
+import { Pace } from '../../platform/concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 import { EMPTY_TREE } from '../core/object-ids.ts'
 import { spawnGit } from '../processes/child-process.ts'

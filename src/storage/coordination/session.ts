@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import type { Lease } from '../../concurrency/leases.ts'
+import type { Lease } from '../../platform/concurrency/leases.ts'
 import {
   connectionSettings,
   type PostgresAddress,

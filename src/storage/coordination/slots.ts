@@ -1,4 +1,4 @@
-import type { Limited } from '../../concurrency/limited.ts'
+import type { Limited } from '../../platform/concurrency/limited.ts'
 import type { SharedLock, SharedLocks } from './locks.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withLease } from '../../concurrency/leases.ts'
+import { withLease } from '../../platform/concurrency/leases.ts'
 import type { SharedLocks } from './locks.ts'
 import type { ServerSession } from './session.ts'
 

@@ -7,7 +7,7 @@ import {
   type SqliteStatement,
   sql,
 } from 'kysely'
-import { currentDeadline } from '../../concurrency/call-deadlines.ts'
+import { currentDeadline } from '../../platform/concurrency/call-deadlines.ts'
 import { isPostgres, lowerCase, positionOf } from '../dialects/dialects.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { withOpaqueLimits } from './limits.ts'

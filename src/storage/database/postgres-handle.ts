@@ -1,6 +1,6 @@
 import { Kysely } from 'kysely'
-import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
-import { createPrecedence, type Precedence } from '../../concurrency/precedence.ts'
+import { createExclusive, type Exclusive } from '../../platform/concurrency/exclusive.ts'
+import { createPrecedence, type Precedence } from '../../platform/concurrency/precedence.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 
 /** The longest time for which a transaction waits for another one that has failed several times. */

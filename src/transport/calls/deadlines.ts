@@ -6,7 +6,7 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import { CallDeadline, withDeadline } from '../../concurrency/call-deadlines.ts'
+import { CallDeadline, withDeadline } from '../../platform/concurrency/call-deadlines.ts'
 import { refusal } from '../errors/index.ts'
 
 /** The deadline of a call on the clock of `performance.now()`; undefined without one. */

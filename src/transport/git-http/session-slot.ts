@@ -1,4 +1,4 @@
-import { Pace } from '../../concurrency/pace.ts'
+import { Pace } from '../../platform/concurrency/pace.ts'
 import type { GitGrant, GitService } from './git-access.ts'
 import type { SlotHolder } from './limits.ts'
 

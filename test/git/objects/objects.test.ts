@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ResultCache } from '../../../src/concurrency/result-cache.ts'
 import { GitError } from '../../../src/git/core/errors.ts'
 import {
   inspectObject,
@@ -10,6 +9,7 @@ import {
 import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
 import { readGit, splitAtZeros, textOf } from '../../../src/git/repositories/reading.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
+import { ResultCache } from '../../../src/platform/concurrency/result-cache.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 const NOTHING = '0'.repeat(40)

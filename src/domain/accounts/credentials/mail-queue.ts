@@ -1,4 +1,4 @@
-import { checkLeases } from '../../../concurrency/leases.ts'
+import { checkLeases } from '../../../platform/concurrency/leases.ts'
 import * as rows from '../../../storage/accounts/mails.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { DueQueue } from '../../../storage/database/due-queue.ts'

@@ -1,5 +1,5 @@
 import { hash, type Options, verify } from '@node-rs/argon2'
-import { createLimited } from '../../../concurrency/limited.ts'
+import { createLimited } from '../../../platform/concurrency/limited.ts'
 import type { Settings } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PasswordHasher } from '../ports.ts'

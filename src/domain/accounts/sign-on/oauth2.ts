@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { createLimited } from '../../../concurrency/limited.ts'
+import { createLimited } from '../../../platform/concurrency/limited.ts'
 import { OutboundError } from '../../outbound/errors.ts'
 import type { Outbound, OutboundRequest, OutboundResponse } from '../../outbound/outbound.ts'
 import type { AuthorizationGrant, Claims, OAuth2Client, OAuth2Provider } from '../ports.ts'

@@ -1,5 +1,5 @@
+import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { compileExpression, MAX_PATTERN_CHARACTERS, type Matcher } from '../../core/globs.ts'
-import { createYielder } from '../../core/yielding.ts'
 
 /**
  * Parser of CODEOWNERS files in the format of compatible systems. Each line is a rule: a regular

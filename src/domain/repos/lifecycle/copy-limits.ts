@@ -1,4 +1,4 @@
-import { createLimited, type Limited } from '../../../concurrency/limited.ts'
+import { createLimited, type Limited } from '../../../platform/concurrency/limited.ts'
 import { DomainError } from '../../core/errors.ts'
 
 /** Each copy takes two processes, some connections, and at most `maxPushBytes` of the disk. */

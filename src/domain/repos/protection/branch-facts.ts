@@ -8,8 +8,8 @@ import {
 } from '../../../git/history/new-commits.ts'
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import type { Repositories } from '../../../git/repositories/repositories.ts'
+import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { DomainError } from '../../core/errors.ts'
-import { createYielder } from '../../core/yielding.ts'
 import { reading } from '../reading/git-reading.ts'
 import {
   allowsForcePush,

@@ -1,3 +1,4 @@
+import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { findTeamById, hasRepository } from '../../../storage/organizations/teams.ts'
@@ -18,7 +19,6 @@ import { DomainError } from '../../core/errors.ts'
 import { MAX_PATTERN_CHARACTERS } from '../../core/globs.ts'
 import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { createYielder } from '../../core/yielding.ts'
 import {
   accessOfUser,
   checkNotArchived,

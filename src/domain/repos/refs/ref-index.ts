@@ -1,4 +1,3 @@
-import { withoutDeadline } from '../../../concurrency/call-deadlines.ts'
 import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
 import { isRefName, readDefaultBranch, readRef } from '../../../git/refs/refs.ts'
 import {
@@ -8,6 +7,7 @@ import {
   withRepositoryLock,
 } from '../../../git/repositories/repositories.ts'
 import { finish, isUnfinished } from '../../../git/repositories/unfinished.ts'
+import { withoutDeadline } from '../../../platform/concurrency/call-deadlines.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import {
   countBranches,

@@ -1,7 +1,7 @@
-import type { Lease } from '../../../concurrency/leases.ts'
 import { GitError } from '../../../git/core/errors.ts'
 import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import { updateRefs } from '../../../git/refs/refs.ts'
+import type { Lease } from '../../../platform/concurrency/leases.ts'
 import { findBranchRename, putBranchRename } from '../../../storage/repos/branch-renames.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

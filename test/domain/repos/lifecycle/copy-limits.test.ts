@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Limited } from '../../../../src/concurrency/limited.ts'
 import { createCopyLimits } from '../../../../src/domain/repos/lifecycle/copy-limits.ts'
+import type { Limited } from '../../../../src/platform/concurrency/limited.ts'
 
 const tooMany = (limit: string) =>
   expect.objectContaining({ reason: 'TOO_MANY_COPIES', metadata: { limit } })

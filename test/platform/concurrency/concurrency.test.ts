@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createExclusive } from '../../src/concurrency/exclusive.ts'
-import { createLimited } from '../../src/concurrency/limited.ts'
-import { createOnce } from '../../src/concurrency/once.ts'
+import { createExclusive } from '../../../src/platform/concurrency/exclusive.ts'
+import { createLimited } from '../../../src/platform/concurrency/limited.ts'
+import { createOnce } from '../../../src/platform/concurrency/once.ts'
 
 /** Work that logs when it starts, and ends when the test says so. */
 function createWork() {
