@@ -1,11 +1,16 @@
+import { type Condition, mapTerms, readFilter, termsOf } from '../../platform/filters/conditions.ts'
+import { invalidFilter } from '../../platform/filters/limits.ts'
+import {
+  accountField,
+  choiceField,
+  type Field,
+  type FilterSchema,
+} from '../../platform/filters/schema.ts'
 import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
 import type { MemoCondition, MemoFlag, MemoTerm } from '../../storage/memos/memo-condition.ts'
 import type { MemoVisibility } from '../../storage/schema/memos.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { nowSeconds } from '../core/core.ts'
-import { type Condition, mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
-import { invalidFilter } from '../filters/limits.ts'
-import { accountField, choiceField, type Field, type FilterSchema } from '../filters/schema.ts'
 
 /**
  * The maximum number of strings that one filter searches contents for, because each search is

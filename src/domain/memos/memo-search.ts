@@ -1,3 +1,6 @@
+import { simplify, type TermRules, workOf } from '../../platform/filters/simplify.ts'
+import { type SearchBounds, searchBounds, searchInSteps } from '../../platform/filters/steps.ts'
+import { timeRangeOf } from '../../platform/filters/time-range.ts'
 import {
   MAX_SOUGHT_TAGS,
   type MemoCondition,
@@ -6,9 +9,6 @@ import {
 import * as rows from '../../storage/memos/memo-list.ts'
 import { findMemosByIds, type RootedMemo } from '../../storage/memos/memos.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { simplify, type TermRules, workOf } from '../filters/simplify.ts'
-import { type SearchBounds, searchBounds, searchInSteps } from '../filters/steps.ts'
-import { timeRangeOf } from '../filters/time-range.ts'
 
 /**
  * The number of positions that one statement sorts when no index has the order. The statement goes

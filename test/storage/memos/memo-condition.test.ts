@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { MAX_NODES } from '../../../src/domain/filters/limits.ts'
 import { readMemoFilter } from '../../../src/domain/memos/memo-filter.ts'
+import { MAX_NODES } from '../../../src/platform/filters/limits.ts'
 import { type MemoCondition, memoConditionSql } from '../../../src/storage/memos/memo-condition.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

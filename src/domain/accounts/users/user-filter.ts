@@ -1,5 +1,5 @@
-import { readFilter } from '../../filters/conditions.ts'
-import type { FilterSchema } from '../../filters/schema.ts'
+import { readFilter } from '../../../platform/filters/conditions.ts'
+import type { FilterSchema } from '../../../platform/filters/schema.ts'
 
 /** The only term is the username. */
 const USER_FILTER: FilterSchema<string> = {

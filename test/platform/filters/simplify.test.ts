@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Condition } from '../../../src/domain/filters/conditions.ts'
-import { simplify, workOf } from '../../../src/domain/filters/simplify.ts'
+import type { Condition } from '../../../src/platform/filters/conditions.ts'
+import { simplify, workOf } from '../../../src/platform/filters/simplify.ts'
 
 /** A term that any of some words meets. A term without words is met by nothing, and expensive. */
 type Term = readonly string[]

@@ -4,8 +4,8 @@ import {
   MAX_FILTER_CHARACTERS,
   MAX_NODES,
   MAX_STRING_CHARACTERS,
-} from '../../../src/domain/filters/limits.ts'
-import { type Expression, parseExpression } from '../../../src/domain/filters/parse.ts'
+} from '../../../src/platform/filters/limits.ts'
+import { type Expression, parseExpression } from '../../../src/platform/filters/parse.ts'
 
 /** Formats an expression in prefix notation. */
 function show(expression: Expression): string {

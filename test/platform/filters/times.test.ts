@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseExpression } from '../../../src/domain/filters/parse.ts'
-import { momentOf } from '../../../src/domain/filters/times.ts'
+import { parseExpression } from '../../../src/platform/filters/parse.ts'
+import { momentOf } from '../../../src/platform/filters/times.ts'
 
 /** 1 May 2026, 10:00 UTC. */
 const NOW = 1_777_629_600

@@ -4,8 +4,8 @@ import {
   mapTerms,
   readFilter,
   termsOf,
-} from '../../../src/domain/filters/conditions.ts'
-import type { FilterSchema } from '../../../src/domain/filters/schema.ts'
+} from '../../../src/platform/filters/conditions.ts'
+import type { FilterSchema } from '../../../src/platform/filters/schema.ts'
 
 /** Terms are texts, so that tests can compare conditions. */
 const EVERYTHING: FilterSchema<string> = {
