@@ -42,7 +42,7 @@ async function build() {
         primary: 'src/cli/primary.ts',
         'worker-program': 'src/cli/worker-program.ts',
         'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
-        'markup-program': 'src/markup/markup-program.ts',
+        'markup-program': 'src/platform/markup/markup-program.ts',
         'process-spawner': 'src/git/processes/process-spawner-program.ts',
         'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
       },
