@@ -65,7 +65,7 @@ export function postgresUrl(text: string): string {
   return text
 }
 
-/** A mail server. See `SmtpAddress` of `src/mail/smtp.ts`. */
+/** A mail server. See `SmtpAddress` of `src/platform/mail/smtp.ts`. */
 export interface SmtpServer {
   readonly host: string
   readonly port: number

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openMailServer } from '../../src/mail/smtp.ts'
-import { withFolder } from '../support/process.ts'
+import { openMailServer } from '../../../src/platform/mail/smtp.ts'
+import { withFolder } from '../../support/process.ts'
 
 const NOW = Date.UTC(2026, 4, 1, 10)
 

@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Mail } from '../../src/domain/accounts/ports.ts'
-import { openMailFolder } from '../../src/mail/folder.ts'
-import { withFolder } from '../support/process.ts'
+import type { Mail } from '../../../src/domain/accounts/ports.ts'
+import { openMailFolder } from '../../../src/platform/mail/folder.ts'
+import { withFolder } from '../../support/process.ts'
 
 const MAIL: Mail = {
   from: 'noreply@git.example.org',
