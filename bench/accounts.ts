@@ -1,4 +1,4 @@
-import { Sqlite } from '../src/storage/database/sqlite.ts'
+import { Sqlite } from '../src/platform/database/sqlite.ts'
 import { http1 } from './http1-load.ts'
 import { postJson } from './requests.ts'
 

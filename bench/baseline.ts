@@ -1,7 +1,7 @@
 import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { Sqlite } from '../src/storage/database/sqlite.ts'
+import { Sqlite } from '../src/platform/database/sqlite.ts'
 
 /**
  * The baseline of REST: a minimal hand-written server with the same responses. It parses the path,

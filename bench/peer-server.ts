@@ -13,7 +13,7 @@ import {
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.ts'
-import { Sqlite } from '../src/storage/database/sqlite.ts'
+import { Sqlite } from '../src/platform/database/sqlite.ts'
 import { createRpc } from '../src/transport/rpc/index.ts'
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Sqlite } from '../src/storage/database/sqlite.ts'
+import { Sqlite } from '../src/platform/database/sqlite.ts'
 import { createRepository } from './git.ts'
 import type { Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'

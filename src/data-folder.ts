@@ -7,20 +7,24 @@ import {
   repositoriesIn,
   scratchFolderOf,
 } from './git/repositories/repositories.ts'
-import { createSharedExclusive, SharedLocks } from './storage/coordination/locks.ts'
+import { createSharedExclusive, SharedLocks } from './platform/database/coordination/locks.ts'
 import {
   ServerSession,
   type SessionEvents,
   type UseOfDatabase,
-} from './storage/coordination/session.ts'
-import { claimFor, folderOf, type OwnFolder } from './storage/database/data-folders.ts'
-import { DataFolderBusyError, type DataLock, lockDataFolder } from './storage/database/data-lock.ts'
-import { openDatabase } from './storage/database/database.ts'
-import { type MigrationRun, migrate, schemaVersion } from './storage/database/migrate.ts'
-import { checkPostgres, openPostgres, type PostgresAddress } from './storage/database/postgres.ts'
+} from './platform/database/coordination/session.ts'
+import { claimFor, folderOf, type OwnFolder } from './platform/database/data-folders.ts'
+import {
+  DataFolderBusyError,
+  type DataLock,
+  lockDataFolder,
+} from './platform/database/data-lock.ts'
+import { openDatabase } from './platform/database/database.ts'
+import { type MigrationRun, migrate, schemaVersion } from './platform/database/migrate.ts'
+import { checkPostgres, openPostgres, type PostgresAddress } from './platform/database/postgres.ts'
+import type { Db } from './platform/database/schema.ts'
 import { migrations } from './storage/migrations/index.ts'
 import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
-import type { Db } from './storage/schema/schema.ts'
 
 /** Where the data of an instance are. */
 export interface DataPlace {

@@ -9,16 +9,16 @@ import {
   writeFolderId,
 } from './data-folder.ts'
 import type { RestoreTarget } from './domain/maintenance/restore.ts'
-import { ServerSession } from './storage/coordination/session.ts'
+import { ServerSession } from './platform/database/coordination/session.ts'
 import {
   beginRestore,
   endRestore,
   finishRestore,
   isReplaceable,
-} from './storage/database/data-folders.ts'
-import { openDatabase } from './storage/database/database.ts'
-import { checkPostgres, openPostgres, type PostgresAddress } from './storage/database/postgres.ts'
-import type { Db } from './storage/schema/schema.ts'
+} from './platform/database/data-folders.ts'
+import { openDatabase } from './platform/database/database.ts'
+import { checkPostgres, openPostgres, type PostgresAddress } from './platform/database/postgres.ts'
+import type { Db } from './platform/database/schema.ts'
 
 /** The place of a restore, until its release. */
 export interface OpenRestoreTarget extends RestoreTarget {

@@ -177,7 +177,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   [/^nodegit$/, ['git/']],
   [/^kysely$/, ['storage/']],
   // Which of the two is loaded depends on the version of Node.
-  [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
+  [/^better-sqlite3(-napi)?$/, ['platform/database/sqlite.ts']],
   [/^pg$/, ['storage/database/', 'storage/coordination/']],
   // The domain knows neither protobuf nor RPC nor HTTP.
   [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/', 'web/']],
@@ -331,7 +331,10 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
   ['domain/maintenance/storage-peer-program.ts', 'the main file of a process of its own'],
-  ['storage/database/rollbacks.ts', 'what a transaction has done, which ends with the transaction'],
+  [
+    'platform/database/rollbacks.ts',
+    'what a transaction has done, which ends with the transaction',
+  ],
 ]
 
 describe('the layout of src/', () => {

@@ -8,8 +8,8 @@ const WITHOUT_NEED = [
   // They start processes of Git.
   'git/**',
   // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
-  'storage/database/database.test.ts',
-  'storage/database/state-cache.test.ts',
+  'platform/database/database.test.ts',
+  'platform/database/state-cache.test.ts',
   'domain/memos/repeated-lists.test.ts',
   'transport/callers/repeated-calls.test.ts',
 ]

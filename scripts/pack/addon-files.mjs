@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
-import { usesNodeApi } from '../../src/storage/database/sqlite-choice.mjs'
+import { usesNodeApi } from '../../src/platform/database/sqlite-choice.mjs'
 import { root } from '../setup/child-process.mjs'
 
 /** The packages with addons that this version of Node loads. All others are in the bundle. */

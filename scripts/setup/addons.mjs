@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join, resolve } from 'node:path'
-import { usesNodeApi } from '../../src/storage/database/sqlite-choice.mjs'
+import { usesNodeApi } from '../../src/platform/database/sqlite-choice.mjs'
 import { abiOf, addonKey, cacheFolder, currentLibc, publish, restore } from './addon-cache.mjs'
 import { lastLines, root, run } from './child-process.mjs'
 import { withLock } from './lock.mjs'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { judgeNode } from '../../src/node-version.mjs'
-import { usesNodeApi } from '../../src/storage/database/sqlite-choice.mjs'
+import { usesNodeApi } from '../../src/platform/database/sqlite-choice.mjs'
 import { checkReadyMade, ensureAddon, listAddons, mustCompile } from './addons.mjs'
 import { bundle } from './bundle.mjs'
 import { bundleWeb } from './bundle-web.mjs'

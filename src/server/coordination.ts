@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { Shared } from '../data-folder.ts'
 import { type Coordination, LOCK_LIMITS } from '../domain/core/coordination.ts'
 import { createOnce } from '../platform/concurrency/once.ts'
-import { createSharedExclusive } from '../storage/coordination/locks.ts'
-import { runOnOneServer } from '../storage/coordination/workers.ts'
+import { createSharedExclusive } from '../platform/database/coordination/locks.ts'
+import { runOnOneServer } from '../platform/database/coordination/workers.ts'
 
 /** Coordinates work among the servers of a PostgreSQL database. */
 export function createSharedCoordination(shared: Shared, log: Logger): Coordination {

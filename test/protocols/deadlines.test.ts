@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { currentDeadline } from '../../src/platform/concurrency/call-deadlines.ts'
-import { transaction } from '../../src/storage/database/database.ts'
+import { transaction } from '../../src/platform/database/database.ts'
 import { openForge } from '../support/forge.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
 import { PASSWORD } from '../support/server.ts'

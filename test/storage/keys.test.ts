@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../src/platform/database/schema.ts'
 import {
   findGpgKeyByFingerprint,
   findGpgKeyByKeyId,
@@ -17,7 +18,6 @@ import {
   hasDeployKeyTitle,
   listDeployKeys,
 } from '../../src/storage/repos/deploy-keys.ts'
-import type { Db } from '../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { plansOf } from '../support/query-plan.ts'
 

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../src/platform/database/database.ts'
+import type { Db, Tx } from '../../src/platform/database/schema.ts'
 import { insertAccount } from '../../src/storage/accounts/users.ts'
-import { transaction } from '../../src/storage/database/database.ts'
 import {
   countCommitStatuses,
   countLatestStates,
@@ -17,7 +18,6 @@ import {
   insertMilestone,
   listMilestones,
 } from '../../src/storage/repos/milestones.ts'
-import type { Db, Tx } from '../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { plansOf } from '../support/query-plan.ts'
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
+import { transaction } from '../../src/platform/database/database.ts'
+import type { Db } from '../../src/platform/database/schema.ts'
 import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
-import { transaction } from '../../src/storage/database/database.ts'
 import { putRepositorySubscription } from '../../src/storage/repos/subscriptions.ts'
-import type { Db } from '../../src/storage/schema/schema.ts'
 
 /**
  * The rows of one statement. Triggers count them, and PostgreSQL keeps each version of a counter until

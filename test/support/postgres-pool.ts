@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { migrate } from '../../src/storage/database/migrate.ts'
-import { openPostgres } from '../../src/storage/database/postgres.ts'
+import { migrate } from '../../src/platform/database/migrate.ts'
+import { openPostgres } from '../../src/platform/database/postgres.ts'
 import { migrations } from '../../src/storage/migrations/index.ts'
 
 /** The number of the advisory lock for the creation of the template. */

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { TestRunner } from 'vitest'
-import { isPostgres } from '../../src/storage/dialects/dialects.ts'
-import type { Db, Schema } from '../../src/storage/schema/schema.ts'
+import { isPostgres } from '../../src/platform/database/dialects/dialects.ts'
+import type { Db, Schema } from '../../src/platform/database/schema.ts'
 
 type Query = Pick<CompiledQuery, 'sql' | 'parameters'>
 

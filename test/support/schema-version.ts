@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import pg from 'pg'
-import { Sqlite } from '../../src/storage/database/sqlite.ts'
+import { Sqlite } from '../../src/platform/database/sqlite.ts'
 import { databaseOf } from './database.ts'
 
 /** Makes the database of a data folder one of another version, without a migration. */

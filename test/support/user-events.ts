@@ -1,6 +1,6 @@
 import type { App } from '../../src/domain/app.ts'
 import { recordUserEvent, type UserEventType } from '../../src/domain/memos/user-events.ts'
-import { transaction } from '../../src/storage/database/database.ts'
+import { transaction } from '../../src/platform/database/database.ts'
 
 /**
  * Makes events of one account in one transaction, as a change of each resource would, and gives the

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import type { LRUCache } from 'lru-cache'
-import type { StateCache } from '../../storage/database/state-cache.ts'
+import type { StateCache } from '../../platform/database/state-cache.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { Credential } from '../core/access.ts'
 import type { Core } from '../core/core.ts'

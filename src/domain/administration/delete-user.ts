@@ -1,9 +1,9 @@
+import type { Tx } from '../../platform/database/schema.ts'
 import { ownsContent, ownsMemos } from '../../storage/accounts/user-content.ts'
 import * as rows from '../../storage/accounts/users.ts'
 import { deleteMemosOf } from '../../storage/memos/memos.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
 import type { User } from '../../storage/schema/accounts.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import {
   checkAdministratorRemains,
   requirePresent,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import type { Db } from '../../platform/database/schema.ts'
 import type { MergeStyle } from '../../storage/schema/repos.ts'
-import type { Db } from '../../storage/schema/schema.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Background } from './background.ts'
 import type { Coordination } from './coordination.ts'

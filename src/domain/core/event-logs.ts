@@ -1,6 +1,6 @@
-import { transaction } from '../../storage/database/database.ts'
-import { onCommit } from '../../storage/database/rollbacks.ts'
-import type { Db, Tx } from '../../storage/schema/schema.ts'
+import { transaction } from '../../platform/database/database.ts'
+import { onCommit } from '../../platform/database/rollbacks.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { DuePiece, DueQueue, WorkInProgress } from '../../storage/database/due-queue.ts'
+import type { DuePiece, DueQueue, WorkInProgress } from '../../platform/database/due-queue.ts'
 import type { Core } from './core.ts'
 import type { Signal } from './signal.ts'
 

@@ -1,5 +1,5 @@
-import { transaction } from '../../storage/database/database.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import * as hookRows from '../../storage/webhooks/hooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
-import type { Db } from '../../storage/schema/schema.ts'
+import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { UserWebhook, UserWebhookChanges } from '../../storage/schema/webhooks.ts'
 import * as rows from '../../storage/webhooks/hooks.ts'
 import { insertUserWebhook, updateUserWebhook } from '../../storage/webhooks/user-webhooks.ts'

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { RowSummary } from '../../storage/transfer/row-text.ts'
-import type { LastIds } from '../../storage/transfer/rows.ts'
+import type { RowSummary } from '../../platform/database/row-copy/row-text.ts'
+import type { LastIds } from '../../platform/database/row-copy/rows.ts'
 
 /**
  * The format of a backup: a tar archive with `about.json`, the rows, the files of the repositories,

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream'
 import { repositoryExists } from '../../git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../git/repositories/repository-files.ts'
+import { readRows } from '../../platform/database/row-copy/row-copy.ts'
+import { RowSum } from '../../platform/database/row-copy/row-text.ts'
+import type { RowReader } from '../../platform/database/row-copy/rows.ts'
 import { attachmentPath, openAttachment } from '../../storage/repos/attachment-files.ts'
 import { pageOfAttachments } from '../../storage/repos/release-assets.ts'
-import { RowSum } from '../../storage/transfer/row-text.ts'
-import type { RowReader } from '../../storage/transfer/rows.ts'
-import { readRows } from '../../storage/transfer/transfer.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import {
   ABOUT_ENTRY,

@@ -6,12 +6,13 @@ import {
 } from '../../git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../git/repositories/repositories.ts'
-import { wrongCounters } from '../../storage/database/counters.ts'
 import {
   allRepositoryIds,
   databaseProblems,
   uncheckedParts,
-} from '../../storage/database/maintenance.ts'
+} from '../../platform/database/maintenance.ts'
+import type { Db } from '../../platform/database/schema.ts'
+import { wrongCounters } from '../../storage/database/counters.ts'
 import {
   attachmentBytes,
   removeAttachment,
@@ -19,7 +20,6 @@ import {
 } from '../../storage/repos/attachment-files.ts'
 import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
-import type { Db } from '../../storage/schema/schema.ts'
 import { examineBrought } from '../pulls/changes/brought-examination.ts'
 import { examineHeads } from '../pulls/heads/head-examination.ts'
 import type { ReposApp } from '../repos/ports.ts'

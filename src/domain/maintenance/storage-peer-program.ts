@@ -1,6 +1,6 @@
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DataLock, lockDataFolder } from '../../storage/database/data-lock.ts'
+import { type DataLock, lockDataFolder } from '../../platform/database/data-lock.ts'
 import type { PeerTask } from './storage-peer.ts'
 
 /**

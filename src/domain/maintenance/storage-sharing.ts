@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type DataLock, lockDataFolder } from '../../storage/database/data-lock.ts'
+import { type DataLock, lockDataFolder } from '../../platform/database/data-lock.ts'
 import { expectThat } from './storage-guarantee.ts'
 import type { StoragePeer } from './storage-peer.ts'
 

@@ -1,5 +1,5 @@
+import type { Tx } from '../../platform/database/schema.ts'
 import { listComments } from '../../storage/memos/memo-list.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { type MemoReader, readerOf } from './memo-access.ts'

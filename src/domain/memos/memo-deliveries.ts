@@ -1,6 +1,6 @@
-import { transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import type { User } from '../../storage/schema/accounts.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import { findUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'

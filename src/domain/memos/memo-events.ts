@@ -1,5 +1,5 @@
-import { transaction } from '../../storage/database/database.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import { queueDeliveries } from './memo-deliveries.ts'
 import type { MemoEvent } from './memo-view.ts'
 import { notifyUsers } from './notifications.ts'

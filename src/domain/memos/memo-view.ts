@@ -1,3 +1,4 @@
+import type { Db } from '../../platform/database/schema.ts'
 import {
   type CommentedMemo,
   findCommentedMemos,
@@ -6,7 +7,6 @@ import {
   type MemoCreator,
   type RootedMemo,
 } from '../../storage/memos/memos.ts'
-import type { Db } from '../../storage/schema/schema.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 

@@ -1,7 +1,7 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/memos/memos.ts'
 import type { MemoChanges, NewMemo } from '../../storage/schema/memos.ts'
-import type { Db, Tx } from '../../storage/schema/schema.ts'
 import { defaultMemoVisibility } from '../accounts/users/user-settings.ts'
 import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'

@@ -1,7 +1,8 @@
+import { transaction } from '../../platform/database/database.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { searchBounds, searchInSteps } from '../../platform/filters/steps.ts'
 import { timeRangeOf } from '../../platform/filters/time-range.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
-import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/memos/notifications.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type {
@@ -10,7 +11,6 @@ import type {
   NotificationStatus,
   NotificationType,
 } from '../../storage/schema/memos.ts'
-import type { Db, Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { nameKey } from '../core/names.ts'
 import { analyzeMemo } from './content.ts'

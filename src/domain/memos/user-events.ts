@@ -1,3 +1,4 @@
+import type { Tx } from '../../platform/database/schema.ts'
 import {
   deleteUserEvents,
   findUserEventLog,
@@ -8,7 +9,6 @@ import {
 } from '../../storage/memos/user-events.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { UserEvent } from '../../storage/schema/memos.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import {
   type EventLogRows,

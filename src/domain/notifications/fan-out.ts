@@ -1,5 +1,6 @@
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
-import { transaction } from '../../storage/database/database.ts'
 import { findThreadsAbout, putThreads } from '../../storage/pulls/notification-threads.ts'
 import { assigneesOf } from '../../storage/pulls/pull-assignees.ts'
 import * as rows from '../../storage/pulls/pull-notices.ts'
@@ -8,7 +9,6 @@ import { listReviewRequests } from '../../storage/pulls/reviews.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { NotificationThread, PullNotice } from '../../storage/schema/notification-threads.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import { nameKey } from '../core/names.ts'
 import {
   type DueWork,

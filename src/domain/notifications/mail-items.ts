@@ -1,7 +1,7 @@
+import type { Tx } from '../../platform/database/schema.ts'
 import { findEmailNotifications } from '../../storage/accounts/user-settings.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { NotificationThread, PullNotice } from '../../storage/schema/notification-threads.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 
 /** A change that a mail tells. Its texts are read when the mail is sent. */

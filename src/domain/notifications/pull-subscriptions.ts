@@ -1,9 +1,9 @@
-import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
+import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import { isParticipant } from '../../storage/pulls/pull-participants.ts'
 import * as rows from '../../storage/pulls/pull-subscriptions.ts'
 import { findRepositorySubscription } from '../../storage/repos/subscriptions.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import type { Db } from '../../storage/schema/schema.ts'
 import {
   getUserByUsername,
   type NumberedUserPage,

@@ -1,7 +1,8 @@
+import { transaction } from '../../platform/database/database.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findEmailNotifications } from '../../storage/accounts/user-settings.ts'
 import { findUserById, findUsersByIds } from '../../storage/accounts/users.ts'
-import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/pulls/notification-threads.ts'
 import { findPullCommentById } from '../../storage/pulls/pull-comments.ts'
 import { findDecisions } from '../../storage/pulls/pull-notices.ts'
@@ -12,7 +13,6 @@ import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import type { Db } from '../../storage/schema/schema.ts'
 import { senderOf } from '../accounts/credentials/mail.ts'
 import {
   attemptMail,

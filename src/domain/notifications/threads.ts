@@ -1,4 +1,4 @@
-import { transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../platform/database/database.ts'
 import * as rows from '../../storage/pulls/notification-threads.ts'
 import { presentCommentIds } from '../../storage/pulls/pull-comments.ts'
 import { findPullRequestsByIds } from '../../storage/pulls/pull-requests.ts'

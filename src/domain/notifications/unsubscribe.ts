@@ -1,5 +1,5 @@
+import { transaction } from '../../platform/database/database.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
-import { transaction } from '../../storage/database/database.ts'
 import { dropThreadMails } from '../../storage/pulls/notification-threads.ts'
 import { findPullRequestById } from '../../storage/pulls/pull-requests.ts'
 import { putPullSubscription } from '../../storage/pulls/pull-subscriptions.ts'

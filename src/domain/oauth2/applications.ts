@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import { findOwnerById } from '../../storage/accounts/owners.ts'
-import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/oauth2/applications.ts'
 import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
 import { newTokenText, tokenHash } from '../accounts/credentials/token-texts.ts'

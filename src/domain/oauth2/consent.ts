@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
-import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
 import {
   deleteExpiredAuthorizations,
   deleteStalestAuthorizations,

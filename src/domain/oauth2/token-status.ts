@@ -1,5 +1,5 @@
+import { transaction } from '../../platform/database/database.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
-import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/oauth2/authorizations.ts'
 import { wakeAutoMergesBy } from '../../storage/pulls/auto-merges.ts'
 import type { OAuth2Application } from '../../storage/schema/oauth2.ts'

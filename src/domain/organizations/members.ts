@@ -1,10 +1,10 @@
-import { transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
 import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team-members.ts'
 import { findOrganizationRights, findTeamPermissions } from '../../storage/organizations/teams.ts'
 import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { Team } from '../../storage/schema/organizations.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import {

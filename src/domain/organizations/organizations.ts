@@ -1,5 +1,5 @@
+import { transaction } from '../../platform/database/database.ts'
 import { claimNames, findNameHolder } from '../../storage/accounts/users.ts'
-import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
 import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'

@@ -1,5 +1,5 @@
+import { transaction } from '../../platform/database/database.ts'
 import { blockExists } from '../../storage/accounts/user-blocks.ts'
-import { transaction } from '../../storage/database/database.ts'
 import {
   deleteMembersWithoutTeam,
   findMembership,

@@ -1,4 +1,4 @@
-import { isUniqueViolation, transaction } from '../../storage/database/database.ts'
+import { isUniqueViolation, transaction } from '../../platform/database/database.ts'
 import {
   deleteMembersWithoutTeam,
   findOrganizationById,

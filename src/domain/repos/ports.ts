@@ -1,10 +1,10 @@
 import type { RefUpdate } from '../../git/core/ref-names.ts'
 import type { Repositories } from '../../git/repositories/repositories.ts'
 import type { Limited } from '../../platform/concurrency/limited.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import type { AttachmentFiles } from '../../storage/repos/attachment-files.ts'
 import type { Owner } from '../../storage/schema/accounts.ts'
 import type { Repository } from '../../storage/schema/repos.ts'
-import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { SignedIn } from '../core/access.ts'
 

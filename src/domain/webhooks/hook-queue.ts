@@ -1,4 +1,4 @@
-import type { Tx } from '../../storage/schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import type { ListeningHook } from '../../storage/schema/webhooks.ts'
 import { listListeningHooks } from '../../storage/webhooks/hooks.ts'
 import { insertMessage } from '../../storage/webhooks/webhook-deliveries.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Tx } from '../../storage/schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import type { WebhookMessage } from '../../storage/schema/webhooks.ts'
 import { countWaiting, insertDeliveries } from '../../storage/webhooks/webhook-deliveries.ts'
 import { DomainError } from '../core/errors.ts'

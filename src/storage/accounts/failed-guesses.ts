@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
-import { prepareQuery } from '../database/prepared.ts'
-import type { Db, Tx } from '../schema/schema.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { FailedGuessesTable } from '../schema/servers.ts'
 
 const guessesOf = prepareQuery((db, subject: string, after: number) =>

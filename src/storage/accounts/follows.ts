@@ -1,6 +1,6 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { selectHiddenUsers, type UserViewer, usersOfPage } from '../database/visible-users.ts'
 import type { FollowsTable, User } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** One side of a follow. Lists have the users of the other side. */
 type Side = 'follower_id' | 'followed_id'

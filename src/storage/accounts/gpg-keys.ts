@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { GpgKey, GpgKeysTable, KeyPage } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A key and its subkeys. */
 export interface GpgKeyWithSubkeys {

@@ -1,9 +1,9 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type {
   IdentityProvider,
   IdentityProviderChanges,
   NewIdentityProvider,
 } from '../schema/credentials.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Lists all providers in order of creation. */
 export function listIdentityProviders(db: Db): Promise<IdentityProvider[]> {

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
 import type { LinkedIdentitiesTable } from '../schema/credentials.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** An identity with the uid of its provider. */
 export interface LinkedIdentity {

@@ -1,6 +1,6 @@
-import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewWaitingMail, WaitingMail } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Stores a mail to send. */
 export async function insertMail(tx: Tx, mail: NewWaitingMail): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { Owner } from '../schema/accounts.ts'
-import type { Db } from '../schema/schema.ts'
 
 /** Returns the user or organisation with a folded name. */
 export const findOwnerByNameKey = prepareFirst((db, key: string) =>

@@ -1,6 +1,6 @@
-import { prepareQuery } from '../database/prepared.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 const userByToken = prepareQuery((db, tokenHash: string, now: number) =>
   db

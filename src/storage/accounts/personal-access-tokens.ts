@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely'
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst } from '../../platform/database/prepared.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
 import type { PersonalAccessToken, PersonalAccessTokensTable } from '../schema/credentials.ts'
-import type { Db } from '../schema/schema.ts'
 import { findUserById } from './users.ts'
 
 const tokenByHash = prepareFirst((db, hash: string) =>

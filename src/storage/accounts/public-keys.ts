@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { KeyPage, PublicKeysTable, StoredPublicKey } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A key that belongs to an account. */
 export type PublicKey = StoredPublicKey & { readonly user_id: number }

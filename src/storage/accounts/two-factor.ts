@@ -1,6 +1,6 @@
-import { prepareQuery } from '../database/prepared.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewRecoveryCode, RecoveryCode, TwoFactor } from '../schema/credentials.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 const twoFactorOfUser = prepareQuery((db, userId: number) =>
   db.selectFrom('two_factors').selectAll().where('user_id', '=', userId),

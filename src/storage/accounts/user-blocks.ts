@@ -1,5 +1,5 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User, UserBlock } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A blocked user, and when the block was made, in Unix seconds. */
 export type BlockedUser = User & { readonly block_time: number }

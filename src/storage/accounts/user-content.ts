@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../schema/schema.ts'
+import type { Db } from '../../platform/database/schema.ts'
 
 /** Returns whether an account is the author of memos, which are deleted with the account. */
 export async function ownsMemos(db: Db, userId: number): Promise<boolean> {

@@ -1,5 +1,5 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewUserEmail, UserEmail } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Lists the additional addresses of a user, oldest first. */
 export function listUserEmails(db: Db, userId: number): Promise<UserEmail[]> {

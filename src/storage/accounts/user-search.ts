@@ -1,7 +1,7 @@
-import { containsSql } from '../database/database.ts'
+import { containsSql } from '../../platform/database/database.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
-import type { Db } from '../schema/schema.ts'
 
 /** Search criteria for active users. */
 export interface UserSearch {

@@ -1,6 +1,6 @@
-import { numbersOf } from '../database/prepared.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { UserSettings } from '../schema/accounts.ts'
-import type { Db } from '../schema/schema.ts'
 
 const COLUMNS = ['locale', 'memo_visibility', 'theme', 'email_notifications'] as const
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type {
   AccountsTable,
   CreateRequest,
@@ -8,7 +9,6 @@ import type {
   UserAvatarsTable,
   UserChanges,
 } from '../schema/accounts.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the user with a folded name. */
 export const findUserByNameKey = prepareFirst((db, key: string) =>

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../schema/schema.ts'
+import type { Db } from '../../platform/database/schema.ts'
 
 /** A number that triggers keep, and a query for the numbers of the rows that it counts. */
 interface Counter {

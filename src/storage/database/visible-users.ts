@@ -1,7 +1,7 @@
 import { type AliasableExpression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { Db, Schema } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
-import type { Db, Schema } from '../schema/schema.ts'
 
 /** Conditions for the users that a caller may see in a list. */
 export interface UserViewer {

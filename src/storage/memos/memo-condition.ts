@@ -1,8 +1,8 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql } from '../database/database.ts'
-import { either } from '../dialects/dialects.ts'
+import { containsSql } from '../../platform/database/database.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import type { Schema } from '../../platform/database/schema.ts'
 import type { MemoVisibility } from '../schema/memos.ts'
-import type { Schema } from '../schema/schema.ts'
 
 /** The condition of a filter of memos. */
 export type MemoCondition =

@@ -1,7 +1,7 @@
 import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import { prepareShapes } from '../database/prepared.ts'
+import { prepareShapes } from '../../platform/database/prepared.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
 import type { Memo, MemoVisibility } from '../schema/memos.ts'
-import type { Db, Schema } from '../schema/schema.ts'
 import { type MemoCondition, memoConditionSql } from './memo-condition.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
 

@@ -1,8 +1,8 @@
-import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../database/prepared.ts'
-import { stateCaches } from '../database/state-cache.ts'
+import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import { stateCaches } from '../../platform/database/state-cache.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * A memo with the properties of its root that decide on access. The root may be the memo itself.

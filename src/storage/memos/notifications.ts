@@ -1,11 +1,11 @@
 import { type Expression, type ExpressionBuilder, type Insertable, type SqlBool, sql } from 'kysely'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import type {
   Notification,
   NotificationStatus,
   NotificationsTable,
   NotificationType,
 } from '../schema/memos.ts'
-import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
 
 /** One term of a filter. */

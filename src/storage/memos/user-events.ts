@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely'
-import { commitInOrder } from '../database/commit-order.ts'
-import { prepareQuery } from '../database/prepared.ts'
+import { commitInOrder } from '../../platform/database/commit-order.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { UserEvent, UserEventLog, UserEventsTable } from '../schema/memos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** The events of one account after a position, and its log, from one snapshot. */
 export interface UserEventPage {

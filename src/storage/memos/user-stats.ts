@@ -1,10 +1,10 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import { stateCaches } from '../database/state-cache.ts'
-import { either } from '../dialects/dialects.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
+import { stateCaches } from '../../platform/database/state-cache.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
-import type { Db, Schema } from '../schema/schema.ts'
 
 /**
  * The maximum number of times and of pinned memos that are read for one account: enough for a

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { WITHOUT_ROWID } from '../dialects/dialects.ts'
-import { createTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import { createTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Accounts with their names, sessions and tokens. */
 export async function up(db: Tx): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { WITHOUT_ROWID } from '../dialects/dialects.ts'
-import { createTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import { createTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /**
  * The memos that statistics count: without comments and archived memos. `row` is `old`, `new` or a

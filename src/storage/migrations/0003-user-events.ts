@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** The events of accounts about their memos and notifications. */
 export async function up(db: Tx): Promise<void> {

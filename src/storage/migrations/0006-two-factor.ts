@@ -1,5 +1,5 @@
-import { WITHOUT_ROWID } from '../dialects/dialects.ts'
-import type { Tx } from '../schema/schema.ts'
+import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Second factors of accounts. */
 export async function up(db: Tx): Promise<void> {

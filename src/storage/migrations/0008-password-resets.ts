@@ -1,5 +1,5 @@
-import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Password reset tokens, and the email addresses that must not receive any. */
 export async function up(db: Tx): Promise<void> {

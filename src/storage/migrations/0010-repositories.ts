@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { isPostgres, WITHOUT_ROWID } from '../dialects/dialects.ts'
-import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { isPostgres, WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /**
  * A common namespace of ids and names for the owners of repositories; repositories, their former

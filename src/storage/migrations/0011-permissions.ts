@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { WITHOUT_ROWID } from '../dialects/dialects.ts'
-import type { Tx } from '../schema/schema.ts'
+import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Permissions on repositories, blocked users, and former names of accounts. */
 export async function up(db: Tx): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { either, WITHOUT_ROWID } from '../dialects/dialects.ts'
-import { createTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { either, WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import { createTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** PostgreSQL 15 has no such test, and a cast to JSON fails for other texts. */
 const VALID_UNITS = either({

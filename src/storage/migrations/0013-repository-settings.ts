@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Boolean settings, with their defaults for new repositories. */
 const FLAGS: Readonly<Record<string, 0 | 1>> = {

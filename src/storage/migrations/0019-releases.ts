@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { createTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { createTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Releases and their files. */
 export async function up(db: Tx): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Accounts with private email addresses, and indexes for the deletion of accounts. */
 export async function up(db: Tx): Promise<void> {

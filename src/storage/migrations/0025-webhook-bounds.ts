@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /**
  * The number of pending deliveries per webhook. Quotas check it at each event, so it must not be

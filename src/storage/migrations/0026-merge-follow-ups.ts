@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { WITHOUT_ROWID } from '../dialects/dialects.ts'
-import type { Tx } from '../schema/schema.ts'
+import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /**
  * Follow-up work of merges, the tokens that scheduled merges, and the commits that reviews were

@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** What several servers of one database know about each other's pending updates and guesses. */
 export async function up(db: Tx): Promise<void> {

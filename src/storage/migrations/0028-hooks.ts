@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Webhooks of repositories, owners and the instance, in the table of webhooks. */
 export async function up(db: Tx): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Settings of webhooks that send messages to a chat. */
 export async function up(db: Tx): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Mails that wait until a mail server accepts them. */
 export async function up(db: Tx): Promise<void> {

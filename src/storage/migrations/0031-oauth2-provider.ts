@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /**
  * Public clients that clients of forges know by these ids, as compatible systems have them. They

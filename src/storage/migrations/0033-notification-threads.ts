@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Changes of pull requests of which users are yet to be told, and what they have been told. */
 export async function up(db: Tx): Promise<void> {

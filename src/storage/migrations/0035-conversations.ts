@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Locks, reactions and the history of the conversations of pull requests. */
 export async function up(db: Tx): Promise<void> {

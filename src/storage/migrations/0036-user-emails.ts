@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Additional e-mail addresses of users, and two more fields of profiles. */
 export async function up(db: Tx): Promise<void> {

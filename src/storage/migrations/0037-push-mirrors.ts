@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Repositories on other servers that follow a repository here. */
 export async function up(db: Tx): Promise<void> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 const TRIGGERS: Readonly<Record<string, string>> = {
   repository_comment_counted: `after insert on pull_comments begin

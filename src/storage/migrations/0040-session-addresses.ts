@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** Where the client of a session signed in. Sessions of earlier versions have an empty text. */
 export async function up(db: Tx): Promise<void> {

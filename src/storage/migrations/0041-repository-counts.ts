@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { WITHOUT_ROWID } from '../dialects/dialects.ts'
-import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
-import type { Tx } from '../schema/schema.ts'
+import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
+import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 const TRIGGERS: Readonly<Record<string, string>> = {
   repository_counted: `after insert on repositories begin

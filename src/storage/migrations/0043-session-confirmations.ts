@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** When the owner of a session last proved to be present, in Unix seconds. 0: not since sign-in. */
 export async function up(db: Tx): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 
 /** What administration clients store about the source of sign-in of an account. */
 export async function up(db: Tx): Promise<void> {

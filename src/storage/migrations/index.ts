@@ -1,4 +1,4 @@
-import type { Tx } from '../schema/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import * as accounts from './0001-accounts.ts'
 import * as memos from './0002-memos.ts'
 import * as userEvents from './0003-user-events.ts'

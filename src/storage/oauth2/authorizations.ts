@@ -1,8 +1,8 @@
+import { prepareFirst } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { findUserById } from '../accounts/users.ts'
-import { prepareFirst } from '../database/prepared.ts'
 import type { User } from '../schema/accounts.ts'
 import type { OAuth2AccessToken, OAuth2Authorization } from '../schema/oauth2.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** An authorization, and the user and the application of its grant. */
 export interface GrantedAuthorization extends OAuth2Authorization {

@@ -1,4 +1,4 @@
-import type { Db } from '../schema/schema.ts'
+import type { Db } from '../../platform/database/schema.ts'
 
 /**
  * Returns the names of the organisations of a user, and their teams that the user is in, as

@@ -1,9 +1,9 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { prepareFirst } from '../../platform/database/prepared.ts'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import { insertAccount } from '../accounts/users.ts'
-import { prepareFirst } from '../database/prepared.ts'
 import type { User } from '../schema/accounts.ts'
 import type { NewOrganization, Organization, OrganizationChanges } from '../schema/organizations.ts'
-import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /**
  * The viewer for whom to list organisations: an administrator, an anonymous caller, or a user. A

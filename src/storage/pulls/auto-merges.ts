@@ -1,8 +1,8 @@
 import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
-import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
+import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import type { AutoMerge, AutoMergesTable, PullRequest } from '../schema/pulls.ts'
-import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /** Returns the scheduled merge of a pull request. Undefined without one. */
 export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undefined> {

@@ -1,9 +1,9 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql } from '../database/database.ts'
-import { either } from '../dialects/dialects.ts'
+import { containsSql } from '../../platform/database/database.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
 import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
 import type { PullRequest } from '../schema/pulls.ts'
-import type { Db, Schema } from '../schema/schema.ts'
 
 /**
  * The number of pull requests, newest first, that one search examines. It bounds the time that a

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
-import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { MergeFollowUp, MergeFollowUpsTable } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Maximum number of commits in one statement. SQLite limits the number of parameters. */
 const BATCH = 500

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely'
+import type { Schema, Tx } from '../../platform/database/schema.ts'
 import type { PullRequest } from '../schema/pulls.ts'
-import type { Schema, Tx } from '../schema/schema.ts'
 
 /** Changes of pull requests whose branches move or are deleted. */
 

@@ -1,5 +1,5 @@
+import type { Tx } from '../../platform/database/schema.ts'
 import type { Mergeability } from '../schema/pulls.ts'
-import type { Tx } from '../schema/schema.ts'
 
 /** The result of a mergeability check. */
 export interface PullCheck {

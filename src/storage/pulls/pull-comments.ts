@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
-import { numbersOf } from '../database/prepared.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { PullComment, PullCommentsTable } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * A period in which comments were last changed, with its ends. Unix seconds; undefined for no

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { PullRequest } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * Lists the pull requests that a pull request depends on: those of its repository first, then by

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
-import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { PullRequest } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** The heads and bases of open pull requests, as their branches move. */
 

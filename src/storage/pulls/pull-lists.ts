@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import { prepareQuery } from '../database/prepared.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
 import type { PullRequest } from '../schema/pulls.ts'
-import type { Db, Schema } from '../schema/schema.ts'
 
 /** Selects pull requests of a repository. */
 export interface PullFilter {

@@ -1,5 +1,5 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { PullMergeAttempt } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A merge attempt and its base branch. */
 export interface MergeIntoBranch extends PullMergeAttempt {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { PullMessage, PullRequest } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A webhook and its account. */
 export interface OwnedWebhook {

@@ -1,5 +1,5 @@
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
-import type { Db, Tx } from '../schema/schema.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 
 /** Adds a participant who has seen nothing yet. Has no effect on existing participants. */
 export async function insertParticipants(

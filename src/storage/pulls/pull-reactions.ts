@@ -1,5 +1,5 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewPullReaction, PullReaction } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A text that users react to: a pull request, or a comment on it. */
 export interface ReactionTarget {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewTimelineEntry, PullTimelineTable } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 import type { CommentPeriod } from './pull-comments.ts'
 
 /** Something that happened to a pull request, or that somebody said. */

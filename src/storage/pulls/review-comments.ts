@@ -1,5 +1,5 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewReviewComment, ReviewComment } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Lists the comments of reviews. The comments of each review are sorted, oldest first. */
 export function listReviewComments(

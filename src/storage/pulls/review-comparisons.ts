@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../schema/schema.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { type Reviewed, SUBMITTED } from './reviews.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
 import type { NewReview, Review, ReviewChanges } from '../schema/pulls.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** The viewer of a list of reviews. */
 export interface ReviewViewer {

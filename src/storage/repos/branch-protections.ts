@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely'
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type {
   BranchProtectionsTable,
   ProtectionFlag,
   ProtectionList,
 } from '../schema/protections.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** The boolean settings of a rule, 0 or 1 in rows. */
 export const PROTECTION_FLAGS = [

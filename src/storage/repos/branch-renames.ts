@@ -1,6 +1,6 @@
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { BranchRename } from '../schema/refs.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the rename of a branch name, completed or pending; undefined if there is none. */
 export const findBranchRename = prepareFirst((db, repositoryId: number, oldName: string) =>

@@ -1,9 +1,9 @@
 import { type Insertable, sql } from 'kysely'
-import { containsSql } from '../database/database.ts'
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import { either } from '../dialects/dialects.ts'
+import { containsSql } from '../../platform/database/database.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Branch, PendingRefUpdatesTable } from '../schema/refs.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the branch with a name. */
 export const findBranch = prepareFirst((db, repositoryId: number, name: string) =>

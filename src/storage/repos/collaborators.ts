@@ -1,6 +1,6 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Collaborator } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns collaborators of a repository, by id. */
 export function listCollaborators(

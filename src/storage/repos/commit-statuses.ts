@@ -1,5 +1,5 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { CommitStatus, NewCommitStatus } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** The key of a commit: its repository and its id. */
 export interface CommitKey {

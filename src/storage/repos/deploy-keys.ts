@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { KeyPage } from '../schema/accounts.ts'
 import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A filter for deploy keys. */
 export interface DeployKeyFilter {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst } from '../../platform/database/prepared.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { Repository } from '../schema/repos.ts'
-import type { Db } from '../schema/schema.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
 /** Returns the fork of a repository with an owner. */

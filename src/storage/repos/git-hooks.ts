@@ -1,6 +1,6 @@
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import type { GitHook } from '../schema/repos.ts'
-import type { Db } from '../schema/schema.ts'
 
 /** Returns the Git hooks of a repository, in no order. */
 export const listGitHooks = prepareQuery((db, repositoryId: number) =>

@@ -1,6 +1,6 @@
 import { type Expression, expressionBuilder, type SqlBool, sql } from 'kysely'
-import { numbersOf } from '../database/prepared.ts'
-import type { Schema, Tx } from '../schema/schema.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Schema, Tx } from '../../platform/database/schema.ts'
 import { readableToUser } from './repository-readers.ts'
 
 /** Among whom and where access may have been lost. What is undefined means all. */

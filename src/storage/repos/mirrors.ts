@@ -1,7 +1,7 @@
-import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
+import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Mirror, MirrorChanges } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** The result of a synchronisation. */
 export type SyncResult = Pick<Mirror, 'error'> &

@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import type { NewPushMirror, PushMirror } from '../schema/repos.ts'
-import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /** The result of a push. */
 export type PushResult = Pick<PushMirror, 'error'> & Partial<Pick<PushMirror, 'last_sync_time'>>

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../schema/schema.ts'
+import type { Db } from '../../platform/database/schema.ts'
 
 /** The kinds of refs with an index in the database. */
 export type IndexedRefs = 'branches' | 'tags'

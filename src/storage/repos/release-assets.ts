@@ -1,6 +1,6 @@
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewReleaseAsset, ReleaseAsset } from '../schema/releases.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A file with a row. */
 export interface StoredAttachment {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import { lowerCase } from '../dialects/dialects.ts'
+import { lowerCase } from '../../platform/database/dialects/dialects.ts'
+import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewRelease, Release, ReleaseChanges } from '../schema/releases.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A filter for releases. */
 export interface ReleaseFilter {

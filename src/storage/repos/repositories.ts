@@ -1,6 +1,6 @@
-import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewRepository, Repository, RepositoryChanges } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the repository with a name key. */
 export const findRepository = prepareFirst((db, ownerId: number, key: string) =>

@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { Db, Schema } from '../schema/schema.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
 import {
   isHiddenFrom,
   isNearTo,

@@ -1,12 +1,12 @@
 import type { Insertable } from 'kysely'
-import { commitInOrder } from '../database/commit-order.ts'
-import { prepareQuery } from '../database/prepared.ts'
+import { commitInOrder } from '../../platform/database/commit-order.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type {
   RepositoryEvent,
   RepositoryEventLog,
   RepositoryEventsTable,
 } from '../schema/repository-events.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** A filter for events: the types that a reader wants, and the audiences that the reader is in. */
 export interface RepositoryEventFilter {

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { either } from '../dialects/dialects.ts'
-import type { Schema } from '../schema/schema.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import type { Schema } from '../../platform/database/schema.ts'
 
 /** The properties of a caller that decide about read access to repositories. */
 export interface RepositoryReader {

@@ -1,8 +1,8 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql } from '../database/database.ts'
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
-import { either, positionOf } from '../dialects/dialects.ts'
-import type { Db, Schema } from '../schema/schema.ts'
+import { containsSql } from '../../platform/database/database.ts'
+import { either, positionOf } from '../../platform/database/dialects/dialects.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
 
 /**
  * The number of repositories, newest first, that one search examines for a text. It bounds the time

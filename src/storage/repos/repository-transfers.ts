@@ -1,6 +1,6 @@
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { RepositoryTransfer } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the pending transfer of a repository, if there is one. */
 export function findTransfer(

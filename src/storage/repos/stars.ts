@@ -1,7 +1,7 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import { selectHiddenUsers, type UserViewer, usersOfPage } from '../database/visible-users.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Repository, StarsTable } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 import { findRepositoriesByIds } from './repositories.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 

@@ -1,7 +1,7 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
 import type { Repository } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 import type { RepositorySubscription } from '../schema/subscriptions.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 

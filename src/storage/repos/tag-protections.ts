@@ -1,6 +1,6 @@
-import { prepareQuery } from '../database/prepared.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { TagProtection } from '../schema/protections.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 const protectionsOf = prepareQuery((db, repositoryId: number) =>
   db

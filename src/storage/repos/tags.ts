@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import { lowerCase } from '../dialects/dialects.ts'
+import { lowerCase } from '../../platform/database/dialects/dialects.ts'
+import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Tag } from '../schema/refs.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the tag with a name. */
 export const findTag = prepareFirst((db, repositoryId: number, name: string) =>

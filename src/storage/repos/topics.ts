@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { numbersOf, prepareQuery } from '../database/prepared.ts'
-import { positionOf } from '../dialects/dialects.ts'
+import { positionOf } from '../../platform/database/dialects/dialects.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Topic } from '../schema/repos.ts'
-import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the topics of repositories in alphabetical order, by repository id. */
 export async function topicsOf(

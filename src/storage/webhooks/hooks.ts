@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { prepareQuery } from '../database/prepared.ts'
-import type { Db, Tx } from '../schema/schema.ts'
+import { prepareQuery } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { ListeningHook, UserWebhook, WebhookDelivery } from '../schema/webhooks.ts'
 import { selectDeliveries } from './webhook-deliveries.ts'
 

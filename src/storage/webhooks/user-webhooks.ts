@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../schema/schema.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewUserWebhook, UserWebhook, UserWebhookChanges } from '../schema/webhooks.ts'
 
 /** Returns the webhooks of an account in the order of their creation. */

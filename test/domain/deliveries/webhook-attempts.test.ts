@@ -15,8 +15,8 @@ import {
   deleteUserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { UserWebhook, WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'

@@ -11,7 +11,7 @@ import {
   deleteUserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'

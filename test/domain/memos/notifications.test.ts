@@ -7,8 +7,8 @@ import {
   notifyUsers,
   setNotificationStatus,
 } from '../../../src/domain/memos/notifications.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { Memo } from '../../../src/storage/schema/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'

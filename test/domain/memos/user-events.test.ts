@@ -8,7 +8,7 @@ import {
   recordMemoEvents,
   startOfUserEvents,
 } from '../../../src/domain/memos/user-events.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { findUserEventLog } from '../../../src/storage/memos/user-events.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { finishFanOut, startFanOut } from '../../../src/domain/notifications/fan-out.ts'
 import { recordPullChange } from '../../../src/domain/pulls/heads/pull-changes.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { putRepositorySubscription } from '../../../src/storage/repos/subscriptions.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { PullRequest } from '../../../src/storage/schema/pulls.ts'

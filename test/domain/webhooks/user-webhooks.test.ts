@@ -12,8 +12,8 @@ import {
   type UserWebhookValues,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'

@@ -12,8 +12,8 @@ import {
   changeWatched,
   recordRepositoryChange,
 } from '../../../src/domain/repos/events/repository-events.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { repositoryEventService } from '../../../src/services/repos/repository-events.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import { deleteCollaborator, putCollaborator } from '../../../src/storage/repos/collaborators.ts'
 import { deleteRepository } from '../../../src/storage/repos/repositories.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   confirmTwoFactor,
   consumePasscode,
@@ -6,9 +8,7 @@ import {
   findTwoFactor,
   putPendingTwoFactor,
 } from '../../../src/storage/accounts/two-factor.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import type { TwoFactor } from '../../../src/storage/schema/credentials.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, testApp } from '../../support/app.ts'
 
 let db: Db

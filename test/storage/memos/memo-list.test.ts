@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   hasIndex,
   listComments,
@@ -8,7 +9,6 @@ import {
   scanMemos,
 } from '../../../src/storage/memos/memo-list.ts'
 import { findMemoByUid } from '../../../src/storage/memos/memos.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

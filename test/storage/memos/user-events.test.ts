@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Tx } from '../../../src/platform/database/schema.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import {
   deleteUserEvents,
   findAccountsWithEvents,
@@ -12,7 +13,6 @@ import {
 } from '../../../src/storage/memos/user-events.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { UserEvent } from '../../../src/storage/schema/memos.ts'
-import type { Tx } from '../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { findAllMemoFigures, findMemoFigures } from '../../../src/storage/memos/user-stats.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import * as organizations from '../../../src/storage/organizations/organizations.ts'
 import * as teamMembers from '../../../src/storage/organizations/team-members.ts'
 import * as teams from '../../../src/storage/organizations/teams.ts'
 import type { Team } from '../../../src/storage/schema/organizations.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

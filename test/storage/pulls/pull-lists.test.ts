@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   countPulls,
   type PullFilter,
@@ -16,7 +17,6 @@ import {
 } from '../../../src/storage/pulls/pull-requests.ts'
 import { findBranches } from '../../../src/storage/repos/branches.ts'
 import type { PullRequest } from '../../../src/storage/schema/pulls.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { wakeAutoMerge } from '../../../src/storage/pulls/auto-merges.ts'
 import { countPullComments, listPullComments } from '../../../src/storage/pulls/pull-comments.ts'
 import { findLabelsNamed } from '../../../src/storage/pulls/pull-labels.ts'
 import { findPullMessage, listWebhooksAbout } from '../../../src/storage/pulls/pull-messages.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

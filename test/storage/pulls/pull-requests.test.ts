@@ -3,7 +3,8 @@ import {
   isForeignKeyViolation,
   isUniqueViolation,
   transaction,
-} from '../../../src/storage/database/database.ts'
+} from '../../../src/platform/database/database.ts'
+import type { Tx } from '../../../src/platform/database/schema.ts'
 import {
   insertParticipants,
   markSeen,
@@ -16,7 +17,6 @@ import {
 } from '../../../src/storage/pulls/pull-requests.ts'
 import { findMilestone, insertMilestone } from '../../../src/storage/repos/milestones.ts'
 import { deleteRepository, findRepositoryById } from '../../../src/storage/repos/repositories.ts'
-import type { Tx } from '../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'
 

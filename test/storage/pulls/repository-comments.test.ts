@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { migrations } from '../../../src/storage/migrations/index.ts'
 import {
   type CommentPeriod,
@@ -7,7 +8,6 @@ import {
   insertPullComment,
   pageOfRepositoryComments,
 } from '../../../src/storage/pulls/pull-comments.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { findMembersOf } from '../../../src/storage/organizations/team-members.ts'
 import { findTeamsAt, findVisibleTeams } from '../../../src/storage/organizations/teams.ts'
 import {
@@ -18,7 +19,6 @@ import {
   listVotes,
 } from '../../../src/storage/pulls/reviews.ts'
 import { findGrantsTo } from '../../../src/storage/repos/repository-grants.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   findBranchProtection,
   findListed,
@@ -6,7 +7,6 @@ import {
   listBranchProtections,
 } from '../../../src/storage/repos/branch-protections.ts'
 import { findBranchRename, listRenamesOf } from '../../../src/storage/repos/branch-renames.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

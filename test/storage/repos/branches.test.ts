@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { insertAccount } from '../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
 import {
   countBranches,
   findBranch,
   pageOfBranches,
   putBranches,
 } from '../../../src/storage/repos/branches.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db, Tx } from '../../../src/platform/database/schema.ts'
 import { forgetUnreadable, type LostAccess } from '../../../src/storage/repos/lost-access.ts'
-import type { Db, Tx } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   findAttachment,
   listReleaseAssets,
@@ -11,7 +12,6 @@ import {
   listReleases,
 } from '../../../src/storage/repos/releases.ts'
 import { findTagInAnyCase } from '../../../src/storage/repos/tags.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import type { RepositoryReader } from '../../../src/storage/repos/repository-readers.ts'
 import {
   countRepositories,
@@ -6,7 +7,6 @@ import {
   type RepositorySearch,
   searchRepositories,
 } from '../../../src/storage/repos/repository-search.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   countRepositories,
   narrowByName,
@@ -7,7 +8,6 @@ import {
   searchRepositories,
 } from '../../../src/storage/repos/repository-search.ts'
 import { findNamed } from '../../../src/storage/repos/repository-texts.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'

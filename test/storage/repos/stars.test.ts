@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { countHiddenFollows, listFollows } from '../../../src/storage/accounts/follows.ts'
 import type { UserViewer } from '../../../src/storage/database/visible-users.ts'
 import * as stars from '../../../src/storage/repos/stars.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

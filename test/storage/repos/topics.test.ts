@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { countRepositories } from '../../../src/storage/repos/repository-search.ts'
 import {
   countTopics,
@@ -7,7 +8,6 @@ import {
   searchTopics,
   topicsOf,
 } from '../../../src/storage/repos/topics.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

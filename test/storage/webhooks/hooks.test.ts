@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Db } from '../../../src/storage/schema/schema.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   countHooks,
   type HookPlace,

@@ -2,7 +2,7 @@ import { type Client, Code, ConnectError, createClient } from '@connectrpc/conne
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import { updatePullRequest } from '../../../src/storage/pulls/pull-requests.ts'
 import { callerNamed, tokenOf } from '../../support/callers.ts'
 import { addPull } from '../../support/forge-rows.ts'

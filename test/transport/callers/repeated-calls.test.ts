@@ -11,10 +11,10 @@ import {
 import { endSession, startSession } from '../../../src/domain/accounts/credentials/sessions.ts'
 import type { Caller, SignedIn } from '../../../src/domain/core/access.ts'
 import { Scopes } from '../../../src/domain/core/scopes.ts'
+import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
 import { deleteUser, updateUser } from '../../../src/storage/accounts/users.ts'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import type { User, UserChanges } from '../../../src/storage/schema/accounts.ts'
-import type { Db } from '../../../src/storage/schema/schema.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { addUser, LOCAL_PEER, NO_CLIENT, type TestApp, testApp } from '../../support/app.ts'
 
@@ -225,7 +225,7 @@ describe('a credential that was used before', () => {
 })
 
 const RUN_STATEMENT = `
-  import { usesNodeApi } from './src/storage/database/sqlite-choice.mjs'
+  import { usesNodeApi } from './src/platform/database/sqlite-choice.mjs'
   const { default: Sqlite } = await import(usesNodeApi ? 'better-sqlite3-napi' : 'better-sqlite3')
   new Sqlite(process.argv[1]).exec(process.argv[2])`
 

@@ -9,12 +9,12 @@ import {
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, exportJWK } from 'jose'
 import { LRUCache } from 'lru-cache'
+import type { Db } from '../../../platform/database/schema.ts'
+import { StateCache } from '../../../platform/database/state-cache.ts'
 import {
   findInstanceKey,
   findOrInsertInstanceKey,
 } from '../../../storage/accounts/instance-keys.ts'
-import { StateCache } from '../../../storage/database/state-cache.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
 import { type Clock, nowSeconds } from '../../core/core.ts'
 import type { IdTokenKey, InstanceKeys } from '../ports.ts'
 

@@ -1,9 +1,9 @@
 import { checkLeases } from '../../../platform/concurrency/leases.ts'
+import { transaction } from '../../../platform/database/database.ts'
+import type { DueQueue } from '../../../platform/database/due-queue.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/mails.ts'
-import { transaction } from '../../../storage/database/database.ts'
-import type { DueQueue } from '../../../storage/database/due-queue.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import {
   type DueWork,
   type DueWorker,

@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'

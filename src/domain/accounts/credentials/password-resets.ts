@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   findResetMailTime,
   findUserByResetToken,
@@ -7,9 +9,7 @@ import {
   usePasswordReset,
 } from '../../../storage/accounts/password-resets.ts'
 import { findUserByEmailKey, findUserById, updateUser } from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   countTokens,
   deleteToken,
@@ -8,11 +10,9 @@ import {
   type OwnedToken,
   recordTokenUse,
 } from '../../../storage/accounts/personal-access-tokens.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { PersonalAccessToken } from '../../../storage/schema/credentials.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   countLiveSessions,
   deleteExpiredSessions,
@@ -14,10 +16,8 @@ import {
   type SessionKey,
 } from '../../../storage/accounts/sessions.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Session } from '../../../storage/schema/credentials.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'

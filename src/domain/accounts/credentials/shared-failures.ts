@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { transaction, transactionOf } from '../../../platform/database/database.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/failed-guesses.ts'
-import { transaction, transactionOf } from '../../../storage/database/database.ts'
-import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Clock } from '../../core/core.ts'
 
 /** A counter of wrong guesses, and its limit. */

@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/two-factor.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type {
   NewRecoveryCode,

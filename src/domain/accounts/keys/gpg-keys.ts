@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/gpg-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { GpgKey, KeyPage, User } from '../../../storage/schema/accounts.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,6 +1,6 @@
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { KeyPage, User } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { User, UserChanges } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
 import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import type { User, UserChanges } from '../../../storage/schema/accounts.ts'

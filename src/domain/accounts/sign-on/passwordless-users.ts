@@ -1,6 +1,6 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   findUserByIdentity,
   insertLinkedIdentity,
 } from '../../../storage/accounts/linked-identities.ts'
 import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Peer } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'

@@ -1,6 +1,6 @@
+import { transaction } from '../../../platform/database/database.ts'
 import { deleteFollow } from '../../../storage/accounts/follows.ts'
 import * as rows from '../../../storage/accounts/user-blocks.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
 import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'

@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/follows.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

@@ -1,3 +1,4 @@
+import type { Db } from '../../../platform/database/schema.ts'
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
 import { findUserByNameKey } from '../../../storage/accounts/users.ts'
@@ -5,7 +6,6 @@ import type { UserViewer } from '../../../storage/database/visible-users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Organization } from '../../../storage/schema/organizations.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
 import {
   actsAsAdministrator,
   type Caller,

@@ -1,6 +1,6 @@
+import type { Db, Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/users.ts'
 import type { User, UserChanges } from '../../../storage/schema/accounts.ts'
-import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'

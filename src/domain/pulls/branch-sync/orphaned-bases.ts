@@ -1,7 +1,7 @@
 import { HEADS } from '../../../git/core/ref-names.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { listUnmergedInto, putMergeBase } from '../../../storage/pulls/pull-heads.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { listContainedCommits } from '../../../git/history/brought-commits.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import { broughtCommits, removeBrought } from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'

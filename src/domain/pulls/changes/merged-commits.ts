@@ -1,5 +1,5 @@
 import { listMergedCommits } from '../../../git/history/brought-commits.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'

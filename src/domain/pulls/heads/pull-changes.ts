@@ -1,4 +1,4 @@
-import type { Tx } from '../../../storage/schema/schema.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   type PullEventType,
   pullSubject,

@@ -1,3 +1,4 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import {
@@ -7,7 +8,6 @@ import {
 } from '../../../storage/pulls/pull-messages.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
 import { suffices } from '../../core/levels.ts'
 import { accessOfUsers } from '../../repos/access/permissions.ts'

@@ -1,6 +1,6 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
 import type { PullRequest, PullRequestChanges } from '../../../storage/schema/pulls.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'

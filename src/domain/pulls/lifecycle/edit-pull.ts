@@ -1,4 +1,5 @@
-import { isUniqueViolation } from '../../../storage/database/database.ts'
+import { isUniqueViolation } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { assigneesOf } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,5 +1,5 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import { assigneesOf, replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
 import type { SignedIn } from '../../core/access.ts'

@@ -1,6 +1,6 @@
+import { transaction } from '../../../platform/database/database.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findTokenExpiry } from '../../../storage/accounts/personal-access-tokens.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'

@@ -1,6 +1,6 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 

@@ -2,6 +2,7 @@ import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import type { Repositories } from '../../../git/repositories/repositories.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import {
@@ -17,7 +18,6 @@ import {
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
 import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'

@@ -1,4 +1,4 @@
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import { markSeen, unseenPulls } from '../../../storage/pulls/pull-participants.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'

@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { findPullComment } from '../../../storage/pulls/pull-comments.ts'
 import * as rows from '../../../storage/pulls/pull-reactions.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'

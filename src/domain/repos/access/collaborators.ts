@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/collaborators.ts'
 import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'

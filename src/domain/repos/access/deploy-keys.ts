@@ -1,5 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
 import { findKeyByFingerprint, insertPublicKey } from '../../../storage/accounts/public-keys.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { KeyPage } from '../../../storage/schema/accounts.ts'

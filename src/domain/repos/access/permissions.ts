@@ -1,3 +1,4 @@
+import type { Db } from '../../../platform/database/schema.ts'
 import {
   findFormerOwner,
   findOwnerById,
@@ -18,7 +19,6 @@ import {
 import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { LEVELS, type RepositoryAccess, suffices } from '../../core/levels.ts'

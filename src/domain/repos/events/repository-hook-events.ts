@@ -1,7 +1,7 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import type { ReposApp } from '../ports.ts'
 

@@ -1,6 +1,6 @@
 import { discardDraft } from '../../../git/repositories/repositories.ts'
 import { compareRefs, draftSync, releaseObjects, tidyPacks } from '../../../git/transfer/mirrors.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/repos/mirrors.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mirror, MirrorChanges } from '../../../storage/schema/repos.ts'

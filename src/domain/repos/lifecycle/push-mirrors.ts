@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/repos/push-mirrors.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PushMirror } from '../../../storage/schema/repos.ts'

@@ -1,5 +1,6 @@
+import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
 import {
   deleteTeamsOfRepository,
   findTeamById,
@@ -20,7 +21,6 @@ import {
 import * as rows from '../../../storage/repos/repository-transfers.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository, RepositoryTransfer } from '../../../storage/schema/repos.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { getOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'

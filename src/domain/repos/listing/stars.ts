@@ -1,4 +1,4 @@
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import * as rows from '../../../storage/repos/stars.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'

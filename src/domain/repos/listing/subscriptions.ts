@@ -1,5 +1,5 @@
+import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
-import { isForeignKeyViolation, transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/subscriptions.ts'
 import type { RepositorySubscription } from '../../../storage/schema/subscriptions.ts'
 import { getOwner, type NumberedUserPage, visibilitiesFor } from '../../accounts/users/owners.ts'

@@ -1,4 +1,4 @@
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
 import { listTeamMemberIds } from '../../../storage/organizations/team-members.ts'
 import * as rows from '../../../storage/organizations/teams.ts'

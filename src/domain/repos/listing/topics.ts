@@ -1,4 +1,4 @@
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/repos/topics.ts'
 import type { Topic as TopicRow } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'

@@ -1,4 +1,4 @@
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/repos/labels.ts'
 import type { Label } from '../../../storage/schema/repos.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'

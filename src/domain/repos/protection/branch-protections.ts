@@ -1,6 +1,7 @@
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
+import { isUniqueViolation } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
-import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { findTeamById, hasRepository } from '../../../storage/organizations/teams.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/branch-protections.ts'
@@ -11,7 +12,6 @@ import {
   PROTECTION_LISTS,
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionList } from '../../../storage/schema/protections.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

@@ -1,7 +1,7 @@
+import type { Db } from '../../../platform/database/schema.ts'
 import { findForkOf, findInNetwork } from '../../../storage/repos/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
 
 /** Maximum number of generations of forks that are followed. */
 export const MAX_GENERATIONS = 20

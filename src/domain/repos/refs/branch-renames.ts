@@ -1,5 +1,6 @@
 import { HEADS } from '../../../git/core/ref-names.ts'
 import { readRef, readRefs } from '../../../git/refs/refs.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { renameBranchProtection } from '../../../storage/repos/branch-protections.ts'
 import {
   deleteBranchRename,
@@ -10,7 +11,6 @@ import {
 import { updateRepository } from '../../../storage/repos/repositories.ts'
 import type { BranchRename } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 

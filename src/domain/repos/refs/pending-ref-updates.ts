@@ -1,8 +1,8 @@
-import { transaction } from '../../../storage/database/database.ts'
-import { onRollback } from '../../../storage/database/rollbacks.ts'
+import { transaction } from '../../../platform/database/database.ts'
+import { onRollback } from '../../../platform/database/rollbacks.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
 import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
-import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'
 

@@ -8,7 +8,7 @@ import {
 } from '../../../git/repositories/repositories.ts'
 import { finish, isUnfinished } from '../../../git/repositories/unfinished.ts'
 import { withoutDeadline } from '../../../platform/concurrency/call-deadlines.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import {
   countBranches,
   findBranch,

@@ -2,7 +2,8 @@ import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
 import { type RefTarget, readRefTargets } from '../../../git/refs/ref-targets.ts'
 import { readDefaultBranch, readRef, setDefaultBranch } from '../../../git/refs/refs.ts'
 import { withRepositoryLock } from '../../../git/repositories/repositories.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   deleteBranches,
   deletePendingRefUpdates,
@@ -16,7 +17,6 @@ import { findRepositoryById, updateRepository } from '../../../storage/repos/rep
 import { deleteTags, putTags } from '../../../storage/repos/tags.ts'
 import type { Branch, Tag } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import {
   recordMovedRefs,

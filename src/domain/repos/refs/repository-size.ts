@@ -1,5 +1,5 @@
 import { measureRepository } from '../../../git/repositories/repository-size.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../platform/database/database.ts'
 import { findRepositoryById, updateRepository } from '../../../storage/repos/repositories.ts'
 import type { ReposApp, SizeMeasurement } from '../ports.ts'
 

@@ -1,3 +1,4 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   AttachmentGoneError,
   AttachmentTooLargeError,
@@ -9,7 +10,6 @@ import * as rows from '../../../storage/repos/release-assets.ts'
 import { deleteRelease, findRelease, updateRelease } from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
 import type { Release, ReleaseAsset } from '../../../storage/schema/releases.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,7 +1,7 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
 import type { NewRelease, Release } from '../../../storage/schema/releases.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'

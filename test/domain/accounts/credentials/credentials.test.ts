@@ -5,8 +5,8 @@ import { authenticateAccessToken } from '../../../../src/domain/accounts/credent
 import type { PasswordHasher } from '../../../../src/domain/accounts/ports.ts'
 import type { App } from '../../../../src/domain/app.ts'
 import type { Peer } from '../../../../src/domain/core/access.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, testApp } from '../../../support/app.ts'
 
 function signIn(app: App, username: string, password = PASSWORD, peer: Peer = LOCAL_PEER) {

@@ -5,7 +5,7 @@ import {
   startMails,
 } from '../../../../src/domain/accounts/credentials/mail-queue.ts'
 import type { Mail, MailTransport } from '../../../../src/domain/accounts/ports.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 

@@ -23,8 +23,8 @@ import type { AccountsApp, Mail, ResetSubject } from '../../../../src/domain/acc
 import { deleteUser } from '../../../../src/domain/administration/delete-user.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { Scopes } from '../../../../src/domain/core/scopes.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { findUserById, updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'
 import {
   addUser,

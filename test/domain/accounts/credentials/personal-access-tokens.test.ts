@@ -10,9 +10,9 @@ import {
 } from '../../../../src/domain/accounts/credentials/personal-access-tokens.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { Scopes } from '../../../../src/domain/core/scopes.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import { createTrigger } from '../../../../src/platform/database/dialects/triggers.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
-import { createTrigger } from '../../../../src/storage/dialects/triggers.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 

@@ -10,8 +10,8 @@ import {
 import { reauthenticate } from '../../../../src/domain/accounts/credentials/reauthentication.ts'
 import { endSession, startSession } from '../../../../src/domain/accounts/credentials/sessions.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'
 import {
   addUser,

@@ -12,8 +12,8 @@ import {
   sessionOfRefreshToken,
   startSession,
 } from '../../../../src/domain/accounts/credentials/sessions.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, NO_CLIENT, type TestApp, testApp } from '../../../support/app.ts'
 

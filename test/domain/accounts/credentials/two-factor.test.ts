@@ -13,8 +13,8 @@ import {
   requireSecondFactor,
 } from '../../../../src/domain/accounts/credentials/two-factor.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'

@@ -11,8 +11,8 @@ import {
   type OAuth2Config,
   updateIdentityProvider,
 } from '../../../../src/domain/accounts/sign-on/identity-providers.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { insertLinkedIdentity } from '../../../../src/storage/accounts/linked-identities.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 const CONFIG: OAuth2Config = {

@@ -9,8 +9,8 @@ import {
   listLinkedIdentities,
   unlinkIdentity,
 } from '../../../../src/domain/accounts/sign-on/linked-identities.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { providerValues } from '../../../support/identity-providers.ts'

@@ -3,8 +3,8 @@ import { signInByPassword } from '../../../../src/domain/accounts/credentials/cr
 import { createIdentityProvider } from '../../../../src/domain/accounts/sign-on/identity-providers.ts'
 import { linkIdentity } from '../../../../src/domain/accounts/sign-on/linked-identities.ts'
 import { signInByIdentity } from '../../../../src/domain/accounts/sign-on/sso-sign-in.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { providerValues } from '../../../support/identity-providers.ts'
 import {

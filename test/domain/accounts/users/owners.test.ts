@@ -7,9 +7,9 @@ import {
   userAsOwner,
 } from '../../../../src/domain/accounts/users/owners.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { findOwnerById, findOwnersByIds } from '../../../../src/storage/accounts/owners.ts'
 import { deleteUser, findUserById } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {

@@ -6,8 +6,8 @@ import {
   updateUserSettings,
   type WrittenPreferences,
 } from '../../../../src/domain/accounts/users/user-settings.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser } from '../../../../src/storage/accounts/users.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 

@@ -3,7 +3,8 @@ import {
   followBranches,
   renameBranchOfPulls,
 } from '../../../../src/domain/pulls/branch-sync/pull-branches.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import type { Tx } from '../../../../src/platform/database/schema.ts'
 import {
   deleteAutoMergesInto,
   findAutoMerge,
@@ -13,7 +14,6 @@ import * as movedRows from '../../../../src/storage/pulls/moved-branches.ts'
 import * as rows from '../../../../src/storage/pulls/pull-heads.ts'
 import { putBranchRename } from '../../../../src/storage/repos/branch-renames.ts'
 import { insertPendingRefUpdate, putBranches } from '../../../../src/storage/repos/branches.ts'
-import type { Tx } from '../../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { addPull, addRepository } from '../../../support/forge-rows.ts'
 import { plansOf } from '../../../support/query-plan.ts'

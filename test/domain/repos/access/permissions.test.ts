@@ -10,10 +10,11 @@ import {
   repositoryReader,
   type Unit,
 } from '../../../../src/domain/repos/access/permissions.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import type { Db } from '../../../../src/platform/database/schema.ts'
 import { findOwnerById } from '../../../../src/storage/accounts/owners.ts'
 import { claimNames } from '../../../../src/storage/accounts/users.ts'
 import { wrongCounters } from '../../../../src/storage/database/counters.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
 import { putCollaborator } from '../../../../src/storage/repos/collaborators.ts'
 import { moveRepository } from '../../../../src/storage/repos/repositories.ts'
 import type { RepositoryGrant } from '../../../../src/storage/repos/repository-grants.ts'
@@ -27,7 +28,6 @@ import {
 } from '../../../../src/storage/repos/repository-search.ts'
 import type { Owner, User } from '../../../../src/storage/schema/accounts.ts'
 import type { Repository } from '../../../../src/storage/schema/repos.ts'
-import type { Db } from '../../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {
   ANYBODY,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { editRepository } from '../../../../src/domain/repos/lifecycle/repository-settings.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { findRepositoryById, updateRepository } from '../../../../src/storage/repos/repositories.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { searchRepositories } from '../../../../src/domain/repos/listing/repository-search.ts'
-import { transaction } from '../../../../src/storage/database/database.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
 import { insertTransfer } from '../../../../src/storage/repos/repository-transfers.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'

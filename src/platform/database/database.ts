@@ -1,0 +1,226 @@
+import {
+  type Expression,
+  Kysely,
+  type SqlBool,
+  type SqliteDatabase,
+  SqliteDialect,
+  type SqliteStatement,
+  sql,
+} from 'kysely'
+import { currentDeadline } from '../concurrency/call-deadlines.ts'
+import { isPostgres, lowerCase, positionOf } from './dialects/dialects.ts'
+import { withOpaqueLimits } from './limits.ts'
+import { namedRows } from './named-rows.ts'
+import { DatabaseUnavailableError } from './postgres-failures.ts'
+import {
+  keyedTransaction,
+  POSTGRES_ERRORS,
+  postgresCode,
+  serializableTransaction,
+} from './postgres-transactions.ts'
+import { openReader, type Reader } from './reader.ts'
+import { runAttempt } from './rollbacks.ts'
+import type { Db, Schema, Tx } from './schema.ts'
+import { type Database, Sqlite, type Statement } from './sqlite.ts'
+
+/**
+ * The maximum time for which a statement waits for another process, such as a backup, to release
+ * the database.
+ */
+const BUSY_TIMEOUT_MS = 5_000
+
+/**
+ * The maximum number of prepared statements. The code has a few hundred; lists with filters add
+ * more.
+ */
+const MAX_PREPARED_STATEMENTS = 512
+
+/**
+ * Opens a database file, and creates it when it is missing.
+ *
+ * @param source a file name, `:memory:`, or the bytes of a database that is then in memory.
+ */
+export function openDatabase(source: string | Buffer): Db {
+  const sqlite = new Sqlite(source)
+  // With WAL, readers never wait for the writer, and a commit is one sequential write
+  // (https://sqlite.org/wal.html).
+  sqlite.pragma('journal_mode = WAL')
+  // With NORMAL, a power failure could lose the last commits of a WAL database. A change that a
+  // client was told of must survive, so every commit is synced. Reads are not affected.
+  sqlite.pragma('synchronous = FULL')
+  sqlite.pragma('foreign_keys = ON')
+  sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  // No second connection can open a database in memory.
+  const isInMemory = typeof source !== 'string' || source === ':memory:'
+  const reader = isInMemory ? undefined : openReader(source, BUSY_TIMEOUT_MS)
+  return new Handle(withPreparedStatements(sqlite, reader), reader)
+}
+
+/** The handle of a database, as opposed to the handle of a transaction. */
+class Handle extends Kysely<Schema> {
+  readonly reader: Reader | undefined
+
+  constructor(database: SqliteDatabase, reader: Reader | undefined) {
+    super({ dialect: new SqliteDialect({ database }) })
+    this.reader = reader
+  }
+}
+
+/** Returns the reader of a handle. A transaction has none, because it must see its own changes. */
+export function readerOf(db: Db): Reader | undefined {
+  return db instanceof Handle ? db.reader : undefined
+}
+
+/**
+ * Runs `work` in one transaction: all of its statements take effect, or none. Fails when it would
+ * be the first transaction of a call whose deadline has passed.
+ *
+ * The work must use the given handle for every statement. SQLite has one connection behind a mutex,
+ * so the outer handle would wait for this transaction to end, which is a deadlock. The work should
+ * wait for nothing but queries, because all other queries of the process wait for the transaction.
+ * It must have no other effects, because PostgreSQL may run it again (`serializableTransaction`), or
+ * reverse them (`onRollback`).
+ */
+export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return runForCall(work, (own) =>
+    isPostgres(db) ? serializableTransaction(db, own) : run(db, own),
+  )
+}
+
+/**
+ * Runs `work` in one transaction, as `transaction` does, for rows that many calls change at the same
+ * time, such as counters. Transactions with a common key wait for each other, where PostgreSQL would
+ * fail and repeat them. The rules that the work checks hold if all transactions that change its rows
+ * name the same keys.
+ */
+export function transactionOf<T>(
+  db: Db,
+  keys: readonly string[],
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return runForCall(work, (own) =>
+    isPostgres(db) ? keyedTransaction(db, keys, own) : run(db, own),
+  )
+}
+
+/** SQLite has one writer. */
+function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return runAttempt((attempt) => db.transaction().execute(attempt), work)
+}
+
+/**
+ * Runs a transaction of the current call, if there is one. The deadline is checked after the wait
+ * for the connection rather than before it.
+ *
+ * @param execute runs the given work in a transaction.
+ */
+async function runForCall<T>(
+  work: (tx: Tx) => Promise<T>,
+  execute: (work: (tx: Tx) => Promise<T>) => Promise<T>,
+): Promise<T> {
+  const call = currentDeadline()
+  if (!call) return execute(work)
+  const result = await execute((tx) => {
+    call.begin()
+    return work(tx)
+  })
+  call.commit()
+  return result
+}
+
+/** Resolves when the database responds. */
+export async function checkDatabase(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
+}
+
+/** Returns whether an error is a violated UNIQUE or PRIMARY KEY constraint. */
+export function isUniqueViolation(error: unknown): boolean {
+  return UNIQUE_VIOLATIONS.has(codeOf(error))
+}
+
+const UNIQUE_VIOLATIONS: ReadonlySet<string> = new Set([
+  'SQLITE_CONSTRAINT_UNIQUE',
+  'SQLITE_CONSTRAINT_PRIMARYKEY',
+  POSTGRES_ERRORS.uniqueViolation,
+])
+
+/**
+ * Returns whether an error is a violated FOREIGN KEY constraint: the row that it refers to is
+ * missing.
+ */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return FOREIGN_KEY_VIOLATIONS.has(codeOf(error))
+}
+
+const FOREIGN_KEY_VIOLATIONS: ReadonlySet<string> = new Set([
+  'SQLITE_CONSTRAINT_FOREIGNKEY',
+  POSTGRES_ERRORS.foreignKeyViolation,
+])
+
+/**
+ * Returns whether an error means that the database cannot be used at present: another process has
+ * locked the SQLite database, or PostgreSQL is unreachable.
+ */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || codeOf(error).startsWith('SQLITE_BUSY')
+}
+
+/** Returns the code of an error of SQLite or PostgreSQL, and an empty text for other errors. */
+function codeOf(error: unknown): string {
+  return error instanceof Sqlite.SqliteError ? error.code : postgresCode(error)
+}
+
+/**
+ * Returns the condition that a text contains another. The case of ASCII letters is ignored.
+ *
+ * LIKE would take time proportional to the product of the lengths: milliseconds for a text of one
+ * repeated letter.
+ */
+export function containsSql(text: Expression<string>, part: string): Expression<SqlBool> {
+  return sql`${positionOf(lowerCase(part), sql`lower(${text})`)} > 0`
+}
+
+/**
+ * Wraps better-sqlite3 for Kysely with a cache of prepared statements.
+ *
+ * Kysely prepares a statement for each execution, which takes longer than a lookup by primary key.
+ */
+function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
+  const statements = new Map<string, SqliteStatement>()
+  return {
+    close: () => {
+      reader?.close()
+      sqlite.close()
+    },
+    prepare(text: string): SqliteStatement {
+      // Kysely runs the statement immediately after it is prepared.
+      reader?.refresh()
+      // Every transaction here writes. A transaction that takes the write lock at its start waits
+      // for other processes, such as the command line. A transaction that takes it later fails when
+      // its earlier reads are stale.
+      const sql = text === 'begin' ? 'begin immediate' : text
+      const known = statements.get(sql)
+      if (known) return known
+      const statement = withNamedRows(sqlite.prepare(withOpaqueLimits(sql)))
+      // After a change of the schema, the statements that are kept may have other columns.
+      const changesSchema = CHANGES_SCHEMA.test(sql)
+      if (statements.size >= MAX_PREPARED_STATEMENTS || changesSchema) statements.clear()
+      if (!changesSchema) statements.set(sql, statement)
+      return statement
+    },
+  }
+}
+
+/** The first word of a statement that changes the schema. */
+const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
+
+function withNamedRows(statement: Statement): SqliteStatement {
+  if (!statement.reader) return statement
+  const { all } = namedRows(statement)
+  return {
+    reader: true,
+    all,
+    iterate: (parameters) => all(parameters).values(),
+    run: (parameters) => statement.run(parameters),
+  }
+}

@@ -1,0 +1,296 @@
+import { readFile } from 'node:fs/promises'
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
+import pg from 'pg'
+import { parse, toClientConfig } from 'pg-connection-string'
+import { PostgresCompiler } from './postgres-compiler.ts'
+import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
+import { PostgresHandle } from './postgres-handle.ts'
+import { statementAlone } from './postgres-transactions.ts'
+import type { Db } from './schema.ts'
+
+/** The address of a PostgreSQL database. */
+export interface PostgresAddress {
+  /** A `postgres://` URI (https://www.postgresql.org/docs/15/libpq-connect.html). */
+  readonly url: string
+  /** File with the password, which is read at each connection. */
+  readonly passwordFile?: string | undefined
+}
+
+/** Settings of the connections to PostgreSQL. */
+export interface PostgresOptions extends PostgresAddress {
+  /** Called with failures of idle connections. The pool replaces such connections. */
+  readonly onError: (error: Error) => void
+  /** The session of this server, if others use the database, too. */
+  readonly session?: SessionOfServer | undefined
+  /** The maximum number of connections. */
+  readonly maxConnections?: number
+}
+
+/** The part of the session that the connections of a server need. */
+export interface SessionOfServer {
+  /** Calls a function when the session has ended, or PostgreSQL no longer answers. */
+  onLoss(listener: () => void): unknown
+}
+
+/**
+ * The time for which a transaction of a server may wait for its next statement. A transaction checks
+ * its locks before it commits, and the lock of a process that is stopped in between may be lost.
+ */
+export const MAX_IDLE_IN_TRANSACTION_MS = 5_000
+
+const DEFAULT_MAX_CONNECTIONS = 10
+const CONNECT_TIMEOUT_MS = 5_000
+/** The longest time for which a query waits while all connections are in use. */
+const MAX_WAIT_MS = 15_000
+/** Less than the time after which firewalls usually forget a connection. */
+const IDLE_TIMEOUT_MS = 60_000
+
+/** Opens a pool of connections. The first query connects. */
+export function openPostgres(options: PostgresOptions): Db {
+  const { onError, maxConnections, session, ...address } = options
+  const pool = new pg.Pool({
+    ...connectionSettings(address),
+    Client,
+    connectionTimeoutMillis: MAX_WAIT_MS,
+    ...(session && { idle_in_transaction_session_timeout: MAX_IDLE_IN_TRANSACTION_MS }),
+    onConnect: prepareConnection,
+    max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    types: { getTypeParser },
+  })
+  pool.on('error', onError)
+  if (session) endWithSession(pool, session)
+  return new PostgresHandle({ dialect: new Dialect(pool) })
+}
+
+/** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
+class Client extends pg.Client {
+  constructor(settings: pg.ClientConfig = {}) {
+    // The pool hides the password from copies.
+    const { password } = settings
+    super({ ...settings, password, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  }
+}
+
+/**
+ * Prepares a connection.
+ *
+ * Refuses a standby, which would answer with rows that the primary has changed since. After a
+ * failover, the address can lead to a standby for a moment.
+ *
+ * Switches off the compilation of queries, which PostgreSQL would repeat at each run of those that
+ * it takes for expensive, such as lists with filters. It takes longer than a page of any list
+ * (https://www.postgresql.org/docs/15/jit-decision.html).
+ */
+async function prepareConnection(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ isStandby: number }>(
+    `select pg_is_in_recovery() as "isStandby", set_config('jit', 'off', false)`,
+  )
+  if (rows[0]?.isStandby !== 0) throw new Error('the server is a standby, which takes no writes')
+}
+
+/**
+ * Ends all connections when the session of this server has ended: they may lead to a server that
+ * does not answer or is no longer the primary, and their transactions may rely on lost locks. The
+ * next calls connect again.
+ */
+function endWithSession(pool: pg.Pool, session: SessionOfServer): void {
+  const clients = new Set<pg.PoolClient>()
+  pool.on('connect', (client) => clients.add(client))
+  pool.on('remove', (client) => clients.delete(client))
+  session.onLoss(() => {
+    for (const client of clients) client.connection.stream.destroy()
+  })
+}
+
+/**
+ * Returns the settings of a connection. What the URI leaves out comes from the environment and the
+ * password file of libpq (PGUSER, PGPASSFILE and others,
+ * https://www.postgresql.org/docs/15/libpq-envars.html).
+ */
+export function connectionSettings({ url, passwordFile }: PostgresAddress): pg.ClientConfig {
+  // `sslmode` means what it means to libpq.
+  const { password, ...parsed } = toClientConfig(parse(url, { useLibpqCompat: true }))
+  const settings = {
+    ...parsed,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'branchline',
+  }
+  if (passwordFile !== undefined) {
+    const readPassword = async () => (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '')
+    return { ...settings, password: readPassword }
+  }
+  return password ? { ...settings, password } : settings
+}
+
+/** A PostgreSQL database that this program cannot use. The message is for the operator. */
+export class UnsuitableDatabaseError extends Error {
+  override readonly name = 'UnsuitableDatabaseError'
+
+  /** Returns the error for a database that does not respond. */
+  static because(cause: unknown): UnsuitableDatabaseError {
+    const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
+    return new UnsuitableDatabaseError(`the PostgreSQL database cannot be used: ${reason}`, {
+      cause,
+    })
+  }
+}
+
+/** The oldest version that the tests run on. */
+const MIN_VERSION = 15
+
+/**
+ * Checks that a database can be used.
+ *
+ * @throws UnsuitableDatabaseError when the database is unreachable, a standby, too old, or not in
+ *   UTF-8.
+ */
+export async function checkPostgres(db: Db): Promise<void> {
+  const { version, encoding } = await readFacts(db).catch((error: unknown) => {
+    throw UnsuitableDatabaseError.because(
+      error instanceof DatabaseUnavailableError ? error.cause : error,
+    )
+  })
+  if (version < MIN_VERSION * 10_000) {
+    throw new UnsuitableDatabaseError(
+      `PostgreSQL ${Math.floor(version / 10_000)} is too old: Branchline needs ${MIN_VERSION} or later`,
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new UnsuitableDatabaseError(
+      `the PostgreSQL database has the encoding ${encoding}: create one with "encoding 'UTF8' template template0"`,
+    )
+  }
+}
+
+interface Facts {
+  readonly version: number
+  readonly encoding: string
+}
+
+async function readFacts(db: Db): Promise<Facts> {
+  const { rows } = await sql<Facts>`select
+    current_setting('server_version_num')::bigint as version,
+    current_setting('server_encoding') as encoding`.execute(db)
+  const [facts] = rows
+  if (!facts) throw new Error('no row')
+  return facts
+}
+
+class Dialect extends PostgresDialect {
+  constructor(pool: pg.Pool) {
+    super({ pool: withPreparedStatements(pool) })
+  }
+
+  override createQueryCompiler(): PostgresCompiler {
+    return new PostgresCompiler()
+  }
+}
+
+/**
+ * The types whose values differ from those of SQLite: 64-bit integers and sums are numbers, a
+ * boolean is 0 or 1, and JSON is text. All numbers of the schema fit into 53 bits.
+ */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [pg.types.builtins.BOOL]: (text) => (text === 't' ? 1 : 0),
+  [pg.types.builtins.INT8]: Number,
+  [pg.types.builtins.NUMERIC]: Number,
+  [pg.types.builtins.TEXT]: decodeText,
+  [pg.types.builtins.JSON]: (text) => text,
+  [pg.types.builtins.JSONB]: (text) => text,
+}
+
+/**
+ * PostgreSQL has no texts with the character U+0000, so a noncharacter stands for it
+ * (https://www.unicode.org/faq/private_use.html#noncharacters), and twice for itself.
+ */
+const STAND_IN = '\uFDD0'
+
+function encodeText(text: string): string {
+  if (!text.includes('\0') && !text.includes(STAND_IN)) return text
+  return text.replaceAll(STAND_IN, STAND_IN + STAND_IN).replaceAll('\0', `${STAND_IN}0`)
+}
+
+function decodeText(text: string): string {
+  if (!text.includes(STAND_IN)) return text
+  return text.replace(/\uFDD0(.)/gs, (_, next: string) => (next === '0' ? '\0' : STAND_IN))
+}
+
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
+}
+
+/**
+ * Returns a value as PostgreSQL takes it. SQLite compares any two numbers. PostgreSQL refuses one
+ * beyond 64 bits, so the last number in 64 bits, which no row has either, takes its place.
+ */
+function encodeValue(value: unknown): unknown {
+  if (typeof value === 'string') return encodeText(value)
+  if (typeof value !== 'number' && typeof value !== 'bigint') return value
+  if (value >= MAX_BIGINT) return MAX_BIGINT
+  return value <= MIN_BIGINT ? MIN_BIGINT : value
+}
+
+const MAX_BIGINT = 2n ** 63n - 1n
+const MIN_BIGINT = -(2n ** 63n)
+
+/** The statements by which Kysely begins and ends transactions. */
+const BEGINS_TRANSACTION = /^(?:begin|start transaction)\b/i
+const ENDS_TRANSACTION = /^(?:commit|rollback)$/i
+
+/** The maximum number of prepared statements of a connection, each of which takes its memory. */
+const MAX_PREPARED_STATEMENTS = 512
+
+/** The first word of a statement that PostgreSQL can plan once. */
+const CAN_BE_PREPARED = /^\s*(?:select|insert|update|delete|with)\b/i
+/** The first word of a statement that changes the schema. */
+const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
+
+/** Names the statements of a pool, so that each connection plans a statement once. */
+function withPreparedStatements(pool: pg.Pool): PostgresPool {
+  const names = new Map<string, string>()
+  let schemaChanges = 0
+  const nameOf = (text: string) => {
+    const known = names.get(text)
+    if (known !== undefined) return known
+    if (CHANGES_SCHEMA.test(text)) {
+      // A statement with an earlier plan would fail when its columns have changed.
+      schemaChanges++
+      names.clear()
+    }
+    if (names.size >= MAX_PREPARED_STATEMENTS || !CAN_BE_PREPARED.test(text)) return undefined
+    const name = `${schemaChanges}.${names.size}`
+    names.set(text, name)
+    return name
+  }
+  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
+  return {
+    async connect() {
+      const client = await pool.connect().catch(asUnavailable)
+      const known = clients.get(client)
+      if (known) return known
+      // The query in progress fails too, and the pool drops the connection when it is released.
+      client.on('error', () => {})
+      const run = (text: string, values: readonly unknown[]) =>
+        client
+          .query({ name: nameOf(text), text, values: values.map(encodeValue) })
+          .catch(asUnavailable)
+      let isInTransaction = false
+      const query = (text: string, values: readonly unknown[]) => {
+        if (BEGINS_TRANSACTION.test(text)) isInTransaction = true
+        else if (ENDS_TRANSACTION.test(text)) isInTransaction = false
+        else if (!isInTransaction) return statementAlone(() => run(text, values))
+        return run(text, values)
+      }
+      const named: PostgresPoolClient = {
+        // Kysely passes a text, or a cursor when a query is streamed, which no query is.
+        query: query as unknown as PostgresPoolClient['query'],
+        release: () => client.release(),
+      }
+      clients.set(client, named)
+      return named
+    },
+    end: () => pool.end(),
+  }
+}

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/platform/database/schema.ts'
+import { autoMergeQueue } from '../../../src/storage/pulls/auto-merges.ts'
+import { threadMailQueue } from '../../../src/storage/pulls/notification-threads.ts'
+import { pullNoticeQueue } from '../../../src/storage/pulls/pull-notices.ts'
+import { mirrorQueue } from '../../../src/storage/repos/mirrors.ts'
+import { pushMirrorQueue } from '../../../src/storage/repos/push-mirrors.ts'
+import { webhookQueue } from '../../../src/storage/webhooks/webhook-deliveries.ts'
+import { openTestDatabase } from '../../support/database.ts'
+import { plansOf } from '../../support/query-plan.ts'
+
+let db: Db
+beforeAll(async () => {
+  db = await openTestDatabase()
+})
+afterAll(() => db.destroy())
+
+describe('a queue of due work', () => {
+  it.each([
+    ['mirrors', mirrorQueue, 'mirrors', 'mirrors_due (next_sync_time'],
+    ['push mirrors', pushMirrorQueue, 'push_mirrors', 'push_mirrors_due (next_sync_time'],
+    ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],
+    ['merges', autoMergeQueue, 'auto_merges', 'auto_merges_due (due_time'],
+    ['notices', pullNoticeQueue, 'pull_notices', 'pull_notices_due (due_time'],
+    [
+      'mails of threads',
+      threadMailQueue,
+      'notification_threads',
+      'notification_threads_mail (mail_time',
+    ],
+  ])('is read in the order of an index: %s', async (_, queueOf, table, index) => {
+    const plans = await plansOf(db, async (watched) => {
+      const queue = queueOf(watched)
+      await queue.next(5, { ids: [1], ownerIds: [2] })
+      await queue.nextTime(5)
+    })
+    expect(plans).toHaveLength(2)
+    for (const steps of plans) {
+      expect(steps[0]).toMatch(`SEARCH ${table} USING`)
+      expect(steps[0]).toContain(index)
+      expect(steps.join()).not.toMatch(/SCAN|TEMP B-TREE/)
+    }
+  })
+})
