@@ -5,7 +5,7 @@ import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/opti
 import type { HostPort, Network, SmtpServer } from './config/values.ts'
 import type { DataPlace } from './data-folder.ts'
 import type { Settings } from './domain/core/core.ts'
-import type { AllowedHosts } from './domain/outbound/allowed-hosts.ts'
+import type { AllowedHosts } from './platform/outbound/allowed-hosts.ts'
 
 /** The web pages, next to the bundled server (`scripts/setup/bundle-web.mjs`). */
 const WEB_FOLDER = fileURLToPath(new URL('./web', import.meta.url))

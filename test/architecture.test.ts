@@ -69,7 +69,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'config',
       'data-folder.ts',
       'domain/core/',
-      'domain/outbound/allowed-hosts.ts',
+      'platform/outbound/allowed-hosts.ts',
       'domain/repos/writing/merge-styles.ts',
     ],
   ],
@@ -184,7 +184,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // The browser has them, and the server has not.
   [/^(preact|dompurify|highlight\.js|@connectrpc\/connect-web)/, ['web/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
-  [/^node:http2?$/, ['transport/', 'domain/outbound/git-gateway.ts']],
+  [/^node:http2?$/, ['transport/', 'platform/outbound/git-gateway.ts']],
   [/^nodemailer/, ['mail/']],
   [/^sanitize-html$/, ['markup/']],
   // Whoever connects elsewhere goes past the check of the destination.

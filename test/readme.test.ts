@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { COMMANDS, helpText } from '../scripts/help/commands.mjs'
 import { fingerprint, planInstallation } from '../scripts/setup/npm-packages.mjs'
-import { parseAllowedHosts } from '../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../src/platform/outbound/allowed-hosts.ts'
 import { type Block, blocksOf, codeOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
 import { startTestServer, type TestServer } from './support/server.ts'
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
-import { type AllowedHosts, parseAllowedHosts } from '../domain/outbound/allowed-hosts.ts'
+import { type AllowedHosts, parseAllowedHosts } from '../platform/outbound/allowed-hosts.ts'
 
 /** Parsers of the values of options. Each throws InvalidArgumentError with a sentence. */
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { testClock } from '../support/app.ts'
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts'
 import { settleNotices } from '../support/notices.ts'

@@ -7,7 +7,7 @@ import { createClient } from '@connectrpc/connect'
 import { IdentityProvider_Type } from '#gen/branchline/v1/identity_provider_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import type { Clock } from '../../src/domain/core/core.ts'
-import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { createTestUsers, startTestServer, transportTo } from '../support/server.ts'
 import type { Stage } from './representative-calls.ts'
 

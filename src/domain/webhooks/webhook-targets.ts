@@ -1,7 +1,7 @@
+import { OutboundError } from '../../platform/outbound/errors.ts'
 import type { Core } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
-import { OutboundError } from '../outbound/errors.ts'
 
 const MAX_URL_CHARACTERS = 2048
 

@@ -8,14 +8,14 @@ import {
   redeliver,
   testWebhook,
 } from '../../../src/domain/memos/memo-deliveries.ts'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { UserWebhook, WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'

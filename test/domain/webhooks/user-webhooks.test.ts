@@ -1,7 +1,5 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
@@ -13,6 +11,8 @@ import {
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'

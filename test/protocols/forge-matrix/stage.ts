@@ -1,4 +1,4 @@
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
 import {

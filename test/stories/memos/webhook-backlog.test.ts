@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   failWaitingDeliveries,
   insertDeliveries,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 import { reviewForge } from '../../support/review-forge.ts'

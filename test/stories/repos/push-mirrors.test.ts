@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { openForge, refusalOf, startForge } from '../../support/forge.ts'
 import { createToken } from '../../support/server.ts'
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   browserSuite,
   expectAccessible,

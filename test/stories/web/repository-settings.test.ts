@@ -1,6 +1,6 @@
 import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   browserSuite,
   expectAccessible,

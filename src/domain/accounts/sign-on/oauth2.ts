@@ -1,7 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { createLimited } from '../../../platform/concurrency/limited.ts'
-import { OutboundError } from '../../outbound/errors.ts'
-import type { Outbound, OutboundRequest, OutboundResponse } from '../../outbound/outbound.ts'
+import { OutboundError } from '../../../platform/outbound/errors.ts'
+import type {
+  Outbound,
+  OutboundRequest,
+  OutboundResponse,
+} from '../../../platform/outbound/outbound.ts'
 import type { AuthorizationGrant, Claims, OAuth2Client, OAuth2Provider } from '../ports.ts'
 
 /** Time limit of each call. A person waits for up to three calls. */

@@ -4,11 +4,11 @@ import {
   pushAll,
   readUpstreamDefault,
 } from '../../../git/transfer/mirrors.ts'
+import { OutboundError } from '../../../platform/outbound/errors.ts'
+import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
-import { OutboundError } from '../../outbound/errors.ts'
-import { type GatewayFailure, openGitGateway } from '../../outbound/git-gateway.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** A repository on another server. */

@@ -6,8 +6,8 @@ import type {
   OAuth2Provider,
 } from '../../../../src/domain/accounts/ports.ts'
 import { createOAuth2Client } from '../../../../src/domain/accounts/sign-on/oauth2.ts'
-import { parseAllowedHosts } from '../../../../src/domain/outbound/allowed-hosts.ts'
-import { createOutbound } from '../../../../src/domain/outbound/outbound.ts'
+import { parseAllowedHosts } from '../../../../src/platform/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../../../src/platform/outbound/outbound.ts'
 import {
   answerJson,
   CLIENT_ID,

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import type { Resolve } from '../../../src/domain/outbound/destinations.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
+import type { Resolve } from '../../../src/platform/outbound/destinations.ts'
 import {
   type GatewayOptions,
   type GitGateway,
   openGitGateway,
-} from '../../../src/domain/outbound/git-gateway.ts'
-import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
+} from '../../../src/platform/outbound/git-gateway.ts'
+import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
 
 const ADVERTISEMENT = '/info/refs?service=git-upload-pack'

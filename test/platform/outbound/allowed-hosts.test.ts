@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 
 describe('parseAllowedHosts', () => {
   it('allows nothing by default', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonicalAddress, isBlockedAddress } from '../../../src/domain/outbound/addresses.ts'
+import { canonicalAddress, isBlockedAddress } from '../../../src/platform/outbound/addresses.ts'
 
 /**
  * The first and the last address of every blocked range whose neighbours outside are not blocked

@@ -7,13 +7,13 @@ import {
 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
-import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import { boundAddresses, resolveBySystem } from '../../../src/domain/outbound/destinations.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
+import { boundAddresses, resolveBySystem } from '../../../src/platform/outbound/destinations.ts'
 import {
   createOutbound,
   type OutboundRequest,
   type SendOptions,
-} from '../../../src/domain/outbound/outbound.ts'
+} from '../../../src/platform/outbound/outbound.ts'
 
 const LIMITS: SendOptions = { timeoutMs: 10_000, maxResponseBytes: 1024 }
 
