@@ -2,11 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type Repositories,
-  repositoriesIn,
-  scratchFolderOf,
-} from './git/repositories/repositories.ts'
 import { createSharedExclusive, SharedLocks } from './platform/database/coordination/locks.ts'
 import {
   ServerSession,
@@ -23,6 +18,11 @@ import { openDatabase } from './platform/database/database.ts'
 import { type MigrationRun, migrate, schemaVersion } from './platform/database/migrate.ts'
 import { checkPostgres, openPostgres, type PostgresAddress } from './platform/database/postgres.ts'
 import type { Db } from './platform/database/schema.ts'
+import {
+  type Repositories,
+  repositoriesIn,
+  scratchFolderOf,
+} from './platform/git/repositories/repositories.ts'
 import { migrations } from './storage/migrations/index.ts'
 import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
 

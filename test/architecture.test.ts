@@ -57,11 +57,11 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'server/',
       'version.ts',
       'domain/',
-      'git/processes/process-spawner.ts',
+      'platform/git/processes/process-spawner.ts',
       'transport/errors/index.ts',
     ],
   ],
-  ['data-folder.ts', ['storage/', 'git/repositories/repositories.ts']],
+  ['data-folder.ts', ['storage/', 'platform/git/repositories/repositories.ts']],
   ['restore-target.ts', ['data-folder.ts', 'domain/maintenance/restore.ts', 'storage/']],
   [
     'config',
@@ -329,7 +329,7 @@ const moduleState =
 const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
-  ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
+  ['platform/git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
   ['domain/maintenance/storage-peer-program.ts', 'the main file of a process of its own'],
   [
     'platform/database/rollbacks.ts',

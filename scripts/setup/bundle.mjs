@@ -43,7 +43,7 @@ async function build() {
         'worker-program': 'src/cli/worker-program.ts',
         'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
         'markup-program': 'src/platform/markup/markup-program.ts',
-        'process-spawner': 'src/git/processes/process-spawner-program.ts',
+        'process-spawner': 'src/platform/git/processes/process-spawner-program.ts',
         'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
       },
       outdir: dirname(bundlePath),

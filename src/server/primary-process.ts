@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { SharedGitMemory } from '../git/processes/running-processes.ts'
+import type { SharedGitMemory } from '../platform/git/processes/running-processes.ts'
 import type { PassedConnections } from '../transport/listener/index.ts'
 import type { MetricsOfAll } from '../transport/pages/metrics.ts'
 import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'

@@ -6,9 +6,12 @@ import type { Clock } from '../domain/core/core.ts'
 import { pruneUserEvents } from '../domain/memos/user-events.ts'
 import { reconcilePendingUpdates } from '../domain/repos/refs/ref-index.ts'
 import { finishMeasuring } from '../domain/repos/refs/repository-size.ts'
-import { endScripts } from '../git/hooks/hook-runner.ts'
-import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
-import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
+import { endScripts } from '../platform/git/hooks/hook-runner.ts'
+import type { ProcessSpawner } from '../platform/git/processes/process-spawner.ts'
+import {
+  closeRepositories,
+  prepareRepositories,
+} from '../platform/git/repositories/repositories.ts'
 import { openMailFolder } from '../platform/mail/folder.ts'
 import { openMailServer } from '../platform/mail/smtp.ts'
 import { MarkupThread } from '../platform/markup/markup-thread.ts'

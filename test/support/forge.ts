@@ -2,7 +2,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, expect } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { repositoryPath } from '../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../src/platform/git/repositories/repositories.ts'
 import { type GitClient, openGitClient } from './git-client.ts'
 import { type RestAnswer, restAt, type SendRest } from './rest.ts'
 import {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { onTestFinished, vi } from 'vitest'
-import { ProcessSpawner } from '../../src/git/processes/process-spawner.ts'
-import type { GitProcesses } from '../../src/git/processes/running-processes.ts'
+import { ProcessSpawner } from '../../src/platform/git/processes/process-spawner.ts'
+import type { GitProcesses } from '../../src/platform/git/processes/running-processes.ts'
 import { PROCESS_SPAWNER } from './process.ts'
 
 /** What a busy machine takes to start one more process. */

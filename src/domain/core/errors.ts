@@ -1,5 +1,5 @@
-import { GitError } from '../../git/core/errors.ts'
 import { isForeignKeyViolation, isUnavailable } from '../../platform/database/database.ts'
+import { GitError } from '../../platform/git/core/errors.ts'
 import { isForWantOfSpace } from './disk-space.ts'
 
 /**

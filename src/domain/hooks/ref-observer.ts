@@ -1,4 +1,4 @@
-import { HEADS } from '../../git/core/ref-names.ts'
+import { HEADS } from '../../platform/git/core/ref-names.ts'
 import type { MovedRef } from '../repos/ports.ts'
 import { recordObserver } from '../repos/refs/record-observer.ts'
 import { type HookEvent, type HookFacts, queueHookEvents } from '../webhooks/hook-queue.ts'

@@ -1,4 +1,4 @@
-import { HEADS } from '../../git/core/ref-names.ts'
+import { HEADS } from '../../platform/git/core/ref-names.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import type { RepositoryName } from '../core/names.ts'

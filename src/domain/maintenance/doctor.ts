@@ -1,17 +1,17 @@
 import {
-  checkObjects,
-  removeLock,
-  repositoryFolders,
-  staleLocks,
-} from '../../git/repositories/examination.ts'
-import { findLeftovers, removeLeftover } from '../../git/repositories/leftovers.ts'
-import { deleteRepository, repositoryExists } from '../../git/repositories/repositories.ts'
-import {
   allRepositoryIds,
   databaseProblems,
   uncheckedParts,
 } from '../../platform/database/maintenance.ts'
 import type { Db } from '../../platform/database/schema.ts'
+import {
+  checkObjects,
+  removeLock,
+  repositoryFolders,
+  staleLocks,
+} from '../../platform/git/repositories/examination.ts'
+import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
+import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
 import { wrongCounters } from '../../storage/database/counters.ts'
 import {
   attachmentBytes,

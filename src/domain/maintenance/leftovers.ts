@@ -1,4 +1,4 @@
-import { sweepLeftovers } from '../../git/repositories/leftovers.ts'
+import { sweepLeftovers } from '../../platform/git/repositories/leftovers.ts'
 import type { ReposApp } from '../repos/ports.ts'
 
 /**

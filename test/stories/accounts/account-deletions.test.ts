@@ -2,7 +2,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { withRepositoryLock } from '../../../src/git/repositories/repositories.ts'
+import { withRepositoryLock } from '../../../src/platform/git/repositories/repositories.ts'
 import {
   createPullTestUsers,
   type PullTestUsers,

@@ -1,7 +1,7 @@
 import { unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { createToken, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'

@@ -1,7 +1,10 @@
 import { fromJson, type JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CreatePullRequestRequestSchema } from '#gen/branchline/v1/pull_request_service_pb.ts'
-import { MAX_TRANSFERS, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import {
+  MAX_TRANSFERS,
+  repositoryPath,
+} from '../../../src/platform/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { pushSample, SIGNATURE } from '../../support/sample-repository.ts'

@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
-import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
+import { EMPTY_TREE } from '../../../src/platform/git/core/object-ids.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { pushSample, type Sample, SIGNATURE } from '../../support/sample-repository.ts'

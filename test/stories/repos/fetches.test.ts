@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { settleFiles } from '../../git/fixture.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
+import { settleFiles } from '../../platform/git/fixture.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'

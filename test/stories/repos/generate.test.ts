@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 
 const forge = await openForge()

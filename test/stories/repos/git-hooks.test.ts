@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { branchline } from '../../support/process.ts'
@@ -11,7 +11,7 @@ import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../s
 
 /**
  * Scripts run in the tightest way that the machine has. What is the same in all ways is in
- * `test/git/hooks/hook-runner.test.ts`.
+ * `test/platform/git/hooks/hook-runner.test.ts`.
  */
 const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
 const { server, users, client, rest } = forge

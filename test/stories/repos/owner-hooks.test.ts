@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type Received, type Receiver, startReceiver } from '../../support/receiver.ts'

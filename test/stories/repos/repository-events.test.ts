@@ -8,7 +8,7 @@ import {
   MAX_REPOSITORY_EVENTS,
   recordProtectionChange,
 } from '../../../src/domain/repos/events/repository-events.ts'
-import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { findRepositoryEventLog } from '../../../src/storage/repos/repository-events.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type PushQuestion, refusal } from '../../../src/git/hooks/push-review.ts'
-import { updateRefs } from '../../../src/git/refs/refs.ts'
-import { createRepository } from '../../../src/git/repositories/repositories.ts'
-import { createFilledRepository, git } from '../../git/fixture.ts'
+import { type PushQuestion, refusal } from '../../../src/platform/git/hooks/push-review.ts'
+import { updateRefs } from '../../../src/platform/git/refs/refs.ts'
+import { createRepository } from '../../../src/platform/git/repositories/repositories.ts'
+import { createFilledRepository, git } from '../../platform/git/fixture.ts'
 import { ENGINE, type GitServer, gitClient, startGitServer } from './fixture.ts'
 
 /** A server whose repository has one commit on `main`. */

@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import type { AnswerPush } from '../../../src/git/hooks/push-review.ts'
-import { spawnGit } from '../../../src/git/processes/child-process.ts'
-import type { GitProcess } from '../../../src/git/processes/running-git.ts'
-import { processOptions, type Repositories } from '../../../src/git/repositories/repositories.ts'
-import { startReceivePack, startUploadPack } from '../../../src/git/transfer/pack-services.ts'
+import type { AnswerPush } from '../../../src/platform/git/hooks/push-review.ts'
+import { startReceivePack, startUploadPack } from '../../../src/platform/git/packs/pack-services.ts'
+import { spawnGit } from '../../../src/platform/git/processes/child-process.ts'
+import type { GitProcess } from '../../../src/platform/git/processes/running-git.ts'
+import {
+  processOptions,
+  type Repositories,
+} from '../../../src/platform/git/repositories/repositories.ts'
 import type {
   AuthorizeGit,
   GitGrant,
@@ -20,7 +23,7 @@ import {
   gitHttpLimits,
 } from '../../../src/transport/git-http/index.ts'
 import { listen } from '../../../src/transport/listener/index.ts'
-import { scratchFolder, testRepositories } from '../../git/fixture.ts'
+import { scratchFolder, testRepositories } from '../../platform/git/fixture.ts'
 
 /** The one repository there is, `ada/engine`. */
 export const ENGINE = 1

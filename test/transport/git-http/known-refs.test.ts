@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { GitGrant, RefRequest } from '../../../src/transport/git-http/git-access.ts'
-import { createFilledRepository } from '../../git/fixture.ts'
+import { createFilledRepository } from '../../platform/git/fixture.ts'
 import { ENGINE, type GitServerOptions, startGitServer } from './fixture.ts'
 
 const ADVERTISEMENT = '/ada/engine.git/info/refs?service=git-upload-pack'

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createFilledRepository, git } from '../../git/fixture.ts'
+import { createFilledRepository, git } from '../../platform/git/fixture.ts'
 import { ADA, ENGINE, type GitServerOptions, startGitServer } from './fixture.ts'
 
 const ADVERTISEMENT = '/ada/engine.git/info/refs?service=git-upload-pack'

@@ -1,6 +1,6 @@
-import { HEADS } from '../../../git/core/ref-names.ts'
-import { findMergeBase } from '../../../git/history/history.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { listUnmergedInto, putMergeBase } from '../../../storage/pulls/pull-heads.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 

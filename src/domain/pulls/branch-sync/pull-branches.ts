@@ -1,6 +1,6 @@
-import { HEADS } from '../../../git/core/ref-names.ts'
-import { independentCommits } from '../../../git/history/independent-commits.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { deleteAutoMergesInto, wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as movedRows from '../../../storage/pulls/moved-branches.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'

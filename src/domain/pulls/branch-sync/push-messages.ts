@@ -1,4 +1,4 @@
-import { HEADS, type RefUpdate } from '../../../git/core/ref-names.ts'
+import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import { latestOpenPull } from '../../../storage/pulls/pull-heads.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

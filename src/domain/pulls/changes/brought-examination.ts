@@ -1,6 +1,6 @@
-import { listContainedCommits } from '../../../git/history/brought-commits.ts'
-import { readCommit } from '../../../git/objects/commits.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import { listContainedCommits } from '../../../platform/git/history/commits-of-merge.ts'
+import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { broughtCommits, removeBrought } from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'

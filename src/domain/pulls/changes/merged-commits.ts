@@ -1,5 +1,5 @@
-import { listMergedCommits } from '../../../git/history/brought-commits.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import { listMergedCommits } from '../../../platform/git/history/commits-of-merge.ts'
 import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'

@@ -1,4 +1,4 @@
-import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
+import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
 import type { Caller } from '../../core/access.ts'
 import type { PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'

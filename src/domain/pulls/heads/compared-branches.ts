@@ -1,4 +1,4 @@
-import { isRefName } from '../../../git/refs/refs.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'

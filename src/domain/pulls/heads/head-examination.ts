@@ -1,5 +1,5 @@
-import { listRefs, updateRefs } from '../../../git/refs/refs.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import { listRefs, updateRefs } from '../../../platform/git/refs/refs.ts'
 import { type HeadRef, listHeadRefs, putHeadRef } from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { ReposApp } from '../../repos/ports.ts'

@@ -1,5 +1,5 @@
-import { findMergeBase } from '../../../git/history/history.ts'
-import { isRefName } from '../../../git/refs/refs.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import type { LabelOwner } from '../../../storage/repos/labels.ts'
 import { findMilestone } from '../../../storage/repos/milestones.ts'

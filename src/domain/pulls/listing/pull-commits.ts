@@ -1,4 +1,4 @@
-import { isRevision } from '../../../git/refs/refs.ts'
+import { isRevision } from '../../../platform/git/refs/refs.ts'
 import { findPullRequestByMergeCommit } from '../../../storage/pulls/pull-requests.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,4 +1,4 @@
-import { readRef } from '../../../git/refs/refs.ts'
+import { readRef } from '../../../platform/git/refs/refs.ts'
 import { openHeadBranches } from '../../../storage/pulls/pull-heads.ts'
 import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
 import { findScheduler } from '../../accounts/credentials/schedulers.ts'

@@ -1,8 +1,8 @@
-import { independentCommits } from '../../../git/history/independent-commits.ts'
-import { readCommit } from '../../../git/objects/commits.ts'
-import { readRef } from '../../../git/refs/refs.ts'
-import type { Repositories } from '../../../git/repositories/repositories.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
+import { readCommit } from '../../../platform/git/objects/commits.ts'
+import { readRef } from '../../../platform/git/refs/refs.ts'
+import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import {

@@ -1,5 +1,5 @@
-import { findMergeBase } from '../../../git/history/history.ts'
-import { readRef } from '../../../git/refs/refs.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
+import { readRef } from '../../../platform/git/refs/refs.ts'
 import type { MergeStyle, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'

@@ -1,4 +1,4 @@
-import { readCommit } from '../../../git/objects/commits.ts'
+import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'

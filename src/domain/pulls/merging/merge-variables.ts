@@ -1,4 +1,4 @@
-import { cleanSigner } from '../../../git/objects/commits.ts'
+import { cleanSigner } from '../../../platform/git/objects/commits.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'

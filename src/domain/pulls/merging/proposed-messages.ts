@@ -1,4 +1,4 @@
-import { findMergeBase } from '../../../git/history/history.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
 import type { MergeStyle } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -1,7 +1,7 @@
-import { type CommitRange, diffTrees } from '../../../git/diffs/diff.ts'
-import type { FilePair } from '../../../git/diffs/diff-reader.ts'
-import { findHunk, type LinePlace } from '../../../git/diffs/hunks.ts'
-import { changeTheSame } from '../../../git/merging/same-changes.ts'
+import { type CommitRange, diffTrees } from '../../../platform/git/diffs/diff.ts'
+import type { FilePair } from '../../../platform/git/diffs/diff-reader.ts'
+import { findHunk, type LinePlace } from '../../../platform/git/diffs/hunks.ts'
+import { changeTheSame } from '../../../platform/git/merging/same-changes.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 

@@ -1,6 +1,6 @@
-import { discardDraft, publishDraft } from '../../../git/repositories/repositories.ts'
 import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { discardDraft, publishDraft } from '../../../platform/git/repositories/repositories.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import { insertRepository } from '../../../storage/repos/repositories.ts'

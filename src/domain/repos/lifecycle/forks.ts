@@ -1,5 +1,5 @@
-import { draftFork } from '../../../git/transfer/forks.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { draftFork } from '../../../platform/git/packs/forks.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import * as rows from '../../../storage/repos/forks.ts'

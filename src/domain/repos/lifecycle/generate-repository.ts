@@ -1,6 +1,6 @@
-import { readCommit } from '../../../git/objects/commits.ts'
-import { copyTree } from '../../../git/transfer/tree-copies.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { readCommit } from '../../../platform/git/objects/commits.ts'
+import { copyTree } from '../../../platform/git/packs/tree-copies.ts'
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import * as labels from '../../../storage/repos/labels.ts'
 import { attachTopics, topicsOf } from '../../../storage/repos/topics.ts'

@@ -1,5 +1,5 @@
-import { createDraft, discardDraft } from '../../../git/repositories/repositories.ts'
-import { finishCopy } from '../../../git/transfer/mirrors.ts'
+import { finishCopy } from '../../../platform/git/packs/mirrors.ts'
+import { createDraft, discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import { findOwnerById, findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { insertMirror } from '../../../storage/repos/mirrors.ts'
 import { findRepository } from '../../../storage/repos/repositories.ts'

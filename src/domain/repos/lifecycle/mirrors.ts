@@ -1,6 +1,11 @@
-import { discardDraft } from '../../../git/repositories/repositories.ts'
-import { compareRefs, draftSync, releaseObjects, tidyPacks } from '../../../git/transfer/mirrors.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import {
+  compareRefs,
+  draftSync,
+  releaseObjects,
+  tidyPacks,
+} from '../../../platform/git/packs/mirrors.ts'
+import { discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import * as rows from '../../../storage/repos/mirrors.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mirror, MirrorChanges } from '../../../storage/schema/repos.ts'

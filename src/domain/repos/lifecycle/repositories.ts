@@ -1,6 +1,6 @@
-import * as git from '../../../git/repositories/repositories.ts'
 import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import * as git from '../../../platform/git/repositories/repositories.ts'
 import { removeAttachmentsOf } from '../../../storage/repos/attachment-files.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
 import { type Caller, signedIn } from '../../core/access.ts'

@@ -1,4 +1,4 @@
-import { isRefName } from '../../../git/refs/refs.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
 

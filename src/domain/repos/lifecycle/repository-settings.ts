@@ -1,5 +1,5 @@
-import { setDefaultBranch } from '../../../git/refs/refs.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { setDefaultBranch } from '../../../platform/git/refs/refs.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
 import { updateMirror } from '../../../storage/repos/mirrors.ts'
 import * as rows from '../../../storage/repos/repositories.ts'

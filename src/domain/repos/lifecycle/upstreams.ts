@@ -3,7 +3,7 @@ import {
   fetchInto,
   pushAll,
   readUpstreamDefault,
-} from '../../../git/transfer/mirrors.ts'
+} from '../../../platform/git/packs/mirrors.ts'
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'

@@ -1,14 +1,14 @@
-import { readCommits } from '../../../git/history/history.ts'
+import { createYielder } from '../../../platform/concurrency/yielding.ts'
+import { readCommits } from '../../../platform/git/history/history.ts'
 import {
   type BranchMove,
   listChangedPaths,
   listNewCommits,
   losesCommits,
   type MoveReading,
-} from '../../../git/history/new-commits.ts'
-import type { RawCommit } from '../../../git/objects/raw-objects.ts'
-import type { Repositories } from '../../../git/repositories/repositories.ts'
-import { createYielder } from '../../../platform/concurrency/yielding.ts'
+} from '../../../platform/git/history/new-commits.ts'
+import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
+import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
 import { DomainError } from '../../core/errors.ts'
 import { reading } from '../reading/git-reading.ts'
 import {

@@ -1,5 +1,5 @@
-import { GitError } from '../../../git/core/errors.ts'
-import { HEADS, type RefUpdate } from '../../../git/core/ref-names.ts'
+import { GitError } from '../../../platform/git/core/errors.ts'
+import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'

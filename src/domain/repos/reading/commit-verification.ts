@@ -1,6 +1,6 @@
-import type { RawCommit, Signature } from '../../../git/objects/raw-objects.ts'
-import type { Signer } from '../../../git/objects/signers.ts'
 import { ResultCache } from '../../../platform/concurrency/result-cache.ts'
+import type { RawCommit, Signature } from '../../../platform/git/objects/raw-objects.ts'
+import type { Signer } from '../../../platform/git/objects/signers.ts'
 import { findSigningKeys } from '../../../storage/accounts/gpg-keys.ts'
 import { findPublicKeyOwners } from '../../../storage/accounts/public-keys.ts'
 import type { User } from '../../../storage/schema/accounts.ts'

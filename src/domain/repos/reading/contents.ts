@@ -1,15 +1,19 @@
-import { readCommits } from '../../../git/history/history.ts'
-import { type LastChanges, lastChangeOf, lastChanges } from '../../../git/history/last-changes.ts'
-import { type ObjectInfo, readObject, streamBlob } from '../../../git/objects/objects.ts'
-import type { RawCommit } from '../../../git/objects/raw-objects.ts'
-import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../../git/objects/submodules.ts'
+import { readCommits } from '../../../platform/git/history/history.ts'
+import {
+  type LastChanges,
+  lastChangeOf,
+  lastChanges,
+} from '../../../platform/git/history/last-changes.ts'
+import { type ObjectInfo, readObject, streamBlob } from '../../../platform/git/objects/objects.ts'
+import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
+import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../../platform/git/objects/submodules.ts'
 import {
   findEntry,
   listTree,
   sizesOf,
   type TreeEntry,
   treePath,
-} from '../../../git/objects/trees.ts'
+} from '../../../platform/git/objects/trees.ts'
 import type { Caller } from '../../core/access.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'

@@ -1,4 +1,4 @@
-import { treePath } from '../../../git/objects/trees.ts'
+import { treePath } from '../../../platform/git/objects/trees.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { compileGlob, type Matcher } from '../../core/globs.ts'

@@ -1,4 +1,4 @@
-import { treePath } from '../../../git/objects/trees.ts'
+import { treePath } from '../../../platform/git/objects/trees.ts'
 import { DomainError } from '../../core/errors.ts'
 
 /** The depth of a path. Git has no limit, and each folder is an object. */

@@ -1,4 +1,4 @@
-import type { Signer } from '../../../git/objects/signers.ts'
+import type { Signer } from '../../../platform/git/objects/signers.ts'
 import { noReplyAddress, userAsOwner } from '../../accounts/users/owners.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

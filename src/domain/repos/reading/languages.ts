@@ -1,4 +1,4 @@
-import { sizesByExtension } from '../../../git/objects/file-sizes.ts'
+import { sizesByExtension } from '../../../platform/git/objects/file-sizes.ts'
 import type { Caller } from '../../core/access.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'

@@ -1,4 +1,4 @@
-import { currentReader, readAs } from '../../../git/processes/readers.ts'
+import { currentReader, readAs } from '../../../platform/git/processes/readers.ts'
 import type { Caller } from '../../core/access.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { isObjectId } from '../../../git/core/object-ids.ts'
-import { isRefName, readRefs } from '../../../git/refs/refs.ts'
+import { isObjectId } from '../../../platform/git/core/object-ids.ts'
+import { isRefName, readRefs } from '../../../platform/git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'

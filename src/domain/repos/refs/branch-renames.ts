@@ -1,6 +1,6 @@
-import { HEADS } from '../../../git/core/ref-names.ts'
-import { readRef, readRefs } from '../../../git/refs/refs.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { readRef, readRefs } from '../../../platform/git/refs/refs.ts'
 import { renameBranchProtection } from '../../../storage/repos/branch-protections.ts'
 import {
   deleteBranchRename,

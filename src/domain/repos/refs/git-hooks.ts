@@ -1,4 +1,4 @@
-import { HOOKS } from '../../../git/hooks/push-review.ts'
+import { HOOKS } from '../../../platform/git/hooks/push-review.ts'
 import * as rows from '../../../storage/repos/git-hooks.ts'
 import { actsAsAdministrator, type Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

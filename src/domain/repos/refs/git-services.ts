@@ -1,17 +1,17 @@
-import type { RefUpdate } from '../../../git/core/ref-names.ts'
+import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import {
   errorLines,
   type PushAnswer,
   type PushQuestion,
   refusal,
-} from '../../../git/hooks/push-review.ts'
-import type { GitProcess } from '../../../git/processes/running-git.ts'
+} from '../../../platform/git/hooks/push-review.ts'
 import {
   type PackRequest,
   startReceivePack,
   startUploadPack,
-} from '../../../git/transfer/pack-services.ts'
-import { answerRefs, type RefRequest } from '../../../git/transfer/ref-advertisement.ts'
+} from '../../../platform/git/packs/pack-services.ts'
+import { answerRefs, type RefRequest } from '../../../platform/git/packs/ref-advertisement.ts'
+import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

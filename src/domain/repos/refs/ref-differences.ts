@@ -1,5 +1,5 @@
-import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
-import { listRefs, readRefs } from '../../../git/refs/refs.ts'
+import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
+import { listRefs, readRefs } from '../../../platform/git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs } from '../../../storage/repos/ref-names.ts'
 import type { ReposApp } from '../ports.ts'
 

@@ -1,14 +1,14 @@
-import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
-import { isRefName, readDefaultBranch, readRef } from '../../../git/refs/refs.ts'
+import { withoutDeadline } from '../../../platform/concurrency/call-deadlines.ts'
+import { transaction } from '../../../platform/database/database.ts'
+import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
+import { isRefName, readDefaultBranch, readRef } from '../../../platform/git/refs/refs.ts'
 import {
   createRepository,
   deleteRepository as deleteFolder,
   repositoryExists,
   withRepositoryLock,
-} from '../../../git/repositories/repositories.ts'
-import { finish, isUnfinished } from '../../../git/repositories/unfinished.ts'
-import { withoutDeadline } from '../../../platform/concurrency/call-deadlines.ts'
-import { transaction } from '../../../platform/database/database.ts'
+} from '../../../platform/git/repositories/repositories.ts'
+import { finish, isUnfinished } from '../../../platform/git/repositories/unfinished.ts'
 import {
   countBranches,
   findBranch,

@@ -1,9 +1,9 @@
-import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
-import { type RefTarget, readRefTargets } from '../../../git/refs/ref-targets.ts'
-import { readDefaultBranch, readRef, setDefaultBranch } from '../../../git/refs/refs.ts'
-import { withRepositoryLock } from '../../../git/repositories/repositories.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
+import { type RefTarget, readRefTargets } from '../../../platform/git/refs/ref-targets.ts'
+import { readDefaultBranch, readRef, setDefaultBranch } from '../../../platform/git/refs/refs.ts'
+import { withRepositoryLock } from '../../../platform/git/repositories/repositories.ts'
 import {
   deleteBranches,
   deletePendingRefUpdates,

@@ -1,6 +1,6 @@
-import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../git/core/ref-names.ts'
-import { isRefName } from '../../../git/refs/refs.ts'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
+import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../platform/git/core/ref-names.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'

@@ -1,5 +1,5 @@
-import { measureRepository } from '../../../git/repositories/repository-size.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import { measureRepository } from '../../../platform/git/repositories/repository-size.ts'
 import { findRepositoryById, updateRepository } from '../../../storage/repos/repositories.ts'
 import type { ReposApp, SizeMeasurement } from '../ports.ts'
 

@@ -1,5 +1,5 @@
-import { findEntries, type TreeEntry } from '../../../git/objects/trees.ts'
-import type { Repositories } from '../../../git/repositories/repositories.ts'
+import { findEntries, type TreeEntry } from '../../../platform/git/objects/trees.ts'
+import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
 import { DomainError } from '../../core/errors.ts'
 import { filePath, foldersAbove, presentPath, shownPath } from '../reading/file-paths.ts'
 

@@ -1,6 +1,6 @@
-import type { SignCommit } from '../../../git/objects/commit-content.ts'
-import { type NewCommit, storeCommit } from '../../../git/objects/object-writes.ts'
-import type { RawCommit } from '../../../git/objects/raw-objects.ts'
+import type { SignCommit } from '../../../platform/git/objects/commit-content.ts'
+import { type NewCommit, storeCommit } from '../../../platform/git/objects/object-writes.ts'
+import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** Returns the signer of commits by the server; undefined if signing is disabled. */

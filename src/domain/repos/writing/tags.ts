@@ -1,5 +1,5 @@
-import { storeTag } from '../../../git/objects/object-writes.ts'
-import { isRefName } from '../../../git/refs/refs.ts'
+import { storeTag } from '../../../platform/git/objects/object-writes.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { findEntryByTag } from '../../../storage/repos/releases.ts'
 import type { Tag } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'

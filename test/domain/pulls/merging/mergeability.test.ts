@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { computeMergeability } from '../../../../src/domain/pulls/merging/mergeability.ts'
-import { createRepository } from '../../../../src/git/repositories/repositories.ts'
+import { createRepository } from '../../../../src/platform/git/repositories/repositories.ts'
 import type { Mergeability } from '../../../../src/storage/schema/pulls.ts'
-import { git, testRepositories, writeHistory } from '../../../git/fixture.ts'
+import { git, testRepositories, writeHistory } from '../../../platform/git/fixture.ts'
 import { testApp } from '../../../support/app.ts'
 import type { ScriptedCommit } from '../../../support/histories.ts'
 

@@ -16,9 +16,12 @@ import {
   syncRefIndex,
 } from '../../../../src/domain/repos/refs/ref-index.ts'
 import { applyUpdates, recordUpdates } from '../../../../src/domain/repos/refs/ref-updates.ts'
-import { deleteRepository, repositoryPath } from '../../../../src/git/repositories/repositories.ts'
+import {
+  deleteRepository,
+  repositoryPath,
+} from '../../../../src/platform/git/repositories/repositories.ts'
 import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
-import { git as runGit } from '../../../git/fixture.ts'
+import { git as runGit } from '../../../platform/git/fixture.ts'
 import { testClock } from '../../../support/app.ts'
 import { openForge } from '../../../support/forge.ts'
 import { restAt } from '../../../support/rest.ts'
