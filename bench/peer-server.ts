@@ -14,7 +14,7 @@ import {
 } from '#gen/branchline/v1/user_service_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.ts'
 import { Sqlite } from '../src/platform/database/sqlite.ts'
-import { createRpc } from '../src/transport/rpc/index.ts'
+import { createRpc } from '../src/platform/rpc/index.ts'
 
 /**
  * Peers: servers of other libraries with the same row, and servers of a stream.

@@ -190,7 +190,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // Whoever connects elsewhere goes past the check of the destination.
   [/^undici$/, ['domain/outbound/']],
   // These exports of Connect may change in any release.
-  [/^@connectrpc\/connect\/protocol/, ['transport/rpc/exchange/connect-internals.ts']],
+  [/^@connectrpc\/connect\/protocol/, ['platform/rpc/exchange/connect-internals.ts']],
   // With it an import could hide from this test.
   [/^node:module$/, []],
 ]
@@ -405,7 +405,7 @@ describe('dependency arrows', () => {
       '../domain/accounts/credentials/passwords.ts',
     ],
     ['sideways', 'storage/users.ts', '../git/refs.ts'],
-    ['out of the REST module', 'transport/rpc/exchange/node.ts', '../../errors/index.ts'],
+    ['out of the REST module', 'platform/rpc/exchange/node.ts', '../../errors/index.ts'],
     [
       'from the REST module to the schema',
       'transport/rpc/rest/rules.ts',

@@ -14,11 +14,11 @@ import { comments } from '#gen/comments.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { Scopes } from '../src/domain/core/scopes.ts'
+import { dialectProblems } from '../src/platform/rpc/rest/schema/dialect.ts'
+import { bindingsOf } from '../src/platform/rpc/rest/schema/rules.ts'
+import { buildRouter } from '../src/platform/rpc/rest/schema/table.ts'
 import { refusal, restStatusOf } from '../src/transport/errors/index.ts'
 import { parseRpcComment } from '../src/transport/openapi/failures.ts'
-import { dialectProblems } from '../src/transport/rpc/rest/schema/dialect.ts'
-import { bindingsOf } from '../src/transport/rpc/rest/schema/rules.ts'
-import { buildRouter } from '../src/transport/rpc/rest/schema/table.ts'
 
 const files = await loadFiles('branchline/v1')
 const types = files.flatMap((file) => [...nestedTypes(file)])

@@ -8,6 +8,7 @@ import { ReleaseSchema } from '#gen/branchline/v1/release_pb.ts'
 import { RepositorySchema } from '#gen/branchline/v1/repository_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { Payloads } from '../domain/deliveries/payloads.ts'
+import { compileWriter, dialectOf } from '../platform/rpc/index.ts'
 import { accountMessage } from '../services/accounts/accounts.ts'
 import { memoPayload } from '../services/memos/memos.ts'
 import { commentMessage } from '../services/pulls/issue-comments.ts'
@@ -15,7 +16,6 @@ import { issueMessage } from '../services/pulls/issues.ts'
 import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
 import { releaseMessage } from '../services/repos/releases.ts'
 import { repositoryMessage } from '../services/repos/repository-message.ts'
-import { compileWriter, dialectOf } from './rpc/index.ts'
 
 /**
  * Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API.

@@ -1,8 +1,8 @@
 import http from 'node:http'
 import http2 from 'node:http2'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { UNEXPECTED_COMPRESSION } from '../../src/transport/rpc/index.ts'
-import { seededRandom } from '../transport/rpc/rest/random.ts'
+import { UNEXPECTED_COMPRESSION } from '../../src/platform/rpc/index.ts'
+import { seededRandom } from '../platform/rpc/rest/random.ts'
 import { type EchoServer, startEchoServer } from './echo-server.ts'
 import { codecs, type FuzzRequest } from './inputs.ts'
 

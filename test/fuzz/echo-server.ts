@@ -1,8 +1,8 @@
 import type { Message } from '@bufbuild/protobuf'
+import { createRpc } from '../../src/platform/rpc/index.ts'
 import { type Listener, listen } from '../../src/transport/listener/index.ts'
-import { createRpc } from '../../src/transport/rpc/index.ts'
-import { everythingSources } from '../transport/rpc/rest/everything.ts'
-import { compileSchema, messageOf, serviceOf } from '../transport/rpc/rest/schema.ts'
+import { everythingSources } from '../platform/rpc/rest/everything.ts'
+import { compileSchema, messageOf, serviceOf } from '../platform/rpc/rest/schema.ts'
 
 /** Methods that return their message, with a field of each kind. */
 const schema = compileSchema({

@@ -1,5 +1,5 @@
 import { fromJson, type JsonValue, toBinary } from '@bufbuild/protobuf'
-import type { Random } from '../transport/rpc/rest/random.ts'
+import type { Random } from '../platform/rpc/rest/random.ts'
 import { everything } from './echo-server.ts'
 
 /** A request of any protocol. */

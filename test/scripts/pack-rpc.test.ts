@@ -23,7 +23,7 @@ const NAME = 'connect-one-port'
 const PEERS = ['@bufbuild', '@connectrpc', 'negotiator']
 const TYPES = ['@types', 'undici-types']
 
-const blocks = blocksOf(readPage('src/transport/rpc/README.md'))
+const blocks = blocksOf(readPage('src/platform/rpc/README.md'))
 const [proto = '', example = ''] = ['proto', 'ts'].map(
   (language) => blocks.find((block) => block.language === language)?.text,
 )

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../transport/rpc/rest/random.ts'
+import type { Random } from '../platform/rpc/rest/random.ts'
 import { type GitClient, remoteOf } from './git-client.ts'
 import { type Actor, PASSWORD, type TestUsers } from './server.ts'
 import { watchRepository } from './watch.ts'

@@ -1,4 +1,4 @@
-import type { Random } from '../transport/rpc/rest/random.ts'
+import type { Random } from '../platform/rpc/rest/random.ts'
 import type { ScriptedCommit, ScriptedFile } from './histories.ts'
 
 /** Two branches that are to be merged, on refs of their own. */

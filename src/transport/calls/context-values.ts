@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ContextValues } from '@connectrpc/connect'
+import { CallValues, deadlineKept, timeoutOf } from '../../platform/rpc/index.ts'
 import { secureKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import type { Peers } from '../callers/peers.ts'
 import { sudoOfQuery, sudoQueryKey } from '../callers/sudo.ts'
 import { type HttpRequest, requestIdOf } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
-import { CallValues, deadlineKept, timeoutOf } from '../rpc/index.ts'
 import { answerKey } from './answer-limits.ts'
 import { expiresAtKey } from './deadlines.ts'
 

@@ -3,11 +3,11 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { databaseError, deletionError } from '../../domain/core/errors.ts'
+import { successStatus } from '../../platform/rpc/index.ts'
 import { callerKey, restStatusKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import { toConnectError } from '../errors/index.ts'
 import type { Metrics } from '../pages/metrics.ts'
-import { successStatus } from '../rpc/index.ts'
 
 /** Counts and logs each call when it ends, and converts thrown errors to RPC errors. */
 export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {

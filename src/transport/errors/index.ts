@@ -7,7 +7,7 @@ import {
 } from '#gen/google/rpc/error_details_pb.ts'
 import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 import { DomainError, outsideError, type Reason } from '../../domain/core/errors.ts'
-import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
+import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { BRANCHES } from './branches.ts'
 import { CONTENTS } from './contents.ts'

@@ -1,10 +1,10 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import type { Binding } from '../rpc/index.ts'
-import { httpBodySetter } from '../rpc/rest/request/http-body.ts'
-import { compareText } from '../rpc/rest/schema/table.ts'
-import { fieldNamed } from '../rpc/text/message-fields.ts'
+import type { Binding } from '../../platform/rpc/index.ts'
+import { httpBodySetter } from '../../platform/rpc/rest/request/http-body.ts'
+import { compareText } from '../../platform/rpc/rest/schema/table.ts'
+import { fieldNamed } from '../../platform/rpc/text/message-fields.ts'
 import {
   OPERATION_METHODS,
   type OpenApiDocument,

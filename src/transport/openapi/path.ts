@@ -1,4 +1,4 @@
-import type { Segment, Template, Variable } from '../rpc/index.ts'
+import type { Segment, Template, Variable } from '../../platform/rpc/index.ts'
 
 /** A path template in the form of OpenAPI. */
 export interface DocumentedPath {

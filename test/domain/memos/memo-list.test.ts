@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { isReadable, type MemoReader } from '../../../src/domain/memos/memo-access.ts'
 import { listMemos, type MemoPosition, readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
+import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
-import { seededRandom } from '../../transport/rpc/rest/random.ts'
 import { ANONYMOUS, reader } from './test-users.ts'
 
 describe('the order of a list', () => {

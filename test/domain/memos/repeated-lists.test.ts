@@ -10,9 +10,9 @@ import { openDatabase, transaction } from '../../../src/platform/database/databa
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
+import { type Random, seededRandom } from '../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { withFolder } from '../../support/process.ts'
-import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
 import { ANONYMOUS, caller, draft, reader } from './test-users.ts'
 
 const VISIBILITIES = ['PUBLIC', 'PROTECTED', 'PRIVATE'] as const

@@ -12,9 +12,9 @@ import {
 } from '../../../src/domain/memos/user-stats.ts'
 import { MAX_LISTED_MEMOS, MAX_LISTED_OF_ALL } from '../../../src/storage/memos/user-stats.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
+import { type Random, seededRandom } from '../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
-import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
 import { ANONYMOUS, caller, draft, reader } from './test-users.ts'
 
 let app: TestApp

@@ -8,10 +8,10 @@ import {
   searchRepositories,
 } from '../../../src/storage/repos/repository-search.ts'
 import { findNamed } from '../../../src/storage/repos/repository-texts.ts'
+import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
-import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 const READER = {
   userId: 1,

@@ -6,11 +6,11 @@ import { reconcilePendingUpdates } from '../../../src/domain/repos/refs/ref-inde
 import { isRefName, updateRefs } from '../../../src/platform/git/refs/refs.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { putBranchRename } from '../../../src/storage/repos/branch-renames.ts'
+import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import type { RestAnswer } from '../../support/rest.ts'
 import { type Actor, createToken, PASSWORD } from '../../support/server.ts'
-import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 const forge = await openForge()
 const { server, users, client, rest } = forge

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { UserWebhookDelivery_State } from '#gen/branchline/v1/user_webhook_pb.ts'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
 import { startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
 import { openGitClient } from '../../support/git-client.ts'
@@ -16,7 +17,6 @@ import {
   transportTo,
 } from '../../support/server.ts'
 import { startServerGroup } from '../../support/server-group.ts'
-import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 /** `npm run chaos` sets both. */
 const KILLS = Number(process.env.CHAOS_KILLS ?? 6)

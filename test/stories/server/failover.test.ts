@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
 import { type ChaosLoad, startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
 import { type GitClient, openGitClient } from '../../support/git-client.ts'
@@ -11,7 +12,6 @@ import { type PostgresServer, type Standby, startPostgres } from '../../support/
 import { createTestUsers, type TestUsers, transportTo } from '../../support/server.ts'
 import { type ServerGroup, startServersOn } from '../../support/server-group.ts'
 import { startForwarder, type TcpForwarder } from '../../support/tcp-forwarder.ts'
-import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 const SERVERS = 2
 const TIMEOUT_MS = 240_000

@@ -3,7 +3,7 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import { accessProblems } from '../../../src/transport/callers/access.ts'
-import { compileSchema, serviceOf } from '../rpc/rest/schema.ts'
+import { compileSchema, serviceOf } from '../../platform/rpc/rest/schema.ts'
 
 const schemaOf = (options: string, stream = '') =>
   serviceOf(

@@ -8,7 +8,7 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '#gen/health/v1/health_pb.ts'
 import { createHealth } from '../../../src/transport/grpc/health.ts'
-import { startRpcServer } from '../rpc-server.ts'
+import { startRpcServer } from '../../platform/rpc/rpc-server.ts'
 
 const known = UserService.typeName
 const unknown = 'branchline.v1.NoSuchService'

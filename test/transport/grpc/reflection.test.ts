@@ -17,8 +17,8 @@ import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/
 import { Health } from '#gen/health/v1/health_pb.ts'
 import { createHealth } from '../../../src/transport/grpc/health.ts'
 import { registerReflection } from '../../../src/transport/grpc/reflection.ts'
-import type { RpcServer } from '../rpc-server.ts'
-import { startRpcServer } from '../rpc-server.ts'
+import type { RpcServer } from '../../platform/rpc/rpc-server.ts'
+import { startRpcServer } from '../../platform/rpc/rpc-server.ts'
 
 let server: RpcServer
 beforeAll(async () => {

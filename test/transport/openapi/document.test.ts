@@ -1,11 +1,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { comments } from '#gen/comments.ts'
+import { createRpc, type RouteEntry } from '../../../src/platform/rpc/index.ts'
 import { registerServices } from '../../../src/services/registry.ts'
 import { restStatusOf } from '../../../src/transport/errors/index.ts'
 import type { Operation, Schema } from '../../../src/transport/openapi/document.ts'
 import { createOpenApi, type OpenApiDocument } from '../../../src/transport/openapi/index.ts'
-import { createRpc, type RouteEntry } from '../../../src/transport/rpc/index.ts'
 import { testApp } from '../../support/app.ts'
 
 let routes: RouteEntry[]

@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
+import { bindingsOf } from '../../../src/platform/rpc/index.ts'
 import { createOpenApi, type OpenApiDocument } from '../../../src/transport/openapi/index.ts'
-import { bindingsOf } from '../../../src/transport/rpc/index.ts'
-import { compileSchema, serviceOf } from '../rpc/rest/schema.ts'
+import { compileSchema, serviceOf } from '../../platform/rpc/rest/schema.ts'
 
 /** What Branchline's own schema does not have, or not yet. */
 const registry = compileSchema(`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { parseTemplate } from '../../../src/platform/rpc/rest/schema/template.ts'
 import { documentPath } from '../../../src/transport/openapi/path.ts'
-import { parseTemplate } from '../../../src/transport/rpc/rest/schema/template.ts'
 
 describe('documentPath', () => {
   it.each([

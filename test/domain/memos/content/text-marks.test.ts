@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { OPAQUE, scanText } from '../../../../src/domain/memos/content/text-marks.ts'
-import { seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../../platform/rpc/rest/random.ts'
 
 describe('tags', () => {
   it.each<readonly [text: string, tags: readonly string[]]>([

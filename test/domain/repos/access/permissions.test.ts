@@ -28,6 +28,7 @@ import {
 } from '../../../../src/storage/repos/repository-search.ts'
 import type { Owner, User } from '../../../../src/storage/schema/accounts.ts'
 import type { Repository } from '../../../../src/storage/schema/repos.ts'
+import { type Random, seededRandom } from '../../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {
   ANYBODY,
@@ -38,7 +39,6 @@ import {
   token,
 } from '../../../support/forge-rows.ts'
 import { countQueries, plansOf } from '../../../support/query-plan.ts'
-import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts'
 
 const ANONYMOUS: RepositoryReader = {
   userId: undefined,

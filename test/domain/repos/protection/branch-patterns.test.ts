@@ -6,7 +6,7 @@ import {
   isBranchGlob,
   isFileList,
 } from '../../../../src/domain/repos/protection/branch-patterns.ts'
-import { seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../../platform/rpc/rest/random.ts'
 
 describe('the name of a branch protection', () => {
   it.each<[name: string, isGlob: boolean, fits: string[], not: string[]]>([

@@ -20,7 +20,7 @@ import {
   PROTECTION_LISTS,
 } from '../../../../src/storage/repos/branch-protections.ts'
 import type { ProtectionFlag, ProtectionList } from '../../../../src/storage/schema/protections.ts'
-import { seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../../platform/rpc/rest/random.ts'
 
 function rule(changes: Partial<BranchRule> = {}): BranchRule {
   const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, false])) as Record<

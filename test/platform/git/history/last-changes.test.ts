@@ -13,7 +13,7 @@ import {
   type ScriptedCommit,
   type ScriptedFile,
 } from '../../../support/histories.ts'
-import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { type Random, seededRandom } from '../../rpc/rest/random.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 const COMMITS = 50

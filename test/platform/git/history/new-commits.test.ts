@@ -11,7 +11,7 @@ import {
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../../../support/histories.ts'
-import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { type Random, seededRandom } from '../../rpc/rest/random.ts'
 import { git, scratchFolder, testRepositories, writeHistory } from '../fixture.ts'
 
 const SIDE = 'refs/heads/side'

@@ -14,7 +14,7 @@ import {
 } from '../../../../src/platform/git/repositories/repositories.ts'
 import type { ScriptedCommit } from '../../../support/histories.ts'
 import { mergeHistory } from '../../../support/merge-histories.ts'
-import { seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../rpc/rest/random.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { MERGER, type MergedByGit, mergeByGit, type Outcome } from '../merged-by-git.ts'
 

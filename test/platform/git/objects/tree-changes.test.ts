@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changedNames, folderIn } from '../../../../src/platform/git/objects/tree-changes.ts'
-import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { type Random, seededRandom } from '../../rpc/rest/random.ts'
 
 /** Modes and ids by name. */
 type Tree = ReadonlyMap<string, string>

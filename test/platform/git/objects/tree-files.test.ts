@@ -5,7 +5,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
-import { seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../rpc/rest/random.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 const ENGINE = 1

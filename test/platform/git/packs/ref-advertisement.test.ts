@@ -9,7 +9,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
-import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { type Random, seededRandom } from '../../rpc/rest/random.ts'
 import {
   createFilledRepository,
   git,

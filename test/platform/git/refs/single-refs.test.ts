@@ -7,7 +7,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
-import { seededRandom } from '../../../transport/rpc/rest/random.ts'
+import { seededRandom } from '../../rpc/rest/random.ts'
 import {
   createFilledRepository,
   git,
