@@ -9,7 +9,7 @@ import { RepositoryEvent_TypeSchema } from '#gen/branchline/v1/repository_event_
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { program } from '../src/cli.ts'
 import { serveOptions } from '../src/config/options.ts'
-import { defaultListenerLimits } from '../src/transport/listener/limits.ts'
+import { defaultListenerLimits } from '../src/platform/http/listener/limits.ts'
 import { anchorsOf, codeOf, linksOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
 import { startTestServer } from './support/server.ts'
 

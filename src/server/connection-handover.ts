@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { type Address, openPort, PORT_OPTIONS, portOf } from '../transport/listener/port.ts'
+import { type Address, openPort, PORT_OPTIONS, portOf } from '../platform/http/listener/port.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
 /** Connections that wait while no worker process is ready; more are closed. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { SharedGitMemory } from '../platform/git/processes/running-processes.ts'
-import type { PassedConnections } from '../transport/listener/index.ts'
+import type { PassedConnections } from '../platform/http/listener/index.ts'
 import type { MetricsOfAll } from '../transport/pages/metrics.ts'
 import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
 

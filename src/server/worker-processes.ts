@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Address, urlOf } from '../transport/listener/port.ts'
+import { type Address, urlOf } from '../platform/http/listener/port.ts'
 import { ConnectionHandover } from './connection-handover.ts'
 import { MetricsSum } from './metrics-sum.ts'
 import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts'

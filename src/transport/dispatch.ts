@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
-import { REQUEST_ID_HEADER } from './errors/index.ts'
-import type { Cors } from './http/cors.ts'
+import type { Cors } from '../platform/http/cors.ts'
 import {
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
   requestIdOf,
-} from './http/requests.ts'
+} from '../platform/http/requests.ts'
+import { REQUEST_ID_HEADER } from './errors/index.ts'
 import type { createOAuth2 } from './oauth2/index.ts'
 import type { Pages } from './pages/operator-pages.ts'
 import type { UnsubscribePage } from './unsubscribe.ts'

@@ -4,9 +4,9 @@ import {
   UNSUBSCRIBE_PATH,
   unsubscribe,
 } from '../domain/notifications/unsubscribe.ts'
+import { html } from '../platform/http/html.ts'
+import type { HttpRequest, HttpResponse } from '../platform/http/requests.ts'
 import { toConnectError } from './errors/index.ts'
-import { html } from './http/html.ts'
-import type { HttpRequest, HttpResponse } from './http/requests.ts'
 import { type EndpointReply, queryOf, readForm, sendEndpointReply } from './oauth2/exchange.ts'
 import { pageReply } from './oauth2/page.ts'
 

@@ -3,8 +3,8 @@
 // (docs/testing_servers.md of the suite). SIGTERM ends the server.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
+import { listen } from '../../src/platform/http/listener/index.ts'
 import { createRpc } from '../../src/platform/rpc/index.ts'
-import { listen } from '../../src/transport/listener/index.ts'
 import {
   type ServerCompatRequest,
   ServerCompatRequestSchema,

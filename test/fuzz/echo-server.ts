@@ -1,6 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
+import { type Listener, listen } from '../../src/platform/http/listener/index.ts'
 import { createRpc } from '../../src/platform/rpc/index.ts'
-import { type Listener, listen } from '../../src/transport/listener/index.ts'
 import { everythingSources } from '../platform/rpc/rest/everything.ts'
 import { compileSchema, messageOf, serviceOf } from '../platform/rpc/rest/schema.ts'
 

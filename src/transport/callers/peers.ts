@@ -1,8 +1,8 @@
 import type { BlockList, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Peer } from '../../domain/core/access.ts'
-import type { HttpRequest } from '../http/requests.ts'
-import { isLoopback, peerNetwork } from '../listener/admission.ts'
+import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnHost, isOwnOrigin, isUnforgeable } from './foreign-pages.ts'
 import {
   forwardedAddress,

@@ -1,5 +1,5 @@
 import { type ContextKey, createContextKey } from '@connectrpc/connect'
-import type { HttpRequest } from '../http/requests.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 
 /** The account to act as, from the query of a REST request; undefined without one. */
 export const sudoQueryKey: ContextKey<string | undefined> = createContextKey<string | undefined>(

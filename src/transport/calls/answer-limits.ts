@@ -7,12 +7,12 @@ import {
 } from '@connectrpc/connect'
 import type { Caller } from '../../domain/core/access.ts'
 import { readFor } from '../../domain/repos/reading/readers.ts'
+import { answerTo } from '../../platform/http/listener/answers.ts'
+import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
+import type { Answer, AnswerLimit } from '../../platform/http/listener/outgoing.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { callerKey } from '../../services/wire/call.ts'
 import { refusal } from '../errors/index.ts'
-import type { HttpRequest } from '../http/requests.ts'
-import { answerTo } from '../listener/answers.ts'
-import { RETRY_AFTER_SECONDS } from '../listener/limits.ts'
-import type { Answer, AnswerLimit } from '../listener/outgoing.ts'
 
 /** The accounting of the response to a call. Set on every call that came through the listener. */
 export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(

@@ -1,5 +1,5 @@
 import { constants } from 'node:http2'
-import type { HttpResponse } from '../http/requests.ts'
+import type { HttpResponse } from '../../platform/http/requests.ts'
 
 /** The challenge that makes clients ask for credentials. Git credential helpers show the realm. */
 const CHALLENGE = 'Basic realm="Branchline"'

@@ -2,12 +2,12 @@ import { ConnectError } from '@connectrpc/connect'
 import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { openGitService } from '../../domain/repos/refs/git-services.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
 import { authenticate } from '../callers/authenticate.ts'
 import type { PeerOf } from '../callers/peers.ts'
 import { sudoOfQuery } from '../callers/sudo.ts'
 import { restStatusOf, toConnectError } from '../errors/index.ts'
-import type { HttpRequest } from '../http/requests.ts'
 import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 
 /** Creates the authorisation of Git requests, by the rules that apply to all protocols. */

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { HttpRequest } from '../http/requests.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 
 /** A service of the smart protocol: a fetch or a push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'

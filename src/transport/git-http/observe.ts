@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { requestIdOf } from '../../platform/http/requests.ts'
 import type { PeerOf } from '../callers/peers.ts'
-import { requestIdOf } from '../http/requests.ts'
 import type { Metrics } from '../pages/metrics.ts'
 import type { GitHttpOptions } from './index.ts'
 

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { drained } from '../../platform/rpc/index.ts'
-import type { HttpRequest } from '../http/requests.ts'
 
 /** A body that cannot be passed on, with the HTTP status of the refusal. */
 export class BodyError extends Error {

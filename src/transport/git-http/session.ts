@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { drained } from '../../platform/rpc/index.ts'
-import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitService, PackProcess, PackRequest, RefRequest } from './git-access.ts'
 import { readPushOpening } from './push-commands.ts'

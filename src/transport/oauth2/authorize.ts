@@ -19,8 +19,8 @@ import {
 } from '../../domain/oauth2/authorization-requests.ts'
 import { grantRequest, needsConsent } from '../../domain/oauth2/consent.ts'
 import { OAuth2Refusal } from '../../domain/oauth2/refusals.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnOrigin } from '../callers/foreign-pages.ts'
-import type { HttpRequest } from '../http/requests.ts'
 import { addressAfterSignIn, authorizeAddress, callbackUri, SIGN_IN_PROMPTS } from './addresses.ts'
 import {
   browserCookie,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { parseCookie } from 'cookie'
 import { BROWSER_SESSION_LIFETIME_S } from '../../domain/accounts/credentials/browser-sessions.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import type { Peers } from '../callers/peers.ts'
-import type { HttpRequest } from '../http/requests.ts'
 
 /** Keeps a browser signed in. No API reads this cookie. */
 const SESSION_COOKIE = 'branchline_sign_in'

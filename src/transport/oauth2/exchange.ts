@@ -1,5 +1,5 @@
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { readContent } from '../../platform/rpc/index.ts'
-import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 
 /** Forms of OAuth 2.0 are small. A sign-in has a password of up to 256 bytes. */
 const MAX_FORM_BYTES = 64 * 1024

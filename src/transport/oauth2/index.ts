@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { App } from '../../domain/app.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { REQUEST_ID_HEADER, toConnectError } from '../errors/index.ts'
-import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { authorizeHandler } from './authorize.ts'
 import { callbackHandler } from './callback.ts'
 import type { CookieOptions } from './cookies.ts'

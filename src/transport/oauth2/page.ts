@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Html, html } from '../http/html.ts'
+import { Html, html } from '../../platform/http/html.ts'
 import type { EndpointReply } from './exchange.ts'
 
 const STYLE = `

@@ -2,8 +2,8 @@ import type { IdentityProvider } from '../../domain/accounts/sign-on/provider-vi
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { DomainError } from '../../domain/core/errors.ts'
 import type { AuthorizationRequest } from '../../domain/oauth2/authorization-requests.ts'
+import { type Html, html } from '../../platform/http/html.ts'
 import { toConnectError } from '../errors/index.ts'
-import { type Html, html } from '../http/html.ts'
 import type { EndpointReply } from './exchange.ts'
 import { pageReply } from './page.ts'
 

@@ -5,7 +5,7 @@ import { OAuth2Refusal } from '../../domain/oauth2/refusals.ts'
 import { introspect, revokeToken } from '../../domain/oauth2/token-status.ts'
 import { redeemCode, refreshTokens, type TokenResponse } from '../../domain/oauth2/tokens.ts'
 import { readUserInfo } from '../../domain/oauth2/user-claims.ts'
-import type { HttpRequest } from '../http/requests.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { type EndpointReply, type Handler, jsonReply, readForm } from './exchange.ts'
 
 const BASIC = /^basic +([A-Za-z0-9+/=]+)$/i

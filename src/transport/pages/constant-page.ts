@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { answerTo } from '../../platform/http/listener/answers.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { responseCoding, tagMatches } from '../../platform/rpc/index.ts'
-import type { HttpRequest, HttpResponse } from '../http/requests.ts'
-import { answerTo } from '../listener/answers.ts'
 
 /** The content codings in the server's order of preference. */
 const CODINGS = [{ name: 'br' }, { name: 'gzip' }] as const

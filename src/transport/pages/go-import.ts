@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from '../http/requests.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 
 /** The path of a repository or of a package in one. Names have no other characters. */
 const PATH = /^\/([A-Za-z0-9._-]+)\/([A-Za-z0-9._-]+)(?:\/[^?]*)?$/

@@ -6,12 +6,12 @@ import {
   findPublicRepository,
   hasNoAccount,
 } from '../../domain/web/public-pages.ts'
+import { html } from '../../platform/http/html.ts'
+import { answerTo } from '../../platform/http/listener/answers.ts'
+import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { readRefreshCookie } from '../../services/wire/refresh-cookie.ts'
 import type { PeerOf } from '../callers/peers.ts'
-import { html } from '../http/html.ts'
-import type { HttpRequest, HttpResponse } from '../http/requests.ts'
-import { answerTo } from '../listener/answers.ts'
-import { RETRY_AFTER_SECONDS } from '../listener/limits.ts'
 import { sendContent } from '../pages/constant-page.ts'
 import { type PageAddress, readPageAddress } from './addresses.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'

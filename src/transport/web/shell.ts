@@ -1,4 +1,4 @@
-import { type Html, html } from '../http/html.ts'
+import { type Html, html } from '../../platform/http/html.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
 
 /** Content of a page for strangers and readers without a script. */

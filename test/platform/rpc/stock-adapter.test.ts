@@ -13,8 +13,8 @@ import {
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from '#gen/health/v1/health_pb.ts'
+import { listen } from '../../../src/platform/http/listener/index.ts'
 import { createRpc } from '../../../src/platform/rpc/index.ts'
-import { listen } from '../../../src/transport/listener/index.ts'
 
 /**
  * The adapter of connect-node is the reference: where the specifications of the protocols leave no

@@ -4,13 +4,13 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { connectRaw } from '../../platform/http/listener/raw-client.ts'
 import {
   RPC_PROTOCOLS,
   startTestServer,
   type TestServer,
   transportTo,
 } from '../../support/server.ts'
-import { connectRaw } from '../listener/raw-client.ts'
 
 const MAX_MESSAGE_BYTES = 128 * 1024
 

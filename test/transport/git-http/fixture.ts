@@ -10,6 +10,7 @@ import {
   processOptions,
   type Repositories,
 } from '../../../src/platform/git/repositories/repositories.ts'
+import { listen } from '../../../src/platform/http/listener/index.ts'
 import type {
   AuthorizeGit,
   GitGrant,
@@ -22,7 +23,6 @@ import {
   type GitRequestEnd,
   gitHttpLimits,
 } from '../../../src/transport/git-http/index.ts'
-import { listen } from '../../../src/transport/listener/index.ts'
 import { scratchFolder, testRepositories } from '../../platform/git/fixture.ts'
 
 /** The one repository there is, `ada/engine`. */

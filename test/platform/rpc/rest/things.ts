@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { HandlerContext, Interceptor } from '@connectrpc/connect'
+import { listen } from '../../../../src/platform/http/listener/index.ts'
 import type { Rpc, RpcOptions } from '../../../../src/platform/rpc/index.ts'
 import { createRpc } from '../../../../src/platform/rpc/index.ts'
-import { listen } from '../../../../src/transport/listener/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { ContentCollector } from '../../platform/rpc/index.ts'
+import type { ContentCollector } from '../../rpc/index.ts'
 
 type Callback = (error?: Error | null) => void
 type Chunk = string | Uint8Array

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { listen } from '../../../src/transport/listener/index.ts'
-import { http2Preface } from '../../../src/transport/listener/preface.ts'
+import { listen } from '../../../../src/platform/http/listener/index.ts'
+import { http2Preface } from '../../../../src/platform/http/listener/preface.ts'
 import { echo, requestHttp2, useListeners } from './fixture.ts'
 import {
   connectRaw,

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import http2, { type ServerHttp2Stream } from 'node:http2'
 import type { Readable } from 'node:stream'
-import type { ContentCollector } from '../../platform/rpc/index.ts'
+import type { ContentCollector } from '../../rpc/index.ts'
 
 /** Returns whether a request has content, by its headers. */
 export function announcesContent({ headers }: http.IncomingMessage): boolean {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { Admission, isLoopback, peerNetwork } from '../../../src/transport/listener/admission.ts'
+import {
+  Admission,
+  isLoopback,
+  peerNetwork,
+} from '../../../../src/platform/http/listener/admission.ts'
 
 function connection(name: string, options: { peer?: string; busy?: boolean } = {}) {
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultListenerLimits } from '../../../src/transport/listener/limits.ts'
+import { defaultListenerLimits } from '../../../../src/platform/http/listener/limits.ts'
 import { quickSweep, useListeners } from './fixture.ts'
 import { connectRaw } from './raw-client.ts'
 

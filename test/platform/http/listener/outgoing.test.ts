@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { defaultListenerLimits } from '../../../src/transport/listener/limits.ts'
-import { Outgoing } from '../../../src/transport/listener/outgoing.ts'
+import { defaultListenerLimits } from '../../../../src/platform/http/listener/limits.ts'
+import { Outgoing } from '../../../../src/platform/http/listener/outgoing.ts'
 
 const KIB = 1024
 

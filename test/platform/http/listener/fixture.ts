@@ -1,9 +1,13 @@
 import http2, { type ClientHttp2Session } from 'node:http2'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import type { HttpRequest, HttpResponse } from '../../../src/transport/http/requests.ts'
-import { type Listener, type ListenOptions, listen } from '../../../src/transport/listener/index.ts'
-import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
+import {
+  type Listener,
+  type ListenOptions,
+  listen,
+} from '../../../../src/platform/http/listener/index.ts'
+import type { ListenerLimits } from '../../../../src/platform/http/listener/limits.ts'
+import type { HttpRequest, HttpResponse } from '../../../../src/platform/http/requests.ts'
 
 /** Limits under which no test waits for long. Those not under test are far away. */
 export const quickSweep = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2Request, Http2Response } from '../listener/http2-messages.ts'
+import type { Http2Request, Http2Response } from './listener/http2-messages.ts'
 
 /** A request of either version of HTTP. */
 export type HttpRequest = IncomingMessage | Http2Request
