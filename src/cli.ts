@@ -6,7 +6,7 @@ import { ignoreClosedReaders, print } from './cli/print.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
 import { unknownVariable } from './config.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './forge/core/version.ts'
 
 /**
  * Runs a command line and sets the exit code: 0 for success, 1 for a failure with a sentence on

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
 import type { HostPort, Network, SmtpServer } from './config/values.ts'
 import type { DataPlace } from './data-folder.ts'
-import type { Settings } from './domain/core/core.ts'
+import type { Settings } from './forge/core/core.ts'
 import type { AllowedHosts } from './platform/outbound/allowed-hosts.ts'
 
 /** The web pages, next to the bundled server (`scripts/setup/bundle-web.mjs`). */

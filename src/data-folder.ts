@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { migrations } from './forge/migrations/index.ts'
 import { createSharedExclusive, SharedLocks } from './platform/database/coordination/locks.ts'
 import {
   ServerSession,
@@ -23,7 +24,6 @@ import {
   repositoriesIn,
   scratchFolderOf,
 } from './platform/git/repositories/repositories.ts'
-import { migrations } from './storage/migrations/index.ts'
 import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
 
 /** Where the data of an instance are. */

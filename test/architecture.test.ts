@@ -8,8 +8,8 @@ const src = fileURLToPath(new URL('../src/', import.meta.url))
 /** What transport takes from the domain directly: the caller, errors, and the owner of a resource. */
 const domainOfTransport = [
   'domain/app.ts',
-  'domain/core/access.ts',
-  'domain/core/errors.ts',
+  'forge/core/access.ts',
+  'forge/core/errors.ts',
   'domain/accounts/credentials/browser-sessions.ts',
   'domain/accounts/sign-on/provider-visits.ts',
   'domain/accounts/credentials/credentials.ts',

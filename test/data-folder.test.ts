@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { migrateData, useData } from '../src/data-folder.ts'
-import { migrations } from '../src/storage/migrations/index.ts'
+import { migrations } from '../src/forge/migrations/index.ts'
 import { databaseOf } from './support/database.ts'
 
 it('does not migrate the database of a data folder that is in use', async () => {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Shared } from '../data-folder.ts'
-import { type Coordination, LOCK_LIMITS } from '../domain/core/coordination.ts'
+import { type Coordination, LOCK_LIMITS } from '../forge/core/coordination.ts'
 import { createOnce } from '../platform/concurrency/once.ts'
 import { createSharedExclusive } from '../platform/database/coordination/locks.ts'
 import { runOnOneServer } from '../platform/database/coordination/workers.ts'

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { DiskSpace } from '../domain/core/disk-space.ts'
+import type { DiskSpace } from '../forge/core/disk-space.ts'
 
 /** Sizes of a file system in bytes. */
 export interface FileSystemSpace {

@@ -1,4 +1,4 @@
-import type { Metric } from '../domain/core/metrics.ts'
+import type { Metric } from '../forge/core/metrics.ts'
 import type { SharedMetric } from '../transport/pages/metrics.ts'
 
 /** Returns a metric for administrators, without the buckets of histograms: they are most values. */

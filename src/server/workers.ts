@@ -1,6 +1,5 @@
 import { startMails } from '../domain/accounts/credentials/mail-queue.ts'
 import type { App } from '../domain/app.ts'
-import type { Worker } from '../domain/core/coordination.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
 import { startFanOut } from '../domain/notifications/fan-out.ts'
@@ -11,7 +10,8 @@ import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../domain/repos/lifecycle/push-mirrors.ts'
 import { startReconciling, startReconcilingOwn } from '../domain/repos/refs/reconciling.ts'
-import { VERSION } from '../version.ts'
+import type { Worker } from '../forge/core/coordination.ts'
+import { VERSION } from '../forge/core/version.ts'
 
 type StartWorker = (app: App) => Worker | Promise<Worker>
 

@@ -1,4 +1,5 @@
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { defineService } from '../forge/core/wire/define-service.ts'
 import { linkedIdentityMethods } from './accounts/linked-identities.ts'
 import { personalAccessTokenMethods } from './accounts/personal-access-tokens.ts'
 import { userSettingMethods } from './accounts/user-settings.ts'
@@ -6,7 +7,6 @@ import { userWebhookMethods } from './accounts/user-webhooks.ts'
 import { userMethods } from './accounts/users.ts'
 import { notificationMethods } from './memos/notifications.ts'
 import { userStatsMethods } from './memos/user-stats.ts'
-import { defineService } from './wire/define-service.ts'
 
 export const users = defineService(UserService, (app) => ({
   ...userMethods(app),

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { createContextValues, createHandlerContext, type HandlerContext } from '@connectrpc/connect'
-import type { Caller } from '../../src/domain/core/access.ts'
-import { callerKey, ownerKey, secureKey } from '../../src/services/wire/call.ts'
+import type { Caller } from '../../src/forge/core/access.ts'
+import { callerKey, ownerKey, secureKey } from '../../src/forge/core/wire/call.ts'
 import type { User } from '../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER } from './app.ts'
 

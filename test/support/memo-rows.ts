@@ -1,6 +1,6 @@
 import type { App } from '../../src/domain/app.ts'
-import { nowSeconds } from '../../src/domain/core/core.ts'
 import type { MemoView } from '../../src/domain/memos/memo-view.ts'
+import { nowSeconds } from '../../src/forge/core/core.ts'
 import type { User } from '../../src/storage/schema/accounts.ts'
 import type { Memo } from '../../src/storage/schema/memos.ts'
 

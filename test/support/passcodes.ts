@@ -3,7 +3,7 @@ import {
   confirmTwoFactor,
   enrollTwoFactor,
 } from '../../src/domain/accounts/credentials/two-factor.ts'
-import type { Clock } from '../../src/domain/core/core.ts'
+import type { Clock } from '../../src/forge/core/core.ts'
 import type { User } from '../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { migrations } from '../../src/forge/migrations/index.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { openPostgres } from '../../src/platform/database/postgres.ts'
-import { migrations } from '../../src/storage/migrations/index.ts'
 
 /** The number of the advisory lock for the creation of the template. */
 const TEMPLATE_LOCK = 7

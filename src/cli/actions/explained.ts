@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/core/errors.ts'
+import { DomainError } from '../../forge/core/errors.ts'
 import { refusal } from '../../transport/errors/index.ts'
 
 /** Returns an error with a message for the operator. */

@@ -1,4 +1,4 @@
-import type { Settings } from '../../domain/core/core.ts'
+import type { Settings } from '../../forge/core/core.ts'
 
 /** Settings for an operator at the command line, to whom the limits for users do not apply. */
 export const OPERATOR_SETTINGS: Settings = {

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import type { LRUCache } from 'lru-cache'
+import type { Credential } from '../../forge/core/access.ts'
+import type { Core } from '../../forge/core/core.ts'
 import type { StateCache } from '../../platform/database/state-cache.ts'
 import type { User } from '../../storage/schema/accounts.ts'
-import type { Credential } from '../core/access.ts'
-import type { Core } from '../core/core.ts'
 
 /** The services that accounts use. */
 export interface AccountsApp extends Core {

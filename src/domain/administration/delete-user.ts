@@ -1,3 +1,4 @@
+import { DomainError } from '../../forge/core/errors.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { ownsContent, ownsMemos } from '../../storage/accounts/user-content.ts'
 import * as rows from '../../storage/accounts/users.ts'
@@ -9,7 +10,6 @@ import {
   requirePresent,
   userResourceName,
 } from '../accounts/users/users.ts'
-import { DomainError } from '../core/errors.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { queueRepositoryDeleted } from '../repos/events/repository-hook-events.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'

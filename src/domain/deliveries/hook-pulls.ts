@@ -1,6 +1,6 @@
+import { DomainError } from '../../forge/core/errors.ts'
 import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findReviewById } from '../../storage/pulls/reviews.ts'
-import { DomainError } from '../core/errors.ts'
 import { findReadablePull } from '../pulls/access/open-pulls.ts'
 import type { PullFacts } from '../pulls/heads/pull-hook-events.ts'
 import { type PullView, viewPulls } from '../pulls/listing/pull-views.ts'

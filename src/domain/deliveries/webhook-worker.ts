@@ -1,10 +1,10 @@
-import { webhookQueue } from '../../storage/webhooks/webhook-deliveries.ts'
 import {
   type DueWork,
   type DueWorker,
   finishDueWork,
   startDueWork,
-} from '../core/scheduled-work.ts'
+} from '../../forge/core/scheduled-work.ts'
+import { webhookQueue } from '../../storage/webhooks/webhook-deliveries.ts'
 import type { DeliveriesApp } from './payloads.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
 

@@ -1,11 +1,11 @@
+import type { Core } from '../../forge/core/core.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import type { Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import * as hookRows from '../../storage/webhooks/hooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
-import type { Core } from '../core/core.ts'
-import { DomainError } from '../core/errors.ts'
-import type { Page } from '../core/names.ts'
 import type { HookEvent } from '../webhooks/hook-queue.ts'
 import {
   MAX_WAITING_PER_WEBHOOK,

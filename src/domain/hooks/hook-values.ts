@@ -1,5 +1,5 @@
-import { DomainError } from '../core/errors.ts'
-import { compileGlob, MAX_PATTERN_CHARACTERS } from '../core/globs.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { compileGlob, MAX_PATTERN_CHARACTERS } from '../../forge/core/globs.ts'
 import { isEventName } from '../webhooks/hook-events.ts'
 import { readTarget } from '../webhooks/webhook-targets.ts'
 

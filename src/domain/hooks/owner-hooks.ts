@@ -1,6 +1,6 @@
+import { type Caller, checkSeesPrivate, type SignedIn, signedIn } from '../../forge/core/access.ts'
 import { findOrganizationById } from '../../storage/organizations/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { type Caller, checkSeesPrivate, type SignedIn, signedIn } from '../core/access.ts'
 import { openOrganization, standingIn } from '../organizations/access.ts'
 import type { Hook, HookPlace } from './hooks.ts'
 

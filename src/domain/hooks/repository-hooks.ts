@@ -1,7 +1,7 @@
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { DomainError, metadataText } from '../../forge/core/errors.ts'
+import type { RepositoryName } from '../../forge/core/names.ts'
 import { HEADS } from '../../platform/git/core/ref-names.ts'
-import { type Caller, signedIn } from '../core/access.ts'
-import { DomainError, metadataText } from '../core/errors.ts'
-import type { RepositoryName } from '../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,

@@ -1,4 +1,4 @@
-import { nameKey } from '../core/names.ts'
+import { nameKey } from '../../forge/core/names.ts'
 import { parseMarkdown, readText, taskOf } from './content/markdown.ts'
 import { snippetOf } from './content/snippet.ts'
 import { scanText } from './content/text-marks.ts'

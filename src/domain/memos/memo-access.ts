@@ -1,11 +1,11 @@
-import type { Memo } from '../../storage/schema/memos.ts'
 import {
   actsAsAdministrator,
   type Caller,
   type SignedIn,
   seesPublicDataOnly,
-} from '../core/access.ts'
-import { DomainError } from '../core/errors.ts'
+} from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import type { Memo } from '../../storage/schema/memos.ts'
 
 /**
  * The properties that decide who may read a memo. The root of a comment is the memo at the top of

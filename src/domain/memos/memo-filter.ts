@@ -1,3 +1,4 @@
+import { nowSeconds } from '../../forge/core/core.ts'
 import { type Condition, mapTerms, readFilter, termsOf } from '../../platform/filters/conditions.ts'
 import { invalidFilter } from '../../platform/filters/limits.ts'
 import {
@@ -10,7 +11,6 @@ import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
 import type { MemoCondition, MemoFlag, MemoTerm } from '../../storage/memos/memo-condition.ts'
 import type { MemoVisibility } from '../../storage/schema/memos.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nowSeconds } from '../core/core.ts'
 
 /**
  * The maximum number of strings that one filter searches contents for, because each search is

@@ -1,3 +1,4 @@
+import { DomainError } from '../../forge/core/errors.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import {
   type CommentedMemo,
@@ -7,7 +8,6 @@ import {
   type MemoCreator,
   type RootedMemo,
 } from '../../storage/memos/memos.ts'
-import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 
 /** A memo with the related data of its representation. */

@@ -1,3 +1,4 @@
+import { nameKey } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { searchBounds, searchInSteps } from '../../platform/filters/steps.ts'
@@ -12,7 +13,6 @@ import type {
   NotificationType,
 } from '../../storage/schema/memos.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nameKey } from '../core/names.ts'
 import { analyzeMemo } from './content.ts'
 import { isReadable, type MemoAccess } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'

@@ -1,3 +1,12 @@
+import {
+  type EventLogRows,
+  type EventPage,
+  PAGE_SIZE,
+  pageOfEvents,
+  pruneExpired,
+  pruneSometimes,
+  startOfEvents,
+} from '../../forge/core/event-logs.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import {
   deleteUserEvents,
@@ -10,15 +19,6 @@ import {
 import type { User } from '../../storage/schema/accounts.ts'
 import type { UserEvent } from '../../storage/schema/memos.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import {
-  type EventLogRows,
-  type EventPage,
-  PAGE_SIZE,
-  pageOfEvents,
-  pruneExpired,
-  pruneSometimes,
-  startOfEvents,
-} from '../core/event-logs.ts'
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'
 

@@ -1,3 +1,10 @@
+import { nameKey } from '../../forge/core/names.ts'
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../../forge/core/scheduled-work.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
@@ -9,13 +16,6 @@ import { listReviewRequests } from '../../storage/pulls/reviews.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { NotificationThread, PullNotice } from '../../storage/schema/notification-threads.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import { nameKey } from '../core/names.ts'
-import {
-  type DueWork,
-  type DueWorker,
-  finishDueWork,
-  startDueWork,
-} from '../core/scheduled-work.ts'
 import { isWorkInProgress } from '../pulls/access/work-in-progress.ts'
 import { concernsOf, type StoredConcerns } from '../pulls/heads/pull-notices.ts'
 import type { ReposApp } from '../repos/ports.ts'

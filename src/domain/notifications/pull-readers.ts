@@ -1,9 +1,9 @@
+import { suffices } from '../../forge/core/levels.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import { suffices } from '../core/levels.ts'
 import { accessOfUsers } from '../repos/access/permissions.ts'
 
 /** Returns those of some users who are active and may read a pull request at this moment. */

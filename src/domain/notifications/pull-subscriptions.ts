@@ -1,3 +1,7 @@
+import { actsAsAdministrator, type Caller, type SignedIn } from '../../forge/core/access.ts'
+import { nowSeconds } from '../../forge/core/core.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import type { Page, PullName } from '../../forge/core/names.ts'
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { isParticipant } from '../../storage/pulls/pull-participants.ts'
@@ -9,10 +13,6 @@ import {
   type NumberedUserPage,
   visibilitiesFor,
 } from '../accounts/users/owners.ts'
-import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
-import { nowSeconds } from '../core/core.ts'
-import { DomainError } from '../core/errors.ts'
-import type { Page, PullName } from '../core/names.ts'
 import { type OpenPull, openPull } from '../pulls/access/open-pulls.ts'
 import type { ReposApp } from '../repos/ports.ts'
 

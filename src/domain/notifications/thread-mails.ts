@@ -1,3 +1,4 @@
+import type { DueWorker } from '../../forge/core/scheduled-work.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { findOwnerById } from '../../storage/accounts/owners.ts'
@@ -22,7 +23,6 @@ import {
   startMailWork,
 } from '../accounts/credentials/mail-queue.ts'
 import type { Mail, MailTransport } from '../accounts/ports.ts'
-import type { DueWorker } from '../core/scheduled-work.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { isReachable, MAIL_INTERVAL_MS, type MailItem, mailItemsOf } from './mail-items.ts'
 import { quote, REASON_TEXTS } from './mail-texts.ts'

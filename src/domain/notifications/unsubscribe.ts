@@ -1,3 +1,4 @@
+import { nowSeconds } from '../../forge/core/core.ts'
 import { transaction } from '../../platform/database/database.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
 import { dropThreadMails } from '../../storage/pulls/notification-threads.ts'
@@ -6,7 +7,6 @@ import { putPullSubscription } from '../../storage/pulls/pull-subscriptions.ts'
 import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { updateUserSettings } from '../accounts/users/user-settings.ts'
-import { nowSeconds } from '../core/core.ts'
 
 /**
  * Links in mails that end notifications without a sign-in. A link has a sealed token, from which

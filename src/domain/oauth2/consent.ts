@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { nowSeconds } from '../../forge/core/core.ts'
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
 import {
@@ -10,7 +11,6 @@ import { findGrant, putGrant } from '../../storage/oauth2/grants.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import { newTokenText, tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nowSeconds } from '../core/core.ts'
 import { type AuthorizationRequest, responseLocation } from './authorization-requests.ts'
 import { areCovered } from './granted-scopes.ts'
 import { OAuth2Refusal } from './refusals.ts'

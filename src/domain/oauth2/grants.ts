@@ -1,3 +1,5 @@
+import { DomainError } from '../../forge/core/errors.ts'
+import type { Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { listAuthorizationIds } from '../../storage/oauth2/authorizations.ts'
@@ -5,8 +7,6 @@ import * as rows from '../../storage/oauth2/grants.ts'
 import { wakeAutoMergesBy } from '../../storage/pulls/auto-merges.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { DomainError } from '../core/errors.ts'
-import type { Page } from '../core/names.ts'
 
 export type GrantOfApplication = rows.GrantOfApplication
 

@@ -1,3 +1,4 @@
+import { nowSeconds } from '../../forge/core/core.ts'
 import { transaction } from '../../platform/database/database.ts'
 import { findUserById } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/oauth2/authorizations.ts'
@@ -5,7 +6,6 @@ import { wakeAutoMergesBy } from '../../storage/pulls/auto-merges.ts'
 import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
 import { tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nowSeconds } from '../core/core.ts'
 import { OAuth2Refusal } from './refusals.ts'
 import { authorizationIdOf } from './tokens.ts'
 

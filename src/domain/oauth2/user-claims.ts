@@ -1,3 +1,4 @@
+import { nowSeconds } from '../../forge/core/core.ts'
 import { findAccessToken } from '../../storage/oauth2/authorizations.ts'
 import { listGroupsOfUser } from '../../storage/oauth2/groups.ts'
 import type { User } from '../../storage/schema/accounts.ts'
@@ -6,7 +7,6 @@ import { tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { UPLOADED } from '../accounts/users/avatars.ts'
 import { userResourceName } from '../accounts/users/users.ts'
-import { nowSeconds } from '../core/core.ts'
 import { OAuth2Refusal } from './refusals.ts'
 
 /** Claims of OpenID Connect Core section 5.1, and `groups`. */

@@ -1,3 +1,6 @@
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../forge/core/access.ts'
+import { DomainError, type Reason } from '../../forge/core/errors.ts'
+import { nameKey } from '../../forge/core/names.ts'
 import {
   findOrganizationByNameKey,
   type OrganizationViewer,
@@ -9,9 +12,6 @@ import {
 } from '../../storage/organizations/teams.ts'
 import type { Organization } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
-import { DomainError, type Reason } from '../core/errors.ts'
-import { nameKey } from '../core/names.ts'
 
 /**
  * What a call requires of its caller: to see the organisation, to be a member, to be allowed to

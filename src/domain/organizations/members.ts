@@ -1,3 +1,11 @@
+import {
+  actsAsAdministrator,
+  type Caller,
+  type SignedIn,
+  seesPublicDataOnly,
+} from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import type { Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
@@ -7,14 +15,6 @@ import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { Team } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
-import {
-  actsAsAdministrator,
-  type Caller,
-  type SignedIn,
-  seesPublicDataOnly,
-} from '../core/access.ts'
-import { DomainError } from '../core/errors.ts'
-import type { Page } from '../core/names.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
 
 /**

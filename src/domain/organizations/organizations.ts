@@ -1,3 +1,7 @@
+import { type Caller, checkSeesPrivate, type SignedIn } from '../../forge/core/access.ts'
+import { nowSeconds } from '../../forge/core/core.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { nameKey, type Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
 import { claimNames, findNameHolder } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
@@ -9,10 +13,6 @@ import type { Organization, OrganizationChanges } from '../../storage/schema/org
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
 import { checkLength, checkVisible, isEmail, isUsername } from '../accounts/users/user-fields.ts'
-import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
-import { nowSeconds } from '../core/core.ts'
-import { DomainError } from '../core/errors.ts'
-import { nameKey, type Page } from '../core/names.ts'
 import { openOrganization, organizationViewer } from './access.ts'
 import { OWNERS_TEAM } from './teams.ts'
 

@@ -1,3 +1,7 @@
+import type { Caller, SignedIn } from '../../forge/core/access.ts'
+import { nowSeconds } from '../../forge/core/core.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { nameKey, type Page } from '../../forge/core/names.ts'
 import { isUniqueViolation, transaction } from '../../platform/database/database.ts'
 import {
   deleteMembersWithoutTeam,
@@ -16,10 +20,6 @@ import type {
 import type { AccountsApp } from '../accounts/ports.ts'
 import { readVisibility } from '../accounts/users/owners.ts'
 import { checkLength } from '../accounts/users/user-fields.ts'
-import type { Caller, SignedIn } from '../core/access.ts'
-import { nowSeconds } from '../core/core.ts'
-import { DomainError } from '../core/errors.ts'
-import { nameKey, type Page } from '../core/names.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,

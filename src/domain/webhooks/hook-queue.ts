@@ -1,8 +1,8 @@
+import { compileGlob, type Matcher } from '../../forge/core/globs.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import type { ListeningHook } from '../../storage/schema/webhooks.ts'
 import { listListeningHooks } from '../../storage/webhooks/hooks.ts'
 import { insertMessage } from '../../storage/webhooks/webhook-deliveries.ts'
-import { compileGlob, type Matcher } from '../core/globs.ts'
 import { type HookEventType, receives } from './hook-events.ts'
 import { MAX_WAITING_PER_WEBHOOK, queueMessage } from './waiting-deliveries.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Migration, migrations } from '../../storage/migrations/index.ts'
+import { type Migration, migrations } from '../../forge/migrations/index.ts'
 import { transaction } from './database.ts'
 import { isPostgres } from './dialects/dialects.ts'
 import type { Db, Tx } from './schema.ts'

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import type { DataFoldersTable, FailedGuessesTable } from '../../forge/core/schema.ts'
 import type {
   AccountNamesTable,
   AccountRedirectsTable,
@@ -108,7 +109,6 @@ import type {
   RepositoryEventLogsTable,
   RepositoryEventsTable,
 } from '../../storage/schema/repository-events.ts'
-import type { DataFoldersTable, FailedGuessesTable } from '../../storage/schema/servers.ts'
 import type {
   PullSubscriptionsTable,
   RepositorySubscriptionsTable,

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/core/errors.ts'
+import { DomainError } from '../../forge/core/errors.ts'
 
 /** The maximum length of a filter. Filters of people and clients are much shorter. */
 export const MAX_FILTER_CHARACTERS = 2048

@@ -1,4 +1,4 @@
-import { nameKey } from '../../domain/core/names.ts'
+import { nameKey } from '../../forge/core/names.ts'
 
 /** A comparison of two numbers, spelled as in SQL. */
 export type OrderOperator = '=' | '!=' | '<' | '<=' | '>' | '>='

@@ -13,11 +13,11 @@ import {
 } from '../../domain/accounts/credentials/named-tokens.ts'
 import type { PersonalAccessToken } from '../../domain/accounts/credentials/personal-access-tokens.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { Scopes } from '../../domain/core/scopes.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { Scopes } from '../../forge/core/scopes.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { NEVER } from './accounts.ts'
 
 /** Implements AccessTokenService. */

@@ -6,8 +6,8 @@ import {
   updateAccountSettings,
 } from '../../domain/accounts/registration/account-settings.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { callerOf } from '../wire/call.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
 
 /** The methods of AccountService about settings. */
 export type AccountSettingsMethods = Pick<

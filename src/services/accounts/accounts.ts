@@ -12,11 +12,11 @@ import {
 import { getUserSettings } from '../../domain/accounts/users/user-settings.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, seesPublicDataOnly, signedIn } from '../../domain/core/access.ts'
+import { type Caller, seesPublicDataOnly, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { Owner } from '../../storage/schema/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 import { avatarUrl } from './users.ts'
 
 /** The methods of AccountService about accounts. */

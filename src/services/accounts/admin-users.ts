@@ -18,10 +18,10 @@ import {
   renameUserAsAdmin,
 } from '../../domain/administration/admin-users.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { callerOf } from '../wire/call.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { userAccountMessage } from './accounts.ts'
 import { publicKeyMessage } from './public-keys.ts'
 

@@ -17,14 +17,18 @@ import {
 import { signInByIdentity } from '../../domain/accounts/sign-on/sso-sign-in.ts'
 import { getUser, type User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { callerOf, proxyUserOf, secureOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { parseIdentityProviderName, parseUserName } from '../wire/names.ts'
-import { readPasscodeHeader } from '../wire/passcode-header.ts'
-import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from '../wire/refresh-cookie.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf, proxyUserOf, secureOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { parseIdentityProviderName, parseUserName } from '../../forge/core/wire/names.ts'
+import { readPasscodeHeader } from '../../forge/core/wire/passcode-header.ts'
+import {
+  clearedRefreshCookie,
+  readRefreshCookie,
+  refreshCookie,
+} from '../../forge/core/wire/refresh-cookie.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { sessionMethods } from './sessions.ts'
 import { userMessage } from './users.ts'
 

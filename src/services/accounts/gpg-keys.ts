@@ -21,12 +21,12 @@ import {
 } from '../../domain/accounts/keys/gpg-keys.ts'
 import { KEY_FLAGS } from '../../domain/accounts/keys/openpgp-keys.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import type { Page } from '../../domain/core/names.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import type { Page } from '../../forge/core/names.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** Implements GpgKeyService. */
 function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {

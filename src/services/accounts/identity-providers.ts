@@ -20,10 +20,10 @@ import {
   updateIdentityProvider,
 } from '../../domain/accounts/sign-on/identity-providers.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
-import { parseIdentityProviderName } from '../wire/names.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
+import { parseIdentityProviderName } from '../../forge/core/wire/names.ts'
 
 const FIELDS: readonly IdentityProviderField[] = ['title', 'identifier_filter', 'config']
 

@@ -16,9 +16,14 @@ import {
 } from '../../domain/accounts/sign-on/linked-identities.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { callerOf, ownerOf } from '../wire/call.ts'
-import { invalidName, parseIdentityProviderName, parseOwnedName, userName } from '../wire/names.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf, ownerOf } from '../../forge/core/wire/call.ts'
+import {
+  invalidName,
+  parseIdentityProviderName,
+  parseOwnedName,
+  userName,
+} from '../../forge/core/wire/names.ts'
 
 /** The part after the owner in the name of an identity: the uid of a provider. */
 const IDENTITY_PATH = /^linkedIdentities\/([\w-]{1,64})$/

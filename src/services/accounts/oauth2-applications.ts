@@ -8,7 +8,6 @@ import {
 } from '#gen/branchline/v1/oauth2_application_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import {
   type ApplicationOwner,
   type ApplicationValues,
@@ -22,10 +21,11 @@ import {
 import { type GrantOfApplication, listGrants, revokeGrant } from '../../domain/oauth2/grants.ts'
 import { redirectUrisOf } from '../../domain/oauth2/redirect-uris.ts'
 import { openOrganization } from '../../domain/organizations/access.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** Implements OAuth2ApplicationService. */
 function oauth2ApplicationService(app: App): ServiceImpl<typeof OAuth2ApplicationService> {

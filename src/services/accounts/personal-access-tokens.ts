@@ -14,12 +14,17 @@ import {
 } from '../../domain/accounts/credentials/personal-access-tokens.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { Scopes } from '../../domain/core/scopes.ts'
-import { callerOf, ownerOf } from '../wire/call.ts'
-import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { Scopes } from '../../forge/core/scopes.ts'
+import { callerOf, ownerOf } from '../../forge/core/wire/call.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../forge/core/wire/lists.ts'
+import { invalidName, parseOwnedName, userName } from '../../forge/core/wire/names.ts'
 
 /**
  * The part after the owner in the name of a token. Ids are UUIDs. Similar ids lead to a not-found

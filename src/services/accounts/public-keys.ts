@@ -16,12 +16,12 @@ import {
 } from '../../domain/accounts/keys/public-keys.ts'
 import { getOwner, seesPrivateFieldsOf, userAsOwner } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { Owner } from '../../storage/schema/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 import { accountMessage, NEVER } from './accounts.ts'
 
 /** Implements PublicKeyService. */

@@ -11,13 +11,18 @@ import {
 } from '../../domain/accounts/credentials/sessions.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { type SignedIn, signedIn } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { callerOf, ownerOf, secureOf } from '../wire/call.ts'
-import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
-import { clearedRefreshCookie } from '../wire/refresh-cookie.ts'
-import { atSecond } from '../wire/times.ts'
+import { type SignedIn, signedIn } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf, ownerOf, secureOf } from '../../forge/core/wire/call.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../forge/core/wire/lists.ts'
+import { invalidName, parseOwnedName, userName } from '../../forge/core/wire/names.ts'
+import { clearedRefreshCookie } from '../../forge/core/wire/refresh-cookie.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** The part after the owner in the name of a session. Ids are UUIDs. */
 const SESSION_PATH = /^sessions\/([\w-]{1,64})$/

@@ -16,11 +16,11 @@ import {
 } from '../../domain/accounts/credentials/two-factor.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { callerOf, ownerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf, ownerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { invalidName, parseOwnedName, userName } from '../../forge/core/wire/names.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** Implements TwoFactorService. */
 function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService> {

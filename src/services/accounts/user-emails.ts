@@ -7,9 +7,9 @@ import {
   verifyEmail,
 } from '../../domain/accounts/credentials/user-emails.ts'
 import type { App } from '../../domain/app.ts'
-import { type SignedIn, signedIn } from '../../domain/core/access.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { type SignedIn, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 
 /** Implements UserEmailService. */
 function userEmailService(app: App): ServiceImpl<typeof UserEmailService> {

@@ -15,11 +15,16 @@ import {
 } from '../../domain/accounts/users/user-settings.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { ownerOf } from '../wire/call.ts'
-import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
-import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { ownerOf } from '../../forge/core/wire/call.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../forge/core/wire/lists.ts'
+import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
+import { invalidName, parseOwnedName, userName } from '../../forge/core/wire/names.ts'
 import { userWebhookMessages } from './user-webhooks.ts'
 
 /** Groups of settings in the order of lists. */

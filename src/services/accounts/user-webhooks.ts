@@ -11,7 +11,6 @@ import {
 } from '#gen/branchline/v1/user_webhook_pb.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
 import {
   listWebhookDeliveries,
   redeliver,
@@ -26,12 +25,23 @@ import {
   type UserWebhookValues,
   updateUserWebhook,
 } from '../../domain/webhooks/user-webhooks.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { ownerOf } from '../../forge/core/wire/call.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../forge/core/wire/lists.ts'
+import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
+import {
+  invalidName,
+  parseOwnedName,
+  parseUserName,
+  userName,
+} from '../../forge/core/wire/names.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
-import { ownerOf } from '../wire/call.ts'
-import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
-import { invalidName, parseOwnedName, parseUserName, userName } from '../wire/names.ts'
-import { atSecond } from '../wire/times.ts'
 
 /**
  * The part after the owner in the name of a webhook. Ids have 16 digits. Similar ids lead to a

@@ -29,14 +29,19 @@ import {
   type Caller,
   seesPublicDataOnly,
   signedIn,
-} from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { callerOf, ownerOf, secureOf } from '../wire/call.ts'
-import { readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { readReadMask, readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
-import { invalidName, parseOwnedName, parseUserName, userName } from '../wire/names.ts'
-import { clearedRefreshCookie } from '../wire/refresh-cookie.ts'
-import { atSecond } from '../wire/times.ts'
+} from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf, ownerOf, secureOf } from '../../forge/core/wire/call.ts'
+import { readPageSize, readPageToken, writePageToken } from '../../forge/core/wire/lists.ts'
+import { readReadMask, readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
+import {
+  invalidName,
+  parseOwnedName,
+  parseUserName,
+  userName,
+} from '../../forge/core/wire/names.ts'
+import { clearedRefreshCookie } from '../../forge/core/wire/refresh-cookie.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 const SERVER_FIELDS = [
   'name',

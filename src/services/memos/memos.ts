@@ -12,8 +12,6 @@ import {
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
 import { createComment, listMemoComments } from '../../domain/memos/comments.ts'
 import { type MemoReader, readerOf } from '../../domain/memos/memo-access.ts'
 import {
@@ -37,12 +35,19 @@ import {
   type Memo,
   updateMemo,
 } from '../../domain/memos/memos.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
-import { invalidName, userName } from '../wire/names.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../forge/core/wire/lists.ts'
+import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
+import { invalidName, userName } from '../../forge/core/wire/names.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 const MEMO_FIELDS: UpdatableFields<MemoField> = {
   mutable: ['content', 'visibility', 'pinned', 'state', 'create_time', 'update_time'],

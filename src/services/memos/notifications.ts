@@ -9,7 +9,6 @@ import {
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
 import { readNotificationFilter } from '../../domain/memos/notification-filter.ts'
 import {
   deleteNotification,
@@ -18,13 +17,19 @@ import {
   type NotificationView,
   setNotificationStatus,
 } from '../../domain/memos/notifications.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf, ownerOf } from '../../forge/core/wire/call.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../forge/core/wire/lists.ts'
+import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
+import { invalidName, parseOwnedName, userName } from '../../forge/core/wire/names.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { NotificationStatus } from '../../storage/schema/memos.ts'
 import { userMessage, type Viewer } from '../accounts/users.ts'
-import { callerOf, ownerOf } from '../wire/call.ts'
-import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
-import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
-import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
-import { atSecond } from '../wire/times.ts'
 
 const NOTIFICATION_FIELDS: UpdatableFields<'status'> = {
   mutable: ['status'],

@@ -10,9 +10,9 @@ import { getUser } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { readerOf } from '../../domain/memos/memo-access.ts'
 import { getUserStats, listAllUserStats, type UserStats } from '../../domain/memos/user-stats.ts'
-import { callerOf } from '../wire/call.ts'
-import { parseUserName, userName } from '../wire/names.ts'
-import { atSecond } from '../wire/times.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { parseUserName, userName } from '../../forge/core/wire/names.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 type Methods = Pick<ServiceImpl<typeof UserService>, 'getUserStats' | 'listAllUserStats'>
 

@@ -7,8 +7,6 @@ import {
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
-import type { Page } from '../../domain/core/names.ts'
 import {
   checkMember,
   getMemberRights,
@@ -27,10 +25,12 @@ import {
   type Organization,
   type OrganizationPage,
 } from '../../domain/organizations/organizations.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import type { Page } from '../../forge/core/names.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { generatedAvatarUrl, userAccountMessage } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
 function organizationService(app: App): ServiceImpl<typeof OrganizationService> {

@@ -3,7 +3,6 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   createPullComment,
   deletePullComment,
@@ -13,12 +12,13 @@ import {
   listRepositoryComments,
   type PullCommentView,
 } from '../../domain/pulls/review/pull-comments.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
 import { accountMessage } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond, secondsOf } from '../wire/times.ts'
 
 /** Maximum number of comments in a response to clients that request no page. */
 const MAX_WHOLE_LIST = 1000

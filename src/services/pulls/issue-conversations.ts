@@ -3,20 +3,20 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type TimelineComment, TimelineCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
 import type { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   lockConversation,
   unlockConversation,
 } from '../../domain/pulls/review/conversation-locks.ts'
 import { listTimeline, type TimelineView } from '../../domain/pulls/review/timelines.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
 import { teamMessage } from '../repos/teams.ts'
-import { callerOf } from '../wire/call.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond, secondsOf } from '../wire/times.ts'
 
 /** The methods of IssueService about the conversation of a pull request. */
 export type ConversationMethods = Pick<

@@ -9,9 +9,6 @@ import {
   NotificationThreadSchema,
 } from '#gen/branchline/v1/notification_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import type { RepositoryName } from '../../domain/core/names.ts'
 import {
   countUnread,
   getThread,
@@ -22,13 +19,16 @@ import {
   type ThreadStatus,
   type ThreadView,
 } from '../../domain/notifications/threads.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import type { RepositoryName } from '../../forge/core/names.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
 import { repositoryMessageWith } from '../repos/repository-message.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** Implements NotificationService. */
 function notificationService(app: App): ServiceImpl<typeof NotificationService> {

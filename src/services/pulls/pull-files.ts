@@ -14,12 +14,12 @@ import {
   type PullFileQuery,
 } from '../../domain/pulls/changes/pull-files.ts'
 import { getPullOfCommit, listPullCommits } from '../../domain/pulls/listing/pull-commits.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { plainText } from '../../forge/core/wire/http-bodies.ts'
+import { readNumberedPage, setPageHeaders } from '../../forge/core/wire/pages.ts'
 import { commitMessages, diffFormatOf } from '../repos/commits.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
-import { plainText } from '../wire/http-bodies.ts'
-import { readNumberedPage, setPageHeaders } from '../wire/pages.ts'
 import { pullRequestMessage } from './pull-request-message.ts'
 
 /** Implements PullFileService. */

@@ -1,13 +1,13 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import { cancelScheduledMerge } from '../../domain/pulls/merging/auto-merges.ts'
 import { checkMerged, mergePull } from '../../domain/pulls/merging/merge-pull.ts'
 import { proposeMessages } from '../../domain/pulls/merging/proposed-messages.ts'
 import { updatePullHead } from '../../domain/pulls/merging/update-pull.ts'
-import { callerOf, restStatusKey } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 
 /** Implements PullMergeService. */
 function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {

@@ -7,16 +7,16 @@ import {
 } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { Caller } from '../../domain/core/access.ts'
 import type { PullSide, PullView } from '../../domain/pulls/listing/pull-views.ts'
 import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
+import type { Caller } from '../../forge/core/access.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
 import { repositoryMessageWith } from '../repos/repository-message.ts'
 import { teamMessage } from '../repos/teams.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */
 const NO_REPOSITORY_ID = -1n

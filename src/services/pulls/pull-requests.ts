@@ -5,7 +5,6 @@ import {
   PullRequestService,
 } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import { createPull, type PullDraft } from '../../domain/pulls/lifecycle/create-pull.ts'
 import { editPull } from '../../domain/pulls/lifecycle/edit-pull.ts'
 import type { PullEdit } from '../../domain/pulls/lifecycle/edit-reading.ts'
@@ -15,11 +14,12 @@ import {
   type PullLook,
 } from '../../domain/pulls/lifecycle/pull-requests.ts'
 import { listPulls } from '../../domain/pulls/listing/pull-lists.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { numbersOf, textsOf } from '../../forge/core/wire/list-values.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { dueTimeOf } from '../repos/milestones.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { numbersOf, textsOf } from '../wire/list-values.ts'
-import { readNumberedPage } from '../wire/pages.ts'
 import { pullRequestMessage, pullRequestMessages } from './pull-request-message.ts'
 
 /** Implements PullRequestService. */

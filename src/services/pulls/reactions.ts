@@ -6,7 +6,6 @@ import {
   ReactionService,
 } from '#gen/branchline/v1/reaction_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   addReaction,
   listReactions,
@@ -14,11 +13,12 @@ import {
   type ReactionView,
   removeReaction,
 } from '../../domain/pulls/review/reactions.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { accountMessage } from '../accounts/accounts.ts'
-import { callerOf, restStatusKey } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** Implements ReactionService. */
 function reactionService(app: App): ServiceImpl<typeof ReactionService> {

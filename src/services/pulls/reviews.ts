@@ -8,7 +8,6 @@ import {
 } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   createReviewComment,
   deleteReviewComment,
@@ -32,13 +31,14 @@ import {
   listReviews,
   submitReview,
 } from '../../domain/pulls/review/reviews.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { teamMessage } from '../repos/teams.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 /**
  * Maximum number of comments in a response to clients that request no page. A review has no more.

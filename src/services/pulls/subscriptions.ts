@@ -11,7 +11,6 @@ import {
 } from '#gen/branchline/v1/subscription_service_pb.ts'
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   checkPullSubscription,
   listPullSubscribers,
@@ -27,12 +26,13 @@ import {
   type SubscriptionView,
   setRepositorySubscription,
 } from '../../domain/repos/listing/subscriptions.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { repositoryMessages } from '../repos/repository-message.ts'
-import { callerOf, restStatusKey } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 type SubscriptionMethods = ServiceImpl<typeof SubscriptionService>
 

@@ -24,10 +24,10 @@ import type {
   NamedList,
   ProtectionEdit,
 } from '../../domain/repos/protection/protection-settings.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { textsOf } from '../wire/list-values.ts'
-import { atSecond } from '../wire/times.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { textsOf } from '../../forge/core/wire/list-values.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** Implements BranchProtectionService. */
 function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {

@@ -10,8 +10,6 @@ import {
 } from '#gen/branchline/v1/branch_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
-import { suffices } from '../../domain/core/levels.ts'
 import type { CommitView } from '../../domain/repos/reading/commits.ts'
 import { type BranchView, getBranch, listBranches } from '../../domain/repos/refs/branches.ts'
 import {
@@ -20,10 +18,12 @@ import {
   moveBranch,
   renameBranch,
 } from '../../domain/repos/writing/branch-changes.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { suffices } from '../../forge/core/levels.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { readNumberedPage } from '../wire/pages.ts'
 import { gitTime, verificationMessage } from './commits.ts'
 
 /** Implements BranchService. */

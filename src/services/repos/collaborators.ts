@@ -1,7 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import {
   addCollaborator,
   checkCollaborator,
@@ -14,10 +13,11 @@ import {
   listAssignees,
   listReviewers,
 } from '../../domain/repos/access/participants.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements CollaboratorService. */
 function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {

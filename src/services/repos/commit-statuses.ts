@@ -6,7 +6,6 @@ import {
 } from '#gen/branchline/v1/commit_status_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { type OpenRepository, openRepository } from '../../domain/repos/access/permissions.ts'
 import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
 import {
@@ -15,11 +14,12 @@ import {
   listCommitStatuses,
 } from '../../domain/repos/reading/commit-statuses.ts'
 import { createCommitStatus } from '../../domain/repos/writing/commit-statuses.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { accountMessage } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements CommitStatusService. */

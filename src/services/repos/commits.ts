@@ -15,8 +15,6 @@ import {
 } from '#gen/branchline/v1/commit_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { Caller } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import type { Verification } from '../../domain/repos/reading/commit-verification.ts'
 import {
@@ -33,13 +31,15 @@ import {
   getComparisonDiff,
   parseComparison,
 } from '../../domain/repos/reading/comparisons.ts'
+import type { Caller } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { plainText } from '../../forge/core/wire/http-bodies.ts'
+import { readNumberedPage, setPageHeaders } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { accountMessage, NEVER } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
-import { plainText } from '../wire/http-bodies.ts'
-import { readNumberedPage, setPageHeaders } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** The number of commits of a comparison without a page. */
 const MAX_COMPARED = 250

@@ -7,7 +7,6 @@ import type {
   Identity,
 } from '#gen/branchline/v1/content_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import {
   type ChangedFiles,
   type CommitDraft,
@@ -15,7 +14,8 @@ import {
   type Person,
 } from '../../domain/repos/writing/content-changes.ts'
 import type { FileChange } from '../../domain/repos/writing/file-changes.ts'
-import { callerOf, restStatusKey } from '../wire/call.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
 import { verificationMessage } from './commits.ts'
 import { contentsMessage, fileCommitMessage } from './contents.ts'
 

@@ -1,5 +1,5 @@
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
-import { defineService } from '../wire/define-service.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 import { contentChangeMethods } from './content-changes.ts'
 import { contentMethods } from './contents.ts'
 

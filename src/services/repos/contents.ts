@@ -8,7 +8,6 @@ import {
 } from '#gen/branchline/v1/content_pb.ts'
 import type { BlameSchema, ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { type ArchiveFormat, getArchive } from '../../domain/repos/reading/archives.ts'
 import { type Blame, getBlame } from '../../domain/repos/reading/blame.ts'
@@ -22,10 +21,11 @@ import {
 import { getEditorConfig } from '../../domain/repos/reading/editorconfig.ts'
 import { parseLfsPointer } from '../../domain/repos/reading/lfs-pointers.ts'
 import type { RefKind } from '../../domain/repos/reading/ref-paths.ts'
-import { callerOf } from '../wire/call.ts'
-import { hasFile, rangeOf, setDownloadHeaders } from '../wire/downloads.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { hasFile, rangeOf, setDownloadHeaders } from '../../forge/core/wire/downloads.ts'
+import { httpBodies } from '../../forge/core/wire/http-bodies.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
-import { httpBodies } from '../wire/http-bodies.ts'
 import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
 
 /** The methods of ContentService that read. */

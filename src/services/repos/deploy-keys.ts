@@ -7,7 +7,6 @@ import {
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { Caller } from '../../domain/core/access.ts'
 import {
   addDeployKey,
   type DeployKey,
@@ -17,10 +16,11 @@ import {
 } from '../../domain/repos/access/deploy-keys.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import type { Caller } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements DeployKeyService. */

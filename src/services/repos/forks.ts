@@ -1,12 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import { createFork, listForks } from '../../domain/repos/lifecycle/forks.ts'
 import { mergeUpstream } from '../../domain/repos/writing/merge-upstream.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements ForkService. */

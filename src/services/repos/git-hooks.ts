@@ -10,8 +10,8 @@ import {
   getGitHook,
   listGitHooks,
 } from '../../domain/repos/refs/git-hooks.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 
 /** Implements GitHookService. */
 function gitHookService(app: App): ServiceImpl<typeof GitHookService> {

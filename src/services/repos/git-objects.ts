@@ -25,8 +25,8 @@ import {
   type RefView,
   type TreeView,
 } from '../../domain/repos/reading/git-objects.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { commitUser, verificationMessage } from './commits.ts'
 

@@ -10,7 +10,6 @@ import {
   HookSchema,
 } from '#gen/branchline/v1/hook_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import { deliveryPayload } from '../../domain/deliveries/hook-payloads.ts'
 import {
   getHookDelivery,
@@ -27,10 +26,11 @@ import {
   type HookPlace,
   listHooks,
 } from '../../domain/hooks/hooks.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
-import { callerOf } from '../wire/call.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 type PlaceOf<Request> = (request: Request, context: HandlerContext) => Promise<HookPlace>
 

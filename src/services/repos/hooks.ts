@@ -6,8 +6,8 @@ import {
   repositoryHooks,
   testRepositoryHook,
 } from '../../domain/hooks/repository-hooks.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 import { hookMethods } from './hook-methods.ts'
 
 /** The name of a repository in a request. */

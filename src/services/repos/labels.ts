@@ -15,9 +15,9 @@ import {
   openOrganizationLabels,
   openRepositoryLabels,
 } from '../../domain/repos/planning/labels.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 
 /** Implements LabelService. */
 function labelService(app: App): ServiceImpl<typeof LabelService> {

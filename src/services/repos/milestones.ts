@@ -17,10 +17,10 @@ import {
   NO_DATE_FROM_SECONDS,
   openMilestones,
 } from '../../domain/repos/planning/milestones.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** Implements MilestoneService. */
 function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {

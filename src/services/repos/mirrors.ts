@@ -2,7 +2,6 @@ import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { MirrorService, PushMirrorSchema } from '#gen/branchline/v1/mirror_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import { migrateRepository } from '../../domain/repos/lifecycle/migrate.ts'
 import { formatInterval } from '../../domain/repos/lifecycle/mirror-intervals.ts'
 import { requestMirrorSync } from '../../domain/repos/lifecycle/mirrors.ts'
@@ -14,10 +13,11 @@ import {
   type PushMirrorView,
   requestPushMirrorSync,
 } from '../../domain/repos/lifecycle/push-mirrors.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements MirrorService. */

@@ -6,7 +6,6 @@ import {
   ReleaseService,
 } from '#gen/branchline/v1/release_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   addAsset,
   deleteAsset,
@@ -31,16 +30,17 @@ import {
   type ReleaseDraft,
   type ReleaseEdit,
 } from '../../domain/repos/releases/releases.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { readUpload } from '../../forge/core/wire/asset-uploads.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { rangeTextOf, setDownloadHeaders } from '../../forge/core/wire/downloads.ts'
+import { httpBodies } from '../../forge/core/wire/http-bodies.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { ReleaseAsset } from '../../storage/schema/releases.ts'
 import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
-import { readUpload } from '../wire/asset-uploads.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { rangeTextOf, setDownloadHeaders } from '../wire/downloads.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
-import { httpBodies } from '../wire/http-bodies.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** Implements ReleaseService. */
 function releaseService(app: App): ServiceImpl<typeof ReleaseService> {

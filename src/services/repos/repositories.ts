@@ -4,7 +4,6 @@ import {
   RepositoryService,
 } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { createRepository } from '../../domain/repos/lifecycle/create-repository.ts'
 import { generateRepository } from '../../domain/repos/lifecycle/generate-repository.ts'
 import {
@@ -29,9 +28,10 @@ import {
 } from '../../domain/repos/listing/repository-search.ts'
 import type { RepositoryPage } from '../../domain/repos/listing/repository-views.ts'
 import { getViewerState } from '../../domain/repos/listing/viewer-state.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { repositoryMessage, repositoryMessages } from './repository-message.ts'
 
 type RepositoryMethods = ServiceImpl<typeof RepositoryService>

@@ -10,9 +10,6 @@ import {
   type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { Caller } from '../../domain/core/access.ts'
-import type { EventPage } from '../../domain/core/event-logs.ts'
-import type { StartTimer } from '../../domain/core/event-watches.ts'
 import { type OpenRepository, openRepository } from '../../domain/repos/access/permissions.ts'
 import {
   movedRefsOf,
@@ -27,11 +24,14 @@ import {
   createRepositoryWatches,
   reopenWatched,
 } from '../../domain/repos/events/repository-watches.ts'
+import type { Caller } from '../../forge/core/access.ts'
+import type { EventPage } from '../../forge/core/event-logs.ts'
+import type { StartTimer } from '../../forge/core/event-watches.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readCursor, readEventTypes, streamEvents } from '../../forge/core/wire/event-streams.ts'
+import { type ListIdentity, writePageToken } from '../../forge/core/wire/lists.ts'
 import { accountMessage } from '../accounts/accounts.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readCursor, readEventTypes, streamEvents } from '../wire/event-streams.ts'
-import { type ListIdentity, writePageToken } from '../wire/lists.ts'
 
 type Answer = MessageInitShape<typeof WatchRepositoryResponseSchema>
 

@@ -1,11 +1,11 @@
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { Caller } from '../../domain/core/access.ts'
-import { suffices } from '../../domain/core/levels.ts'
 import { formatInterval } from '../../domain/repos/lifecycle/mirror-intervals.ts'
 import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
+import type { Caller } from '../../forge/core/access.ts'
+import { suffices } from '../../forge/core/levels.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import { type AccountMessages, accountMessages, NEVER } from '../accounts/accounts.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** Returns the message of a repository. */
 export function repositoryMessage(

@@ -13,11 +13,11 @@ import {
   getTagProtection,
   listTagProtections,
 } from '../../domain/repos/protection/tag-protections.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { textsOf } from '../../forge/core/wire/list-values.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import type { TagProtection } from '../../storage/schema/protections.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { textsOf } from '../wire/list-values.ts'
-import { atSecond } from '../wire/times.ts'
 
 /** Implements TagProtectionService. */
 function tagProtectionService(app: App): ServiceImpl<typeof TagProtectionService> {

@@ -3,7 +3,6 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type Tag as TagMessage, TagSchema } from '#gen/branchline/v1/tag_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import {
   createTag,
   deleteTag,
@@ -11,9 +10,10 @@ import {
   listTags,
   type TagView,
 } from '../../domain/repos/writing/tags.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { gitTime } from './commits.ts'
 
 /** Implements TagService. */

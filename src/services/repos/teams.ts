@@ -3,7 +3,6 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type Team as TeamMessage, TeamSchema } from '#gen/branchline/v1/team_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   addTeamMember,
   getTeamMember,
@@ -31,11 +30,12 @@ import {
   removeRepositoryTeam,
   removeTeamRepository,
 } from '../../domain/repos/listing/team-repositories.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { organizationMessage } from '../organizations/organizations.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { App } from '../../domain/app.ts'
 import { gitignoreNames, gitignoreText } from '../../domain/repos/lifecycle/gitignore-templates.ts'
 import { labelSet, labelSetNames } from '../../domain/repos/lifecycle/label-templates.ts'
 import { licenseNames, licenseText } from '../../domain/repos/lifecycle/license-templates.ts'
-import { defineService } from '../wire/define-service.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 
 const IMPLEMENTATION =
   'Create a text file (typically named LICENSE or LICENSE.txt) in the root of your source code and copy the text of the license into the file'

@@ -3,7 +3,6 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topic_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { signedIn } from '../../domain/core/access.ts'
 import {
   addRepositoryTopic,
   listRepositoryTopics,
@@ -12,10 +11,11 @@ import {
   searchTopics,
   type Topic,
 } from '../../domain/repos/listing/topics.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
-import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import { signedIn } from '../../forge/core/access.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 
 /** Implements TopicService. */
 function topicService(app: App): ServiceImpl<typeof TopicService> {

@@ -2,8 +2,8 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { userHooks as placeOf } from '../../domain/hooks/owner-hooks.ts'
-import { callerOf } from '../wire/call.ts'
-import { defineService } from '../wire/define-service.ts'
+import { callerOf } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
 import { hookMethods } from './hook-methods.ts'
 
 /** Implements UserHookService. */

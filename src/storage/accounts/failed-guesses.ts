@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
+import type { FailedGuessesTable } from '../../forge/core/schema.ts'
 import { prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { FailedGuessesTable } from '../schema/servers.ts'
 
 const guessesOf = prepareQuery((db, subject: string, after: number) =>
   db

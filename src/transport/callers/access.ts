@@ -12,10 +12,10 @@ import {
   holdsScope,
   type SignedIn,
   seesPublicDataOnly,
-} from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { callerKey, ownerKey, proxyUserKey } from '../../services/wire/call.ts'
-import { parseOwnedName } from '../../services/wire/names.ts'
+} from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { callerKey, ownerKey, proxyUserKey } from '../../forge/core/wire/call.ts'
+import { parseOwnedName } from '../../forge/core/wire/names.ts'
 import { authenticate } from './authenticate.ts'
 import { originKey } from './origin.ts'
 import type { ProxySignIn } from './proxy-sign-in.ts'

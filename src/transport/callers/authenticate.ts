@@ -6,9 +6,9 @@ import {
   type PasswordCredentials,
 } from '../../domain/accounts/credentials/credentials.ts'
 import type { App } from '../../domain/app.ts'
-import type { Caller, Peer } from '../../domain/core/access.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { readPasscodeHeader } from '../../services/wire/passcode-header.ts'
+import type { Caller, Peer } from '../../forge/core/access.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { readPasscodeHeader } from '../../forge/core/wire/passcode-header.ts'
 import { PASSCODE_CHALLENGE } from '../errors/credentials.ts'
 import { refusal } from '../errors/index.ts'
 

@@ -1,5 +1,5 @@
 import { type ContextKey, createContextKey } from '@connectrpc/connect'
-import type { Peer } from '../../domain/core/access.ts'
+import type { Peer } from '../../forge/core/access.ts'
 
 /** Facts about a call that are known before authentication. */
 export interface CallOrigin {

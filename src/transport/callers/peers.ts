@@ -1,6 +1,6 @@
 import type { BlockList, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { Peer } from '../../domain/core/access.ts'
+import type { Peer } from '../../forge/core/access.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnHost, isOwnOrigin, isUnforgeable } from './foreign-pages.ts'

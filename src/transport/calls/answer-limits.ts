@@ -5,13 +5,13 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import type { Caller } from '../../domain/core/access.ts'
 import { readFor } from '../../domain/repos/reading/readers.ts'
+import type { Caller } from '../../forge/core/access.ts'
+import { callerKey } from '../../forge/core/wire/call.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { Answer, AnswerLimit } from '../../platform/http/listener/outgoing.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
-import { callerKey } from '../../services/wire/call.ts'
 import { refusal } from '../errors/index.ts'
 
 /** The accounting of the response to a call. Set on every call that came through the listener. */

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { Code, type ConnectError } from '@connectrpc/connect'
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import type { TransportReason } from '../../forge/core/refusal.ts'
 import { UNEXPECTED_COMPRESSION } from '../../platform/rpc/index.ts'
 import { ERROR_DOMAIN } from '../errors/index.ts'
-import type { TransportReason } from '../errors/refusal.ts'
 
 /** Reasons of the codes with which every protocol refuses a request that does not reach a method. */
 const REASONS: ReadonlyMap<Code, TransportReason> = new Map([

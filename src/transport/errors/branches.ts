@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { Refusals } from './refusal.ts'
+import type { Refusals } from '../../forge/core/refusal.ts'
 
 /** Errors of branches, tags and other refs, and of their protection rules. */
 export const BRANCHES = {

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { Refusals } from './refusal.ts'
+import type { Refusals } from '../../forge/core/refusal.ts'
 
 /** Header that tells clients without support for reasons to send a one-time passcode. */
 export const PASSCODE_CHALLENGE = ['x-service-otp', 'required'] as const

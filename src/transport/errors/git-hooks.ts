@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { Refusals } from './refusal.ts'
+import type { Refusals } from '../../forge/core/refusal.ts'
 
 /** The message of compatible systems, whether hooks are disabled or the user lacks the right. */
 const HOOKS_DENIED = 'must be allowed to edit Git hooks'

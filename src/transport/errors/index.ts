@@ -6,7 +6,15 @@ import {
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.ts'
 import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
-import { DomainError, outsideError, type Reason } from '../../domain/core/errors.ts'
+import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
+import type {
+  AllRefusals,
+  Metadata,
+  Refusal,
+  SharedRefusal,
+  TransportReason,
+} from '../../forge/core/refusal.ts'
+import { REQUESTS } from '../../forge/core/requests.errors.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { BRANCHES } from './branches.ts'
@@ -18,10 +26,8 @@ import { MEMOS } from './memos.ts'
 import { ORGANIZATIONS } from './organizations.ts'
 import { PLANNING } from './planning.ts'
 import { PULLS } from './pulls.ts'
-import type { AllRefusals, Metadata, Refusal, SharedRefusal, TransportReason } from './refusal.ts'
 import { RELEASES } from './releases.ts'
 import { REPOSITORIES } from './repositories.ts'
-import { REQUESTS } from './requests.ts'
 import { REVIEWS } from './reviews.ts'
 
 /** `domain` of every ErrorInfo. */

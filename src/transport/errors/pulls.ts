@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { Metadata, Refusals } from './refusal.ts'
+import type { Metadata, Refusals } from '../../forge/core/refusal.ts'
 
 /** The message of compatible systems for a user without read access. */
 const noAccess = ({ user_id, repository }: Metadata) =>

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { Metadata, Refusals } from './refusal.ts'
+import type { Metadata, Refusals } from '../../forge/core/refusal.ts'
 
 /** The messages of compatible systems for a missing permission level. */
 const DENIED_WRITE = 'user should have a permission to write to a repo'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type DomainError, outsideError, type Reason } from '../../domain/core/errors.ts'
+import { type DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { abort, answerLfs, answerText } from './answers.ts'

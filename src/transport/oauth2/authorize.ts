@@ -10,7 +10,6 @@ import {
   startProviderVisit,
 } from '../../domain/accounts/sign-on/provider-visits.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
 import { ownerNameOf } from '../../domain/oauth2/applications.ts'
 import {
   type AuthorizationRequest,
@@ -19,6 +18,7 @@ import {
 } from '../../domain/oauth2/authorization-requests.ts'
 import { grantRequest, needsConsent } from '../../domain/oauth2/consent.ts'
 import { OAuth2Refusal } from '../../domain/oauth2/refusals.ts'
+import { DomainError } from '../../forge/core/errors.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnOrigin } from '../callers/foreign-pages.ts'
 import { addressAfterSignIn, authorizeAddress, callbackUri, SIGN_IN_PROMPTS } from './addresses.ts'

@@ -7,7 +7,7 @@ import {
   signBrowserInByProvider,
 } from '../../domain/accounts/sign-on/provider-visits.ts'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
+import { DomainError } from '../../forge/core/errors.ts'
 import { addressAfterSignIn, authorizeAddress, callbackUri } from './addresses.ts'
 import { type CookieOptions, readCookies, sessionCookie } from './cookies.ts'
 import { ENDPOINTS } from './discovery.ts'

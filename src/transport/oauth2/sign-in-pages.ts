@@ -1,7 +1,7 @@
 import type { IdentityProvider } from '../../domain/accounts/sign-on/provider-visits.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
-import type { DomainError } from '../../domain/core/errors.ts'
 import type { AuthorizationRequest } from '../../domain/oauth2/authorization-requests.ts'
+import type { DomainError } from '../../forge/core/errors.ts'
 import { type Html, html } from '../../platform/http/html.ts'
 import { toConnectError } from '../errors/index.ts'
 import type { EndpointReply } from './exchange.ts'

@@ -1,6 +1,6 @@
 import type { DescFile } from '@bufbuild/protobuf'
 import type { App } from '../../domain/app.ts'
-import { actsAsAdministrator } from '../../domain/core/access.ts'
+import { actsAsAdministrator } from '../../forge/core/access.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'

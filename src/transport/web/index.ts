@@ -1,16 +1,16 @@
 import Negotiator from 'negotiator'
 import type { App } from '../../domain/app.ts'
-import { outsideError } from '../../domain/core/errors.ts'
 import {
   findPublicAccount,
   findPublicRepository,
   hasNoAccount,
 } from '../../domain/web/public-pages.ts'
+import { outsideError } from '../../forge/core/errors.ts'
+import { readRefreshCookie } from '../../forge/core/wire/refresh-cookie.ts'
 import { html } from '../../platform/http/html.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
-import { readRefreshCookie } from '../../services/wire/refresh-cookie.ts'
 import type { PeerOf } from '../callers/peers.ts'
 import { sendContent } from '../pages/constant-page.ts'
 import { type PageAddress, readPageAddress } from './addresses.ts'

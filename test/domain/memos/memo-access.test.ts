@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { DomainError } from '../../../src/domain/core/errors.ts'
 import {
   isReadable,
   type MemoAccess,
@@ -8,6 +7,7 @@ import {
   requireReadable,
   requireWritable,
 } from '../../../src/domain/memos/memo-access.ts'
+import { DomainError } from '../../../src/forge/core/errors.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { ANONYMOUS, caller, tokenCaller } from './test-users.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { nowSeconds } from '../../../src/domain/core/core.ts'
 import { readNotificationFilter } from '../../../src/domain/memos/notification-filter.ts'
+import { nowSeconds } from '../../../src/forge/core/core.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 
 let app: TestApp

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import {
   createUserEventWatches,
   MAX_USER_STREAMS,
   type UserEventWatches,
 } from '../../../src/domain/memos/user-event-watches.ts'
+import { HEARTBEAT_MS } from '../../../src/forge/core/event-watches.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { manualTimers, type Timers } from '../../support/timers.ts'

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
 import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
   MAX_USER_EVENTS,
@@ -8,6 +7,7 @@ import {
   recordMemoEvents,
   startOfUserEvents,
 } from '../../../src/domain/memos/user-events.ts'
+import { RETENTION_MS } from '../../../src/forge/core/event-logs.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { findUserEventLog } from '../../../src/storage/memos/user-events.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'

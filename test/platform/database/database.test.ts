@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
+import { migrations } from '../../../src/forge/migrations/index.ts'
 import {
   isUniqueViolation,
   openDatabase,
@@ -23,7 +24,6 @@ import {
   listUsers,
   updateUser,
 } from '../../../src/storage/accounts/users.ts'
-import { migrations } from '../../../src/storage/migrations/index.ts'
 import type { NewUser } from '../../../src/storage/schema/accounts.ts'
 import { withFolder } from '../../support/process.ts'
 import { plansOf } from '../../support/query-plan.ts'

@@ -10,7 +10,7 @@ import {
   SignOutRequestSchema,
 } from '#gen/branchline/v1/auth_service_pb.ts'
 import { authenticateAccessToken } from '../../../src/domain/accounts/credentials/sessions.ts'
-import type { Caller } from '../../../src/domain/core/access.ts'
+import type { Caller } from '../../../src/forge/core/access.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { createTrigger } from '../../../src/platform/database/dialects/triggers.ts'
 import { authService } from '../../../src/services/accounts/auth.ts'

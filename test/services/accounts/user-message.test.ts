@@ -2,8 +2,8 @@ import { create } from '@bufbuild/protobuf'
 import { expect, it } from 'vitest'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, UserSchema } from '#gen/branchline/v1/user_pb.ts'
+import { atSecond } from '../../../src/forge/core/wire/times.ts'
 import { userMessage } from '../../../src/services/accounts/users.ts'
-import { atSecond } from '../../../src/services/wire/times.ts'
 import { addUser, testApp } from '../../support/app.ts'
 
 it('the message of an account is what protobuf-es creates', async () => {

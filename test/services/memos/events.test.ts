@@ -7,11 +7,11 @@ import {
   WatchEventsRequestSchema,
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
-import type { Credential } from '../../../src/domain/core/access.ts'
-import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
-import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
-import { Scopes } from '../../../src/domain/core/scopes.ts'
 import { pruneUserEvents } from '../../../src/domain/memos/user-events.ts'
+import type { Credential } from '../../../src/forge/core/access.ts'
+import { RETENTION_MS } from '../../../src/forge/core/event-logs.ts'
+import { HEARTBEAT_MS } from '../../../src/forge/core/event-watches.ts'
+import { Scopes } from '../../../src/forge/core/scopes.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { eventService } from '../../../src/services/memos/events.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'

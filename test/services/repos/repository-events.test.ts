@@ -6,12 +6,12 @@ import {
   WatchRepositoryRequestSchema,
   type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import type { Caller } from '../../../src/domain/core/access.ts'
-import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import {
   changeWatched,
   recordRepositoryChange,
 } from '../../../src/domain/repos/events/repository-events.ts'
+import type { Caller } from '../../../src/forge/core/access.ts'
+import { HEARTBEAT_MS } from '../../../src/forge/core/event-watches.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { repositoryEventService } from '../../../src/services/repos/repository-events.ts'
 import { deleteCollaborator, putCollaborator } from '../../../src/storage/repos/collaborators.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrations } from '../../../src/forge/migrations/index.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
-import { migrations } from '../../../src/storage/migrations/index.ts'
 import {
   type CommentPeriod,
   countRepositoryComments,

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { DomainError, deletionError } from '../../../src/domain/core/errors.ts'
+import { DomainError, deletionError } from '../../../src/forge/core/errors.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import {
   repositoriesIn,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
-import { VERSION } from '../../../src/version.ts'
+import { VERSION } from '../../../src/forge/core/version.ts'
 import { openForge, startForge } from '../../support/forge.ts'
 
 const { users, rest, ask, grpc } = await openForge({

@@ -6,8 +6,8 @@ import {
   startSession,
 } from '../../../src/domain/accounts/credentials/sessions.ts'
 import type { App } from '../../../src/domain/app.ts'
-import type { Caller, Peer } from '../../../src/domain/core/access.ts'
-import type { Settings } from '../../../src/domain/core/core.ts'
+import type { Caller, Peer } from '../../../src/forge/core/access.ts'
+import type { Settings } from '../../../src/forge/core/core.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'

@@ -9,8 +9,8 @@ import {
   listPersonalAccessTokens,
 } from '../../../src/domain/accounts/credentials/personal-access-tokens.ts'
 import { endSession, startSession } from '../../../src/domain/accounts/credentials/sessions.ts'
-import type { Caller, SignedIn } from '../../../src/domain/core/access.ts'
-import { Scopes } from '../../../src/domain/core/scopes.ts'
+import type { Caller, SignedIn } from '../../../src/forge/core/access.ts'
+import { Scopes } from '../../../src/forge/core/scopes.ts'
 import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { deleteUser, updateUser } from '../../../src/storage/accounts/users.ts'

@@ -8,7 +8,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.ts'
-import { DomainError } from '../../../src/domain/core/errors.ts'
+import { DomainError } from '../../../src/forge/core/errors.ts'
 import { createLogTo } from '../../../src/log.ts'
 import { observeInterceptor } from '../../../src/transport/calls/observation.ts'
 import { createMetrics } from '../../../src/transport/pages/metrics.ts'

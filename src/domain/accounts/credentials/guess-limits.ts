@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { Clock } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
+import type { Clock } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import type { GuessLimits } from '../ports.ts'
 import type { GuessCounter, SharedFailures } from './shared-failures.ts'
 

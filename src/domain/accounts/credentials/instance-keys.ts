@@ -9,13 +9,13 @@ import {
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, exportJWK } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { type Clock, nowSeconds } from '../../../forge/core/core.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import { StateCache } from '../../../platform/database/state-cache.ts'
 import {
   findInstanceKey,
   findOrInsertInstanceKey,
 } from '../../../storage/accounts/instance-keys.ts'
-import { type Clock, nowSeconds } from '../../core/core.ts'
 import type { IdTokenKey, InstanceKeys } from '../ports.ts'
 
 /**

@@ -1,15 +1,15 @@
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../../../forge/core/scheduled-work.ts'
 import { checkLeases } from '../../../platform/concurrency/leases.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { DueQueue } from '../../../platform/database/due-queue.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/mails.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import {
-  type DueWork,
-  type DueWorker,
-  finishDueWork,
-  startDueWork,
-} from '../../core/scheduled-work.ts'
 import type { AccountsApp, Mail, MailResult, MailTransport } from '../ports.ts'
 import { open, seal } from './sealed-secrets.ts'
 

@@ -1,7 +1,7 @@
 import { hash, type Options, verify } from '@node-rs/argon2'
+import type { Settings } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { createLimited } from '../../../platform/concurrency/limited.ts'
-import type { Settings } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { PasswordHasher } from '../ports.ts'
 
 /**

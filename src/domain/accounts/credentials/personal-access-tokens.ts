@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { Scopes } from '../../../forge/core/scopes.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import {
@@ -13,9 +16,6 @@ import {
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { PersonalAccessToken } from '../../../storage/schema/credentials.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
 import { reachesCredentials, requireConfirmed } from './confirmation.ts'

@@ -1,6 +1,6 @@
-import type { SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { nameKey } from '../../core/names.ts'
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { nameKey } from '../../../forge/core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { NO_PASSWORD } from './passwords.ts'
 

@@ -1,10 +1,10 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
 import { findUserOfLiveSession } from '../../../storage/accounts/sessions.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { stillActsAs } from './sudo.ts'
 

@@ -1,8 +1,8 @@
+import { nowSeconds } from '../../../forge/core/core.ts'
 import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { findOwnerOfAuthorization } from '../../../storage/oauth2/authorizations.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import { nowSeconds } from '../../core/core.ts'
 import type { AccountsApp } from '../ports.ts'
 
 /**

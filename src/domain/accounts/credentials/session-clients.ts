@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { withoutInvisibleCharacters } from '../../core/invisible-characters.ts'
+import { withoutInvisibleCharacters } from '../../../forge/core/invisible-characters.ts'
 
 /** The client that signs in, as its session describes it. */
 export interface SessionClient {

@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import { nowSeconds } from '../../../forge/core/core.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Session } from '../../../storage/schema/credentials.ts'
-import { nowSeconds } from '../../core/core.ts'
 import type { AccessTokenClaims, AccountsApp, VerifiedToken } from '../ports.ts'
 
 const ISSUER = 'branchline'

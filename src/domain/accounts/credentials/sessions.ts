@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import {
@@ -18,8 +20,6 @@ import {
 import { findUserById } from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Session } from '../../../storage/schema/credentials.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type SessionClient, storedClient } from './session-clients.ts'
 import {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../../forge/core/core.ts'
 import { transaction, transactionOf } from '../../../platform/database/database.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/failed-guesses.ts'
-import type { Clock } from '../../core/core.ts'
 
 /** A counter of wrong guesses, and its limit. */
 export interface GuessCounter {

@@ -1,6 +1,11 @@
+import {
+  actsAsAdministrator,
+  type Caller,
+  holdsScope,
+  type SignedIn,
+} from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import { actsAsAdministrator, type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { getUser } from '../users/users.ts'
 

@@ -1,3 +1,6 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/two-factor.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
@@ -5,9 +8,6 @@ import type {
   NewRecoveryCode,
   TwoFactor as TwoFactorRow,
 } from '../../../storage/schema/credentials.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
 import { hasPassword, requirePassword } from './present-password.ts'

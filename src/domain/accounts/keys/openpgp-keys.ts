@@ -10,7 +10,7 @@ import {
   type Subkey,
   verify,
 } from 'openpgp'
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 /** A parsed OpenPGP public key. Valid self-signatures bind its parts together. */
 export interface OpenPgpKey {

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import sshpk from 'sshpk'
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { readStrings, writeStrings } from './ssh-strings.ts'
 
 /** A parsed SSH public key. */

@@ -1,9 +1,9 @@
+import { actsAsAdministrator, type SignedIn } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
 import type { User, UserChanges } from '../../../storage/schema/accounts.ts'
-import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { checkLength, checkProfile, checkVisible } from '../users/user-fields.ts'
 import {

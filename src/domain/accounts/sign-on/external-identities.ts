@@ -1,5 +1,5 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import type { IdentityProvider } from '../../../storage/schema/credentials.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp, AuthorizationGrant, Claims } from '../ports.ts'
 import { checkLength, checkVisible } from '../users/user-fields.ts'
 import { admitsIdentifier } from './identifier-filter.ts'

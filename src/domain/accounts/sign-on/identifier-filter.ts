@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 const MAX_PATTERN_CHARACTERS = 256
 

@@ -1,7 +1,7 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/accounts/linked-identities.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import { DomainError } from '../../core/errors.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp, AuthorizationGrant } from '../ports.ts'
 import { requirePresent, userResourceName } from '../users/users.ts'

@@ -1,7 +1,7 @@
+import { nowSeconds } from '../../../forge/core/core.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import { nowSeconds } from '../../core/core.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
 import { emailKey, isEmail, MAX_DISPLAY_NAME_CHARACTERS } from '../users/user-fields.ts'

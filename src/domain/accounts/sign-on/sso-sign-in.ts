@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Peer } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { nameKey } from '../../../forge/core/names.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import {
@@ -7,9 +10,6 @@ import {
 } from '../../../storage/accounts/linked-identities.ts'
 import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
-import type { Peer } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { nameKey } from '../../core/names.ts'
 import { type SessionGrant, startSession } from '../credentials/sessions.ts'
 import type { AccountsApp, AuthorizationGrant } from '../ports.ts'
 import { isAvatarUrl } from '../users/avatars.ts'

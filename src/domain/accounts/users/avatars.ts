@@ -1,5 +1,5 @@
-import { DomainError } from '../../core/errors.ts'
-import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { hasInvisibleCharacters } from '../../../forge/core/invisible-characters.ts'
 
 /** A picture uploaded as a data URI. */
 export interface Avatar {

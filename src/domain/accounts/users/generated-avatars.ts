@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { minidenticon } from 'minidenticons'
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 const SEED = /^[0-9a-f]{32}$/
 

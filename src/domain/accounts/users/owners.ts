@@ -1,3 +1,11 @@
+import {
+  actsAsAdministrator,
+  type Caller,
+  type SignedIn,
+  seesPublicDataOnly,
+} from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { nameKey, type Page } from '../../../forge/core/names.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
@@ -6,14 +14,6 @@ import type { UserViewer } from '../../../storage/database/visible-users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Organization } from '../../../storage/schema/organizations.ts'
-import {
-  actsAsAdministrator,
-  type Caller,
-  type SignedIn,
-  seesPublicDataOnly,
-} from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { nameKey, type Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 
 const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']

@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { hasInvisibleCharacters } from '../../../forge/core/invisible-characters.ts'
+import { nameKey } from '../../../forge/core/names.ts'
 import type { NewUser } from '../../../storage/schema/accounts.ts'
-import { DomainError } from '../../core/errors.ts'
-import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
-import { nameKey } from '../../core/names.ts'
 
 /**
  * Letters, digits, and `-`, `_` and `.` between them, which are valid in a URL segment, a Git remote

@@ -1,9 +1,9 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { findUserSettings, putUserSettings } from '../../../storage/accounts/user-settings.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
 import type { User, UserSettings } from '../../../storage/schema/accounts.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from './users.ts'
 

@@ -1,5 +1,5 @@
-import type { SignedIn } from '../../core/access.ts'
-import { suffices } from '../../core/levels.ts'
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { suffices } from '../../../forge/core/levels.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'

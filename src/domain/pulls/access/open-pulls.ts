@@ -1,11 +1,11 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import type { PullName, RepositoryName } from '../../../forge/core/names.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { findPullRequest, findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Caller } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import type { PullName, RepositoryName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,

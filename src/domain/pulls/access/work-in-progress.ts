@@ -1,4 +1,4 @@
-import type { Settings } from '../../core/core.ts'
+import type { Settings } from '../../../forge/core/core.ts'
 
 /** The part of `ReposApp` that says how titles of work in progress begin. */
 export interface WorkInProgressRule {

@@ -1,7 +1,7 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import { latestOpenPull } from '../../../storage/pulls/pull-heads.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepositoryById } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 

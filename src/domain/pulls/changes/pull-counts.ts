@@ -1,5 +1,5 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { storeCounts } from '../../../storage/pulls/pull-requests.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 import { countChanges, type PullCounts, rangeOf } from './pull-ranges.ts'

@@ -1,6 +1,6 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import type { PullName } from '../../../forge/core/names.ts'
 import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
-import type { Caller } from '../../core/access.ts'
-import type { PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { DiffFormat } from '../../repos/reading/commits.ts'
 import { readingStream } from '../../repos/reading/git-reading.ts'

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.ts'
+import type { Core } from '../../../forge/core/core.ts'
 
 /**
  * Runs work alone among all work that merges a pull request, or changes its state or its base, in

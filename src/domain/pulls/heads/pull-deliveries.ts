@@ -1,3 +1,4 @@
+import { suffices } from '../../../forge/core/levels.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
@@ -9,7 +10,6 @@ import {
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
-import { suffices } from '../../core/levels.ts'
 import { accessOfUsers } from '../../repos/access/permissions.ts'
 import { queueMessage, webhooksWithinQuota } from '../../webhooks/waiting-deliveries.ts'
 

@@ -1,7 +1,7 @@
+import { nowSeconds } from '../../../forge/core/core.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { insertTimelineEntries, type TimelineRow } from '../../../storage/pulls/pull-timeline.ts'
 import type { PullTimelineTable } from '../../../storage/schema/pulls.ts'
-import { nowSeconds } from '../../core/core.ts'
 import type { PullEventType } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { ToldPull } from './pull-deliveries.ts'

@@ -1,3 +1,8 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
@@ -12,11 +17,6 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { findGrants } from '../../../storage/repos/repository-grants.ts'
 import type { NewPullRequest, PullRequest } from '../../../storage/schema/pulls.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,

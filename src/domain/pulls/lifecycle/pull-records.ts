@@ -1,6 +1,6 @@
+import type { Caller } from '../../../forge/core/access.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Caller } from '../../core/access.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { prepareHead } from '../heads/pull-heads.ts'

@@ -1,3 +1,6 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError, metadataText } from '../../../forge/core/errors.ts'
+import { nameKey, type Page, type RepositoryName } from '../../../forge/core/names.ts'
 import * as rows from '../../../storage/pulls/issue-lists.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
@@ -8,9 +11,6 @@ import {
   maySeeOwner,
   userAsOwner,
 } from '../../accounts/users/owners.ts'
-import type { Caller } from '../../core/access.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
-import { nameKey, type Page, type RepositoryName } from '../../core/names.ts'
 import { openRepositories, repositoryReader } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'

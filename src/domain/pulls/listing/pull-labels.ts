@@ -1,11 +1,11 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findLabelsFor, replacePullLabels } from '../../../storage/pulls/pull-labels.ts'
 import { labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
 import type { LabelOwner } from '../../../storage/repos/labels.ts'
 import type { Label } from '../../../storage/schema/repos.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
-import type { Caller } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import {

@@ -1,3 +1,6 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError, metadataText } from '../../../forge/core/errors.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import {
   countPulls,
   isOnlyByState,
@@ -7,9 +10,6 @@ import {
 } from '../../../storage/pulls/pull-lists.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import type { Caller } from '../../core/access.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'
 import { type PullView, viewPulls } from './pull-views.ts'

@@ -1,3 +1,14 @@
+import { onBehalfOf, type SignedIn } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { PullName } from '../../../forge/core/names.ts'
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../../../forge/core/scheduled-work.ts'
+import { Scopes } from '../../../forge/core/scopes.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findTokenExpiry } from '../../../storage/accounts/personal-access-tokens.ts'
@@ -7,17 +18,6 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { AutoMerge } from '../../../storage/schema/pulls.ts'
 import { findScheduler } from '../../accounts/credentials/schedulers.ts'
-import { onBehalfOf, type SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { PullName } from '../../core/names.ts'
-import {
-  type DueWork,
-  type DueWorker,
-  finishDueWork,
-  startDueWork,
-} from '../../core/scheduled-work.ts'
-import { Scopes } from '../../core/scopes.ts'
 import { accessOfUser } from '../../repos/access/permissions.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'

@@ -1,7 +1,7 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { isObjectId } from '../../../platform/git/core/object-ids.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
-import { DomainError } from '../../core/errors.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'

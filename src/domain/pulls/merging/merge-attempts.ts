@@ -1,3 +1,5 @@
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
@@ -18,8 +20,6 @@ import {
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
 import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pulls.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'

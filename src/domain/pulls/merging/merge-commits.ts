@@ -1,5 +1,5 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { DomainError } from '../../../forge/core/errors.ts'
 import { createLimited } from '../../../platform/concurrency/limited.ts'
 import { waitAtMost } from '../../../platform/concurrency/wait-at-most.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
@@ -10,7 +11,6 @@ import { type PullCheck, recordMergeability } from '../../../storage/pulls/pull-
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
-import { DomainError } from '../../core/errors.ts'
 import { changeWatched, pullSubject, recordEvent } from '../../repos/events/repository-events.ts'
 import type { MergeChecks, ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'

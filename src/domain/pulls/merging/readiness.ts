@@ -1,6 +1,6 @@
+import type { Reason } from '../../../forge/core/errors.ts'
 import { listContextStates } from '../../../storage/repos/commit-statuses.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type FactSource, gatherFacts } from '../../repos/protection/branch-facts.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'

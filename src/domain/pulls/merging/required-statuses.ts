@@ -1,5 +1,5 @@
+import { compileGlob } from '../../../forge/core/globs.ts'
 import type { CommitStatus } from '../../../storage/schema/repos.ts'
-import { compileGlob } from '../../core/globs.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import { combineStatuses } from '../../repos/reading/commit-statuses.ts'
 

@@ -1,4 +1,4 @@
-import type { DomainError, Reason } from '../../core/errors.ts'
+import type { DomainError, Reason } from '../../../forge/core/errors.ts'
 
 const TEMPORARY: readonly Reason[] = [
   'GIT_TIMEOUT',

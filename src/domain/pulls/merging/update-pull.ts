@@ -1,11 +1,11 @@
+import { type SignedIn, seesPublicDataOnly } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import type { PullName } from '../../../forge/core/names.ts'
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
 import type { UpdateStyle } from '../../../storage/schema/repos.ts'
-import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import type { PullName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,

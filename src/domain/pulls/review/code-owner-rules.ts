@@ -1,5 +1,9 @@
+import {
+  compileExpression,
+  MAX_PATTERN_CHARACTERS,
+  type Matcher,
+} from '../../../forge/core/globs.ts'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
-import { compileExpression, MAX_PATTERN_CHARACTERS, type Matcher } from '../../core/globs.ts'
 
 /**
  * Parser of CODEOWNERS files in the format of compatible systems. Each line is a rule: a regular

@@ -1,6 +1,6 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import type { Vote } from '../../../storage/pulls/reviews.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 /** The characters that are safe in a URL segment, a folder name and a Git remote. */
 const NAME = /^[A-Za-z0-9._-]{1,100}$/

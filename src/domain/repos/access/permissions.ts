@@ -1,3 +1,7 @@
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { LEVELS, type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
+import { nameKey, type RepositoryName } from '../../../forge/core/names.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import {
   findFormerOwner,
@@ -19,10 +23,6 @@ import {
 import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { LEVELS, type RepositoryAccess, suffices } from '../../core/levels.ts'
-import { nameKey, type RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'
 

@@ -1,7 +1,7 @@
-import type { Caller } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { type RepositoryAccess, suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 

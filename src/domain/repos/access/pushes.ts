@@ -1,7 +1,7 @@
-import type { SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { type OpenRepository, openRepository } from './permissions.ts'
 

@@ -1,3 +1,14 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import {
+  type EventLogRows,
+  type EventPage,
+  PAGE_SIZE,
+  pageOfEvents,
+  pruneSometimes,
+  startOfEvents,
+} from '../../../forge/core/event-logs.ts'
+import { suffices } from '../../../forge/core/levels.ts'
 import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
@@ -8,17 +19,6 @@ import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Release } from '../../../storage/schema/releases.ts'
 import type { CommitStatus } from '../../../storage/schema/repos.ts'
 import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
-import type { Caller } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import {
-  type EventLogRows,
-  type EventPage,
-  PAGE_SIZE,
-  pageOfEvents,
-  pruneSometimes,
-  startOfEvents,
-} from '../../core/event-logs.ts'
-import { suffices } from '../../core/levels.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'

@@ -1,16 +1,16 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import {
+  createEventWatches,
+  type EventWatch,
+  type StartTimer,
+  type StreamHolder,
+} from '../../../forge/core/event-watches.ts'
 import {
   findNewestRepositoryEventId,
   findRepositoriesWithEvents,
 } from '../../../storage/repos/repository-events.ts'
 import { networkOf } from '../../accounts/credentials/guess-limits.ts'
 import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
-import type { Caller } from '../../core/access.ts'
-import {
-  createEventWatches,
-  type EventWatch,
-  type StartTimer,
-  type StreamHolder,
-} from '../../core/event-watches.ts'
 import { type OpenRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 

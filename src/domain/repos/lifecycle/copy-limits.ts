@@ -1,5 +1,5 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { createLimited, type Limited } from '../../../platform/concurrency/limited.ts'
-import { DomainError } from '../../core/errors.ts'
 
 /** Each copy takes two processes, some connections, and at most `maxPushBytes` of the disk. */
 const MAX_COPIES = 16

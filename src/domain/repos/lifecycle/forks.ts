@@ -1,3 +1,6 @@
+import type { Caller, SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { draftFork } from '../../../platform/git/packs/forks.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
@@ -7,9 +10,6 @@ import { findRepository, findRepositoryById } from '../../../storage/repos/repos
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { Page, RepositoryName } from '../../core/names.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import {
   type OpenRepository,

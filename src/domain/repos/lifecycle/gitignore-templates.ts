@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 /**
  * What build tools and editors write beside the sources, by the names that other forges use. No

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 /** A label that a set adds to a new repository. */
 export interface LabelTemplate {

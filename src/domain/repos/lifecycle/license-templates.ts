@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 /** Values for the placeholders of a licence. */
 export interface LicenseValues {

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 
 /** Bounds the load on the other server. */
 const MIN_INTERVAL_SECONDS = 10 * 60

@@ -1,3 +1,8 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
+import { type DueWork, type DueWorker, startDueWork } from '../../../forge/core/scheduled-work.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import {
   compareRefs,
@@ -9,11 +14,6 @@ import { discardDraft } from '../../../platform/git/repositories/repositories.ts
 import * as rows from '../../../storage/repos/mirrors.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mirror, MirrorChanges } from '../../../storage/schema/repos.ts'
-import type { Caller } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
-import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { applyUpdates } from '../refs/ref-updates.ts'

@@ -1,3 +1,8 @@
+import { actsAsAdministrator, type SignedIn } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
@@ -23,11 +28,6 @@ import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository, RepositoryTransfer } from '../../../storage/schema/repos.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { getOwner } from '../../accounts/users/owners.ts'
-import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import {
   accessOfUser,
   checkNotArchived,

@@ -1,3 +1,5 @@
+import { DomainError } from '../../../forge/core/errors.ts'
+import { hasInvisibleCharacters } from '../../../forge/core/invisible-characters.ts'
 import {
   type FetchFailure,
   fetchInto,
@@ -7,8 +9,6 @@ import {
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
-import { DomainError } from '../../core/errors.ts'
-import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** A repository on another server. */

@@ -1,13 +1,13 @@
+import { type Caller, type SignedIn, seesPublicDataOnly } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import { nameKey, type RepositoryName } from '../../../forge/core/names.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
 import { listTeamMemberIds } from '../../../storage/organizations/team-members.ts'
 import * as rows from '../../../storage/organizations/teams.ts'
 import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import { nameKey, type RepositoryName } from '../../core/names.ts'
 import {
   checkOrganizationNeed,
   type OpenOrganization,

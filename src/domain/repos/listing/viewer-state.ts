@@ -1,7 +1,7 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { starExists } from '../../../storage/repos/stars.ts'
 import { findRepositorySubscription } from '../../../storage/repos/subscriptions.ts'
-import type { SignedIn } from '../../core/access.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 

@@ -1,3 +1,4 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { readCommits } from '../../../platform/git/history/history.ts'
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../../platform/git/history/new-commits.ts'
 import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
 import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
-import { DomainError } from '../../core/errors.ts'
 import { reading } from '../reading/git-reading.ts'
 import {
   allowsForcePush,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from '../../core/globs.ts'
+import { compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from '../../../forge/core/globs.ts'
 
 /**
  * The number of patterns in one list of files. Each changed path is matched against each pattern.

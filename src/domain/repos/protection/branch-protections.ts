@@ -1,3 +1,9 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { MAX_PATTERN_CHARACTERS } from '../../../forge/core/globs.ts'
+import { suffices } from '../../../forge/core/levels.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
@@ -13,12 +19,6 @@ import {
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import type { Caller } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import { MAX_PATTERN_CHARACTERS } from '../../core/globs.ts'
-import { suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import {
   accessOfUser,
   checkNotArchived,

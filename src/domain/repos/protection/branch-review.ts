@@ -1,7 +1,7 @@
+import type { Reason } from '../../../forge/core/errors.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
 import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import { findUnverified } from '../reading/commit-verification.ts'
 import { type FactSource, gatherFacts } from './branch-facts.ts'

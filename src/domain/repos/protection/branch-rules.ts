@@ -1,10 +1,10 @@
+import { suffices } from '../../../forge/core/levels.ts'
 import {
   findListings,
   type Listing,
   listBranchProtections,
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionList } from '../../../storage/schema/protections.ts'
-import { suffices } from '../../core/levels.ts'
 import type { UnitAccess } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {

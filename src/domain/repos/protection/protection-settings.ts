@@ -1,3 +1,4 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import {
   type BranchProtection,
   PROTECTION_FLAGS,
@@ -5,7 +6,6 @@ import {
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionFlag, ProtectionList } from '../../../storage/schema/protections.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import { DomainError } from '../../core/errors.ts'
 import { isFileList } from './branch-patterns.ts'
 
 /** The number of status contexts that one rule requires, and the length of one. */

@@ -3,7 +3,7 @@ import {
   compileGlob,
   MAX_PATTERN_CHARACTERS,
   type Matcher,
-} from '../../core/globs.ts'
+} from '../../../forge/core/globs.ts'
 
 /** Returns whether a tag name matches a pattern. */
 export type TagMatcher = Matcher

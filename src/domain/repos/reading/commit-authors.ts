@@ -1,8 +1,8 @@
+import type { Caller } from '../../../forge/core/access.ts'
 import { findUsersByEmailKeys, findUsersByIds } from '../../../storage/accounts/users.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import { maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
-import type { Caller } from '../../core/access.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** The length of an address. Accounts have no longer ones. */

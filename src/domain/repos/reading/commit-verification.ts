@@ -1,3 +1,4 @@
+import type { Caller } from '../../../forge/core/access.ts'
 import { ResultCache } from '../../../platform/concurrency/result-cache.ts'
 import type { RawCommit, Signature } from '../../../platform/git/objects/raw-objects.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
@@ -18,7 +19,6 @@ import {
 } from '../../accounts/keys/ssh-signatures.ts'
 import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
-import type { Caller } from '../../core/access.ts'
 import type { ReposApp, SignatureChecks } from '../ports.ts'
 import { findAccounts } from './commit-authors.ts'
 import { GIT_NAMESPACE } from './commit-signing.ts'

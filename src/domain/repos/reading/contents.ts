@@ -1,3 +1,6 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import { type ByteRange, partOf } from '../../../forge/core/byte-ranges.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { readCommits } from '../../../platform/git/history/history.ts'
 import {
   type LastChanges,
@@ -14,11 +17,8 @@ import {
   type TreeEntry,
   treePath,
 } from '../../../platform/git/objects/trees.ts'
-import type { Caller } from '../../core/access.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { admitContent } from './readers.ts'
 import { type RefKind, type RefPath, splitRefPath } from './ref-paths.ts'

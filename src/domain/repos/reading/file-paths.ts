@@ -1,5 +1,5 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { treePath } from '../../../platform/git/objects/trees.ts'
-import { DomainError } from '../../core/errors.ts'
 
 /** The depth of a path. Git has no limit, and each folder is an object. */
 const MAX_COMPONENTS = 64

@@ -1,10 +1,15 @@
+import {
+  DomainError,
+  gitLimitError,
+  metadataText,
+  type Reason,
+} from '../../../forge/core/errors.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
 import { isObjectId } from '../../../platform/git/core/object-ids.ts'
 import { OWN_REFS } from '../../../platform/git/core/ref-names.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { resolveCommit } from '../../../platform/git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { DomainError, gitLimitError, metadataText, type Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 
 /**

@@ -1,6 +1,6 @@
+import type { Caller } from '../../../forge/core/access.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { sizesByExtension } from '../../../platform/git/objects/file-sizes.ts'
-import type { Caller } from '../../core/access.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, reading } from './git-reading.ts'

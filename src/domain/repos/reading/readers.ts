@@ -1,5 +1,5 @@
+import type { Caller } from '../../../forge/core/access.ts'
 import { currentReader, readAs } from '../../../platform/git/processes/readers.ts'
-import type { Caller } from '../../core/access.ts'
 
 /**
  * Runs the work of a call on behalf of its caller, so that reads from Git count towards the limits

@@ -1,9 +1,9 @@
+import { actsAsAdministrator, type Caller } from '../../../forge/core/access.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import { HOOKS } from '../../../platform/git/hooks/push-review.ts'
 import * as rows from '../../../storage/repos/git-hooks.ts'
-import { actsAsAdministrator, type Caller } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 

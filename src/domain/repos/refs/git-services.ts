@@ -1,3 +1,6 @@
+import { type Caller, holdsScope, type SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import {
   errorLines,
@@ -13,9 +16,6 @@ import {
 import { answerRefs, type RefRequest } from '../../../platform/git/packs/ref-advertisement.ts'
 import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import { checkWritable, openRepository } from '../access/permissions.ts'
 import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'

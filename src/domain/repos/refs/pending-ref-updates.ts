@@ -1,9 +1,9 @@
+import { nowSeconds } from '../../../forge/core/core.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { onRollback } from '../../../platform/database/rollbacks.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
 import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
-import { nowSeconds } from '../../core/core.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'
 
 /**

@@ -1,10 +1,10 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
 import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import type { PushQuestion } from '../../../platform/git/hooks/push-review.ts'
 import { findLargeText, MAX_COMMIT_BYTES } from '../../../platform/git/objects/large-texts.ts'
 import type { PackRequest } from '../../../platform/git/packs/pack-services.ts'
 import { repositoryPath } from '../../../platform/git/repositories/repositories.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import { isReserved, judgeName, reviewUpdates } from './ref-review.ts'
 

@@ -1,5 +1,5 @@
+import type { Worker } from '../../../forge/core/coordination.ts'
 import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
-import type { Worker } from '../../core/coordination.ts'
 import type { ReposApp } from '../ports.ts'
 import { isSettled } from './pending-ref-updates.ts'
 import { reconcilePendingUpdates } from './ref-index.ts'

@@ -1,3 +1,4 @@
+import type { Page } from '../../../forge/core/names.ts'
 import { withoutDeadline } from '../../../platform/concurrency/call-deadlines.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
@@ -20,7 +21,6 @@ import { deleteRepository, findRepositoryById } from '../../../storage/repos/rep
 import { countTags, findTag, findTagInAnyCase, pageOfTags } from '../../../storage/repos/tags.ts'
 import type { Branch, PendingRefUpdate, Tag } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Page } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { isSettled, leftoverUpdates } from './pending-ref-updates.ts'
 import { findDifferences, REF_TABLES, readGitRefs } from './ref-differences.ts'

@@ -1,3 +1,4 @@
+import { nowSeconds } from '../../../forge/core/core.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
@@ -17,7 +18,6 @@ import { findRepositoryById, updateRepository } from '../../../storage/repos/rep
 import { deleteTags, putTags } from '../../../storage/repos/tags.ts'
 import type { Branch, Tag } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { nowSeconds } from '../../core/core.ts'
 import {
   recordMovedRefs,
   recordRepositoryChange,

@@ -1,11 +1,11 @@
+import type { SignedIn } from '../../../forge/core/access.ts'
+import type { Reason } from '../../../forge/core/errors.ts'
+import { suffices } from '../../../forge/core/levels.ts'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../platform/git/core/ref-names.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { SignedIn } from '../../core/access.ts'
-import type { Reason } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
 import {
   checkWritable,
   type OpenRepository,

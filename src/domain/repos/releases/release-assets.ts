@@ -1,3 +1,8 @@
+import type { Caller, SignedIn } from '../../../forge/core/access.ts'
+import { type ByteRange, readRange } from '../../../forge/core/byte-ranges.ts'
+import { nowSeconds } from '../../../forge/core/core.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { RepositoryName } from '../../../forge/core/names.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import {
   AttachmentGoneError,
@@ -10,15 +15,10 @@ import * as rows from '../../../storage/repos/release-assets.ts'
 import { deleteRelease, findRelease, updateRelease } from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
 import type { Release, ReleaseAsset } from '../../../storage/schema/releases.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
-import { type ByteRange, readRange } from '../reading/byte-ranges.ts'
 
 /**
  * Files attached to releases. An upload writes the file before its row, and a deletion deletes the

@@ -1,6 +1,6 @@
+import { DomainError } from '../../../forge/core/errors.ts'
 import { findEntries, type TreeEntry } from '../../../platform/git/objects/trees.ts'
 import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
-import { DomainError } from '../../core/errors.ts'
 import { filePath, foldersAbove, presentPath, shownPath } from '../reading/file-paths.ts'
 
 /** Files that one call can change. */

@@ -1,7 +1,7 @@
+import { DomainError, metadataList } from '../../../forge/core/errors.ts'
 import { type Merge, mergeCommits } from '../../../platform/git/merging/merge.ts'
 import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../platform/git/merging/rebase.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
-import { DomainError, metadataList } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import { reading } from '../reading/git-reading.ts'
 import type { MergeStyle } from './merge-styles.ts'

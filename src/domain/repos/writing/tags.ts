@@ -1,11 +1,11 @@
+import type { Caller, SignedIn } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import { storeTag } from '../../../platform/git/objects/object-writes.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { findEntryByTag } from '../../../storage/repos/releases.ts'
 import type { Tag } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { Page, RepositoryName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,

@@ -4,7 +4,7 @@ import { createPasswordHasher } from '../../../../src/domain/accounts/credential
 import { authenticateAccessToken } from '../../../../src/domain/accounts/credentials/sessions.ts'
 import type { PasswordHasher } from '../../../../src/domain/accounts/ports.ts'
 import type { App } from '../../../../src/domain/app.ts'
-import type { Peer } from '../../../../src/domain/core/access.ts'
+import type { Peer } from '../../../../src/forge/core/access.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { updateUser } from '../../../../src/storage/accounts/users.ts'
 import { addUser, LOCAL_PEER, PASSWORD, testApp } from '../../../support/app.ts'

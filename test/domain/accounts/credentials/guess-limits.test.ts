@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createGuessLimits } from '../../../../src/domain/accounts/credentials/guess-limits.ts'
 import { SharedFailures } from '../../../../src/domain/accounts/credentials/shared-failures.ts'
 import type { GuessLimits } from '../../../../src/domain/accounts/ports.ts'
-import type { Clock } from '../../../../src/domain/core/core.ts'
+import type { Clock } from '../../../../src/forge/core/core.ts'
 import { testApp, testClock } from '../../../support/app.ts'
 
 const wrong = async () => undefined

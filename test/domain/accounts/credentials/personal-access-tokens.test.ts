@@ -8,8 +8,8 @@ import {
   listPersonalAccessTokens,
   type NewPersonalAccessToken,
 } from '../../../../src/domain/accounts/credentials/personal-access-tokens.ts'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
-import { Scopes } from '../../../../src/domain/core/scopes.ts'
+import type { SignedIn } from '../../../../src/forge/core/access.ts'
+import { Scopes } from '../../../../src/forge/core/scopes.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { createTrigger } from '../../../../src/platform/database/dialects/triggers.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'

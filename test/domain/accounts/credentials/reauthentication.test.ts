@@ -9,7 +9,7 @@ import {
 } from '../../../../src/domain/accounts/credentials/personal-access-tokens.ts'
 import { reauthenticate } from '../../../../src/domain/accounts/credentials/reauthentication.ts'
 import { endSession, startSession } from '../../../../src/domain/accounts/credentials/sessions.ts'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'

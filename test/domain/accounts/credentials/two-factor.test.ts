@@ -12,7 +12,7 @@ import {
   regenerateRecoveryCodes,
   requireSecondFactor,
 } from '../../../../src/domain/accounts/credentials/two-factor.ts'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'

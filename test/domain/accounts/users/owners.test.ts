@@ -6,7 +6,7 @@ import {
   searchUsers,
   userAsOwner,
 } from '../../../../src/domain/accounts/users/owners.ts'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { findOwnerById, findOwnersByIds } from '../../../../src/storage/accounts/owners.ts'
 import { deleteUser, findUserById } from '../../../../src/storage/accounts/users.ts'

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { DomainError } from '../../../../src/domain/core/errors.ts'
 import {
   checkReview,
   evaluateApprovals,
@@ -7,6 +6,7 @@ import {
   type ReviewOutline,
   readEvent,
 } from '../../../../src/domain/pulls/review/review-rules.ts'
+import { DomainError } from '../../../../src/forge/core/errors.ts'
 import type { Vote } from '../../../../src/storage/pulls/reviews.ts'
 
 const HEAD = 'h'.repeat(40)

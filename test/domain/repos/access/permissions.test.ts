@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Caller } from '../../../../src/domain/core/access.ts'
-import type { RepositoryAccess } from '../../../../src/domain/core/levels.ts'
 import {
   accessOfUser,
   decideAccess,
@@ -10,6 +8,8 @@ import {
   repositoryReader,
   type Unit,
 } from '../../../../src/domain/repos/access/permissions.ts'
+import type { Caller } from '../../../../src/forge/core/access.ts'
+import type { RepositoryAccess } from '../../../../src/forge/core/levels.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
 import { findOwnerById } from '../../../../src/storage/accounts/owners.ts'

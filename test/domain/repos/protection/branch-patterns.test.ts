@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { compileGlob, type Separators } from '../../../../src/domain/core/globs.ts'
 import {
   branchMatcher,
   fileMatcher,
   isBranchGlob,
   isFileList,
 } from '../../../../src/domain/repos/protection/branch-patterns.ts'
+import { compileGlob, type Separators } from '../../../../src/forge/core/globs.ts'
 import { seededRandom } from '../../../platform/rpc/rest/random.ts'
 
 describe('the name of a branch protection', () => {

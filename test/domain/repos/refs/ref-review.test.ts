@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { findCollisions, reviewUpdates } from '../../../../src/domain/repos/refs/ref-review.ts'
+import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import { LOCAL_PEER } from '../../../support/app.ts'
 import { openForge } from '../../../support/forge.ts'
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.ts'
+import { DomainError } from './errors.ts'
 
 /** A range of bytes. Both ends are inclusive. */
 export interface ByteRange {

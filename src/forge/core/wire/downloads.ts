@@ -1,5 +1,5 @@
 import type { HandlerContext } from '@connectrpc/connect'
-import { type ByteRange, readRange } from '../../domain/repos/reading/byte-ranges.ts'
+import { type ByteRange, readRange } from '../byte-ranges.ts'
 import { restStatusKey } from './call.ts'
 import { setFileHeaders } from './http-bodies.ts'
 

@@ -1,8 +1,8 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { type MarkupDraft, renderMarkup } from '../../domain/core/markup.ts'
-import { defineService } from '../wire/define-service.ts'
+import { type MarkupDraft, renderMarkup } from './markup.ts'
+import { defineService } from './wire/define-service.ts'
 
 /** Implements MarkupService. */
 function markupService(app: App): ServiceImpl<typeof MarkupService> {

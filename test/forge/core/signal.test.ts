@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSignal } from '../../../src/domain/core/signal.ts'
+import { createSignal } from '../../../src/forge/core/signal.ts'
 
 const never = new AbortController().signal
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Code } from '@connectrpc/connect'
 import type { ErrorReason } from '#gen/branchline/v1/error_reason_pb.ts'
-import type { Reason } from '../../domain/core/errors.ts'
+import type { Reason } from './errors.ts'
 
 /** The metadata of a reason. */
 export type Metadata = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import { type PageSizes, pageSizes } from '../../domain/core/page-sizes.ts'
+import type { App } from '../../../domain/app.ts'
+import { DomainError } from '../errors.ts'
+import { type PageSizes, pageSizes } from '../page-sizes.ts'
 
 /** Default page sizes of lists of accounts and memos, as in the specification. */
 const USUAL = { defaultPageSize: 50, maxPageSize: 1000 }

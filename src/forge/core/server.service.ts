@@ -1,8 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import { VERSION } from '../../version.ts'
-import { defineService } from '../wire/define-service.ts'
+import { VERSION } from './version.ts'
+import { defineService } from './wire/define-service.ts'
 
 /**
  * The version of the compatible API that this server implements. Clients check it before calls that

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseOwnedName, parseUserName, userName } from '../../../src/services/wire/names.ts'
+import { parseOwnedName, parseUserName, userName } from '../../../../src/forge/core/wire/names.ts'
 
 describe('resource names of accounts', () => {
   it('contain the chosen id, or else the username', () => {

@@ -1,8 +1,8 @@
 import { ConnectError } from '@connectrpc/connect'
-import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/core/errors.ts'
-import type { EventPage } from '../../domain/core/event-logs.ts'
-import type { EventWatch } from '../../domain/core/event-watches.ts'
+import type { App } from '../../../domain/app.ts'
+import { DomainError } from '../errors.ts'
+import type { EventPage } from '../event-logs.ts'
+import type { EventWatch } from '../event-watches.ts'
 import { type ListIdentity, verifyPageToken } from './lists.ts'
 
 /**

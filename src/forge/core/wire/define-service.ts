@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../../domain/app.ts'
 
 /** A service that the server can register, and whose schema it can publish. */
 export interface Service {

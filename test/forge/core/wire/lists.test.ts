@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { readPageSize, readPageToken, writePageToken } from '../../../src/services/wire/lists.ts'
-import { testApp } from '../../support/app.ts'
+import {
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../../../src/forge/core/wire/lists.ts'
+import { testApp } from '../../../support/app.ts'
 
 const UNSET = { defaultPageSize: undefined, maxPageSize: undefined }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readReadMask, readUpdateMask } from '../../../src/services/wire/masks.ts'
+import { readReadMask, readUpdateMask } from '../../../../src/forge/core/wire/masks.ts'
 
 const mask = (...paths: string[]) => ({ $typeName: 'google.protobuf.FieldMask' as const, paths })
 const FIELDS = { mutable: ['email', 'display_name'] as const, fixed: ['name', 'create_time'] }

@@ -1,5 +1,5 @@
 import type { ListValue } from '@bufbuild/protobuf/wkt'
-import { DomainError } from '../../domain/core/errors.ts'
+import { DomainError } from '../errors.ts'
 
 /**
  * Returns the strings of a ListValue. Requests use ListValue where an absent list differs from an

@@ -1,5 +1,5 @@
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
-import { DomainError } from '../../domain/core/errors.ts'
+import { DomainError } from '../errors.ts'
 
 /** The fields of a resource that update masks may name, by proto name. */
 export interface UpdatableFields<Field extends string> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Scopes } from '../../../src/domain/core/scopes.ts'
+import { Scopes } from '../../../src/forge/core/scopes.ts'
 
 describe('Scopes.parse', () => {
   it.each<[string[], string]>([

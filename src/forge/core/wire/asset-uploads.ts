@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import type { CreateReleaseAssetRequest } from '#gen/branchline/v1/release_service_pb.ts'
-import { DomainError } from '../../domain/core/errors.ts'
+import { DomainError } from '../errors.ts'
 
 /** A file that is being uploaded. */
 export interface UploadedFile {
