@@ -1,4 +1,3 @@
-import { startMails } from '../domain/accounts/credentials/mail-queue.ts'
 import type { App } from '../domain/app.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
@@ -10,6 +9,7 @@ import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../domain/repos/lifecycle/push-mirrors.ts'
 import { startReconciling, startReconcilingOwn } from '../domain/repos/refs/reconciling.ts'
+import { startMails } from '../forge/accounts/credentials/mail-queue.ts'
 import type { Worker } from '../forge/core/coordination.ts'
 import { VERSION } from '../forge/core/version.ts'
 

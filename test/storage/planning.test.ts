@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { insertAccount } from '../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 import type { Db, Tx } from '../../src/platform/database/schema.ts'
-import { insertAccount } from '../../src/storage/accounts/users.ts'
 import {
   countCommitStatuses,
   countLatestStates,

@@ -1,6 +1,8 @@
 import { pino } from 'pino'
-import type { SessionClient } from '../../src/domain/accounts/credentials/session-clients.ts'
 import type { App } from '../../src/domain/app.ts'
+import type { SessionClient } from '../../src/forge/accounts/credentials/session-clients.ts'
+import type { NewUser, User } from '../../src/forge/accounts/schema.ts'
+import { claimNames, insertUser } from '../../src/forge/accounts/users/users.rows.ts'
 import type { Peer } from '../../src/forge/core/access.ts'
 import type { Clock, Settings } from '../../src/forge/core/core.ts'
 import { transaction } from '../../src/platform/database/database.ts'
@@ -8,8 +10,6 @@ import { migrate } from '../../src/platform/database/migrate.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/platform/outbound/outbound.ts'
 import { createApp } from '../../src/server/app.ts'
-import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
-import type { NewUser, User } from '../../src/storage/schema/accounts.ts'
 import { openTestDatabase } from './database.ts'
 
 /** A clock that stands still until it is moved. */

@@ -1,8 +1,8 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { createContextValues, createHandlerContext, type HandlerContext } from '@connectrpc/connect'
+import type { User } from '../../src/forge/accounts/schema.ts'
 import type { Caller } from '../../src/forge/core/access.ts'
 import { callerKey, ownerKey, secureKey } from '../../src/forge/core/wire/call.ts'
-import type { User } from '../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER } from './app.ts'
 
 /** The context that a handler finds once a call was authenticated and let through. */

@@ -1,4 +1,4 @@
-import type { IdentityProviderValues } from '../../src/domain/accounts/sign-on/identity-providers.ts'
+import type { IdentityProviderValues } from '../../src/forge/accounts/sign-on/identity-providers.ts'
 import { CLIENT_ID, CLIENT_SECRET, type OAuthProvider } from './oauth-provider.ts'
 
 /** What an administrator enters to have people sign in through a provider. */

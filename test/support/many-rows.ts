@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { claimNames, insertUser } from '../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 import type { Db } from '../../src/platform/database/schema.ts'
-import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
 import { putRepositorySubscription } from '../../src/storage/repos/subscriptions.ts'
 
 /**

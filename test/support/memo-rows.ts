@@ -1,7 +1,7 @@
 import type { App } from '../../src/domain/app.ts'
 import type { MemoView } from '../../src/domain/memos/memo-view.ts'
+import type { User } from '../../src/forge/accounts/schema.ts'
 import { nowSeconds } from '../../src/forge/core/core.ts'
-import type { User } from '../../src/storage/schema/accounts.ts'
 import type { Memo } from '../../src/storage/schema/memos.ts'
 
 let made = 0

@@ -2,9 +2,9 @@ import { Secret, TOTP } from 'otpauth'
 import {
   confirmTwoFactor,
   enrollTwoFactor,
-} from '../../src/domain/accounts/credentials/two-factor.ts'
+} from '../../src/forge/accounts/credentials/two-factor.ts'
+import type { User } from '../../src/forge/accounts/schema.ts'
 import type { Clock } from '../../src/forge/core/core.ts'
-import type { User } from '../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
 
 /** How long a passcode is the current one. */

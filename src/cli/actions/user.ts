@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { LogLevel } from '../../config.ts'
 import { type DataPlace, openData } from '../../data-folder.ts'
-import { createUserAsOperator } from '../../domain/accounts/registration/create-user.ts'
+import { createUserAsOperator } from '../../forge/accounts/users/create-user.ts'
 import { createLog } from '../../log.ts'
 import { createApp } from '../../server/app.ts'
 import { print } from '../print.ts'

@@ -1,9 +1,13 @@
+import type { User } from '../../forge/accounts/schema.ts'
+import { createUser } from '../../forge/accounts/users/create-user.ts'
+import {
+  type UserField,
+  type UserValues,
+  updateUser,
+} from '../../forge/accounts/users/edit-user.ts'
+import { findUserByUsername, readVisibility } from '../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError, type Reason } from '../../forge/core/errors.ts'
-import type { User } from '../../storage/schema/accounts.ts'
-import { createUser } from '../accounts/registration/create-user.ts'
-import { type UserField, type UserValues, updateUser } from '../accounts/registration/edit-user.ts'
-import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { deleteUser } from './delete-user.ts'
 

@@ -1,15 +1,15 @@
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import { ownsContent, ownsMemos } from '../../storage/accounts/user-content.ts'
-import * as rows from '../../storage/accounts/users.ts'
-import { deleteMemosOf } from '../../storage/memos/memos.ts'
-import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
-import type { User } from '../../storage/schema/accounts.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import { ownsContent, ownsMemos } from '../../forge/accounts/users/user-content.rows.ts'
+import * as rows from '../../forge/accounts/users/users.rows.ts'
 import {
   checkAdministratorRemains,
   requirePresent,
   userResourceName,
-} from '../accounts/users/users.ts'
+} from '../../forge/accounts/users/users.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import { deleteMemosOf } from '../../storage/memos/memos.ts'
+import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { queueRepositoryDeleted } from '../repos/events/repository-hook-events.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'

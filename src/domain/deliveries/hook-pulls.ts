@@ -1,5 +1,5 @@
+import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { DomainError } from '../../forge/core/errors.ts'
-import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findReviewById } from '../../storage/pulls/reviews.ts'
 import { findReadablePull } from '../pulls/access/open-pulls.ts'
 import type { PullFacts } from '../pulls/heads/pull-hook-events.ts'

@@ -1,9 +1,9 @@
+import type { Owner } from '../../forge/accounts/schema.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { GitError } from '../../platform/git/core/errors.ts'
 import { HEADS, TAGS } from '../../platform/git/core/ref-names.ts'
 import { resolveCommit } from '../../platform/git/refs/refs.ts'
-import type { Owner } from '../../storage/schema/accounts.ts'
 import type { RefFacts } from '../hooks/ref-observer.ts'
 import type { OpenRepository } from '../repos/access/permissions.ts'
 import {

@@ -1,5 +1,5 @@
+import type { Owner } from '../../forge/accounts/schema.ts'
 import type { Caller } from '../../forge/core/access.ts'
-import type { Owner } from '../../storage/schema/accounts.ts'
 import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'
 import type { PullCommentView } from '../pulls/review/pull-comments.ts'

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { open, seal } from '../../forge/accounts/credentials/sealed-secrets.ts'
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import { requirePresent } from '../../forge/accounts/users/users.ts'
 import { checkSeesPrivate, holdsScope, type SignedIn } from '../../forge/core/access.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
@@ -9,9 +12,6 @@ import type { UserWebhook, UserWebhookChanges } from '../../storage/schema/webho
 import * as rows from '../../storage/webhooks/hooks.ts'
 import { insertUserWebhook, updateUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import { failWaitingDeliveries } from '../../storage/webhooks/webhook-deliveries.ts'
-import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
-import { requirePresent } from '../accounts/users/users.ts'
 import { sealSigningSecret } from '../webhooks/user-webhooks.ts'
 import { checkDestination } from '../webhooks/webhook-targets.ts'
 import {

@@ -1,6 +1,6 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import { type Caller, checkSeesPrivate, type SignedIn, signedIn } from '../../forge/core/access.ts'
 import { findOrganizationById } from '../../storage/organizations/organizations.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 import { openOrganization, standingIn } from '../organizations/access.ts'
 import type { Hook, HookPlace } from './hooks.ts'
 

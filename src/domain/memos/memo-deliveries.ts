@@ -1,7 +1,7 @@
+import type { User } from '../../forge/accounts/schema.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import { findUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'

@@ -1,3 +1,5 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import { findUserIdsByNameKeys } from '../../forge/accounts/users/users.rows.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { type Condition, mapTerms, readFilter, termsOf } from '../../platform/filters/conditions.ts'
 import { invalidFilter } from '../../platform/filters/limits.ts'
@@ -7,10 +9,8 @@ import {
   type Field,
   type FilterSchema,
 } from '../../platform/filters/schema.ts'
-import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
 import type { MemoCondition, MemoFlag, MemoTerm } from '../../storage/memos/memo-condition.ts'
 import type { MemoVisibility } from '../../storage/schema/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 /**
  * The maximum number of strings that one filter searches contents for, because each search is

@@ -1,3 +1,4 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import { simplify, type TermRules, workOf } from '../../platform/filters/simplify.ts'
 import { type SearchBounds, searchBounds, searchInSteps } from '../../platform/filters/steps.ts'
 import { timeRangeOf } from '../../platform/filters/time-range.ts'
@@ -8,7 +9,6 @@ import {
 } from '../../storage/memos/memo-condition.ts'
 import * as rows from '../../storage/memos/memo-list.ts'
 import { findMemosByIds, type RootedMemo } from '../../storage/memos/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 /**
  * The number of positions that one statement sorts when no index has the order. The statement goes

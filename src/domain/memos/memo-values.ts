@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { RootedMemo } from '../../storage/memos/memos.ts'
 import type { MemoChanges, NewMemo } from '../../storage/schema/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 import { analyzeMemo } from './content.ts'
 
 /** The fields that UpdateMemo can change. */

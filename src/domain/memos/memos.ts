@@ -1,11 +1,11 @@
+import { defaultMemoVisibility } from '../../forge/accounts/users/user-settings.ts'
+import { findUserById } from '../../forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import { findUserById } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/memos/memos.ts'
 import type { MemoChanges, NewMemo } from '../../storage/schema/memos.ts'
-import { defaultMemoVisibility } from '../accounts/users/user-settings.ts'
 import {
   isReadable,
   type MemoReader,

@@ -1,10 +1,10 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import { findUserIdsByNameKeys } from '../../forge/accounts/users/users.rows.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { type Condition, readFilter } from '../../platform/filters/conditions.ts'
 import { accountField, choiceField, type FilterSchema } from '../../platform/filters/schema.ts'
-import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
 import type { NotificationTerm } from '../../storage/memos/notifications.ts'
 import type { NotificationStatus, NotificationType } from '../../storage/schema/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 /** A term of the filter, with the sender by name. */
 type WrittenTerm =

@@ -1,18 +1,21 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import {
+  findActiveUsersByUsernameKeys,
+  findUsersByIds,
+} from '../../forge/accounts/users/users.rows.ts'
 import { nameKey } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { searchBounds, searchInSteps } from '../../platform/filters/steps.ts'
 import { timeRangeOf } from '../../platform/filters/time-range.ts'
-import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/memos/notifications.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type {
   Memo,
   Notification,
   NotificationStatus,
   NotificationType,
 } from '../../storage/schema/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 import { analyzeMemo } from './content.ts'
 import { isReadable, type MemoAccess } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'

@@ -1,4 +1,4 @@
-import type { AccountsApp } from '../accounts/ports.ts'
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import type { MemoView } from './memo-view.ts'
 
 /** The interfaces that memos need. */

@@ -1,10 +1,10 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import {
   createEventWatches,
   type EventWatch,
   type StartTimer,
 } from '../../forge/core/event-watches.ts'
 import { findAccountsWithEvents, findNewestEventId } from '../../storage/memos/user-events.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 /** The maximum number of open event streams per account: a dozen browser tabs and some programs. */
 export const MAX_USER_STREAMS = 16

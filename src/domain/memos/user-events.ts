@@ -1,3 +1,5 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
 import {
   type EventLogRows,
   type EventPage,
@@ -16,9 +18,7 @@ import {
   listUserEvents,
   type UserEventPage,
 } from '../../storage/memos/user-events.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { UserEvent } from '../../storage/schema/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'
 

@@ -1,7 +1,7 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
 import * as rows from '../../storage/memos/user-stats.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { MemoCounts, MemoVisibility } from '../../storage/schema/memos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 import type { MemoReader } from './memo-access.ts'
 
 /** The account that statistics belong to. */

@@ -1,3 +1,8 @@
+import type { User } from '../../forge/accounts/schema.ts'
+import {
+  findActiveUsersByUsernameKeys,
+  findUsersByIds,
+} from '../../forge/accounts/users/users.rows.ts'
 import { nameKey } from '../../forge/core/names.ts'
 import {
   type DueWork,
@@ -7,13 +12,11 @@ import {
 } from '../../forge/core/scheduled-work.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
 import { findThreadsAbout, putThreads } from '../../storage/pulls/notification-threads.ts'
 import { assigneesOf } from '../../storage/pulls/pull-assignees.ts'
 import * as rows from '../../storage/pulls/pull-notices.ts'
 import { findPullRequestById } from '../../storage/pulls/pull-requests.ts'
 import { listReviewRequests } from '../../storage/pulls/reviews.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { NotificationThread, PullNotice } from '../../storage/schema/notification-threads.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
 import { isWorkInProgress } from '../pulls/access/work-in-progress.ts'

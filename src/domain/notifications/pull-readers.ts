@@ -1,8 +1,8 @@
+import type { User } from '../../forge/accounts/schema.ts'
+import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { suffices } from '../../forge/core/levels.ts'
 import type { Db } from '../../platform/database/schema.ts'
-import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
 import { accessOfUsers } from '../repos/access/permissions.ts'
 

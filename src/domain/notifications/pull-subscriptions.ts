@@ -1,3 +1,8 @@
+import {
+  getUserByUsername,
+  type NumberedUserPage,
+  visibilitiesFor,
+} from '../../forge/accounts/users/owners.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../forge/core/access.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
@@ -8,11 +13,6 @@ import { isParticipant } from '../../storage/pulls/pull-participants.ts'
 import * as rows from '../../storage/pulls/pull-subscriptions.ts'
 import { findRepositorySubscription } from '../../storage/repos/subscriptions.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import {
-  getUserByUsername,
-  type NumberedUserPage,
-  visibilitiesFor,
-} from '../accounts/users/owners.ts'
 import { type OpenPull, openPull } from '../pulls/access/open-pulls.ts'
 import type { ReposApp } from '../repos/ports.ts'
 

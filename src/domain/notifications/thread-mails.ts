@@ -1,9 +1,19 @@
+import { senderOf } from '../../forge/accounts/credentials/mail.ts'
+import {
+  attemptMail,
+  finishMailWork,
+  type MailWork,
+  mailRetryDelayMs,
+  startMailWork,
+} from '../../forge/accounts/credentials/mail-queue.ts'
+import type { Mail, MailTransport } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
+import { findEmailNotifications } from '../../forge/accounts/users/user-settings.rows.ts'
+import { findUserById, findUsersByIds } from '../../forge/accounts/users/users.rows.ts'
 import type { DueWorker } from '../../forge/core/scheduled-work.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Db } from '../../platform/database/schema.ts'
-import { findOwnerById } from '../../storage/accounts/owners.ts'
-import { findEmailNotifications } from '../../storage/accounts/user-settings.ts'
-import { findUserById, findUsersByIds } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/pulls/notification-threads.ts'
 import { findPullCommentById } from '../../storage/pulls/pull-comments.ts'
 import { findDecisions } from '../../storage/pulls/pull-notices.ts'
@@ -11,18 +21,8 @@ import { findPullRequestById } from '../../storage/pulls/pull-requests.ts'
 import { textsOfReview } from '../../storage/pulls/review-comments.ts'
 import { findReviewById } from '../../storage/pulls/reviews.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import { senderOf } from '../accounts/credentials/mail.ts'
-import {
-  attemptMail,
-  finishMailWork,
-  type MailWork,
-  mailRetryDelayMs,
-  startMailWork,
-} from '../accounts/credentials/mail-queue.ts'
-import type { Mail, MailTransport } from '../accounts/ports.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { isReachable, MAIL_INTERVAL_MS, type MailItem, mailItemsOf } from './mail-items.ts'
 import { quote, REASON_TEXTS } from './mail-texts.ts'

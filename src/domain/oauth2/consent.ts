@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { newTokenText, tokenHash } from '../../forge/accounts/credentials/token-texts.ts'
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import { findUserById } from '../../forge/accounts/users/users.rows.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
-import { findUserById } from '../../storage/accounts/users.ts'
 import {
   deleteExpiredAuthorizations,
   deleteStalestAuthorizations,
   insertAuthorization,
 } from '../../storage/oauth2/authorizations.ts'
 import { findGrant, putGrant } from '../../storage/oauth2/grants.ts'
-import type { User } from '../../storage/schema/accounts.ts'
-import { newTokenText, tokenHash } from '../accounts/credentials/token-texts.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 import { type AuthorizationRequest, responseLocation } from './authorization-requests.ts'
 import { areCovered } from './granted-scopes.ts'
 import { OAuth2Refusal } from './refusals.ts'

@@ -1,3 +1,5 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
@@ -5,8 +7,6 @@ import type { Tx } from '../../platform/database/schema.ts'
 import { listAuthorizationIds } from '../../storage/oauth2/authorizations.ts'
 import * as rows from '../../storage/oauth2/grants.ts'
 import { wakeAutoMergesBy } from '../../storage/pulls/auto-merges.ts'
-import type { User } from '../../storage/schema/accounts.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 export type GrantOfApplication = rows.GrantOfApplication
 

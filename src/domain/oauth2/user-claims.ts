@@ -1,12 +1,12 @@
+import { looksLikeDelegatedToken } from '../../forge/accounts/credentials/delegated-tokens.ts'
+import { tokenHash } from '../../forge/accounts/credentials/token-texts.ts'
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import { UPLOADED } from '../../forge/accounts/users/avatars.ts'
+import { userResourceName } from '../../forge/accounts/users/users.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { findAccessToken } from '../../storage/oauth2/authorizations.ts'
 import { listGroupsOfUser } from '../../storage/oauth2/groups.ts'
-import type { User } from '../../storage/schema/accounts.ts'
-import { looksLikeDelegatedToken } from '../accounts/credentials/delegated-tokens.ts'
-import { tokenHash } from '../accounts/credentials/token-texts.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
-import { UPLOADED } from '../accounts/users/avatars.ts'
-import { userResourceName } from '../accounts/users/users.ts'
 import { OAuth2Refusal } from './refusals.ts'
 
 /** Claims of OpenID Connect Core section 5.1, and `groups`. */

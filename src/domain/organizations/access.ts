@@ -1,3 +1,4 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../forge/core/access.ts'
 import { DomainError, type Reason } from '../../forge/core/errors.ts'
 import { nameKey } from '../../forge/core/names.ts'
@@ -11,7 +12,6 @@ import {
   type TeamViewer,
 } from '../../storage/organizations/teams.ts'
 import type { Organization } from '../../storage/schema/organizations.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 /**
  * What a call requires of its caller: to see the organisation, to be a member, to be allowed to

@@ -1,3 +1,9 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import {
+  getOwner,
+  getUserByUsername,
+  type NumberedUserPage,
+} from '../../forge/accounts/users/owners.ts'
 import {
   actsAsAdministrator,
   type Caller,
@@ -13,8 +19,6 @@ import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team
 import { findOrganizationRights, findTeamPermissions } from '../../storage/organizations/teams.ts'
 import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { Team } from '../../storage/schema/organizations.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
-import { getOwner, getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
 
 /**

@@ -1,18 +1,23 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import { getOwner, readVisibility } from '../../forge/accounts/users/owners.ts'
+import {
+  checkLength,
+  checkVisible,
+  isEmail,
+  isUsername,
+} from '../../forge/accounts/users/user-fields.ts'
+import { claimNames, findNameHolder } from '../../forge/accounts/users/users.rows.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../../forge/core/access.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { nameKey, type Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
-import { claimNames, findNameHolder } from '../../storage/accounts/users.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
 import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { Organization, OrganizationChanges } from '../../storage/schema/organizations.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
-import { getOwner, readVisibility } from '../accounts/users/owners.ts'
-import { checkLength, checkVisible, isEmail, isUsername } from '../accounts/users/user-fields.ts'
 import { openOrganization, organizationViewer } from './access.ts'
 import { OWNERS_TEAM } from './teams.ts'
 

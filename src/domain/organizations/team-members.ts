@@ -1,8 +1,11 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { User } from '../../forge/accounts/schema.ts'
+import { blockExists } from '../../forge/accounts/users/blocks.rows.ts'
+import { getUserByUsername, type NumberedUserPage } from '../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
-import { blockExists } from '../../storage/accounts/user-blocks.ts'
 import {
   deleteMembersWithoutTeam,
   findMembership,
@@ -10,9 +13,6 @@ import {
 } from '../../storage/organizations/organizations.ts'
 import * as rows from '../../storage/organizations/team-members.ts'
 import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
-import type { User } from '../../storage/schema/accounts.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
-import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import { checkOrganizationNeed, seesAllMembers } from './access.ts'
 import { checkOwnerRemains } from './members.ts'
 import { openTeam } from './teams.ts'

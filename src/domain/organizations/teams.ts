@@ -1,3 +1,6 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import { readVisibility } from '../../forge/accounts/users/owners.ts'
+import { checkLength } from '../../forge/accounts/users/user-fields.ts'
 import type { Caller, SignedIn } from '../../forge/core/access.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
@@ -17,9 +20,6 @@ import type {
   Team,
   TeamChanges,
 } from '../../storage/schema/organizations.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
-import { readVisibility } from '../accounts/users/owners.ts'
-import { checkLength } from '../accounts/users/user-fields.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,

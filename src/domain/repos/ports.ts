@@ -1,12 +1,12 @@
+import type { AccountsApp } from '../../forge/accounts/ports.ts'
+import type { Owner } from '../../forge/accounts/schema.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import type { Limited } from '../../platform/concurrency/limited.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import type { RefUpdate } from '../../platform/git/core/ref-names.ts'
 import type { Repositories } from '../../platform/git/repositories/repositories.ts'
 import type { AttachmentFiles } from '../../storage/repos/attachment-files.ts'
-import type { Owner } from '../../storage/schema/accounts.ts'
 import type { Repository } from '../../storage/schema/repos.ts'
-import type { AccountsApp } from '../accounts/ports.ts'
 
 /** Dependencies of repositories and pull requests on the server. */
 export interface ReposApp extends AccountsApp {

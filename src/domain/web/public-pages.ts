@@ -1,9 +1,9 @@
+import type { Owner } from '../../forge/accounts/schema.ts'
+import { getOwner } from '../../forge/accounts/users/owners.ts'
+import { anyUserExists } from '../../forge/accounts/users/users.rows.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { DomainError, type Reason } from '../../forge/core/errors.ts'
 import type { RepositoryName } from '../../forge/core/names.ts'
-import { anyUserExists } from '../../storage/accounts/users.ts'
-import type { Owner } from '../../storage/schema/accounts.ts'
-import { getOwner } from '../accounts/users/owners.ts'
 import { openRepository } from '../repos/access/permissions.ts'
 import type { ReposApp } from '../repos/ports.ts'
 

@@ -1,4 +1,4 @@
-import type { User } from '../../storage/schema/accounts.ts'
+import type { User } from '../accounts/schema.ts'
 import { DomainError } from './errors.ts'
 import type { Scopes } from './scopes.ts'
 

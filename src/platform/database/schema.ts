@@ -1,5 +1,14 @@
 import type { Kysely, Transaction } from 'kysely'
-import type { DataFoldersTable, FailedGuessesTable } from '../../forge/core/schema.ts'
+import type {
+  IdentityProvidersTable,
+  InstanceKeysTable,
+  LinkedIdentitiesTable,
+  PasswordResetsTable,
+  PersonalAccessTokensTable,
+  RecoveryCodesTable,
+  SessionsTable,
+  TwoFactorsTable,
+} from '../../forge/accounts/credentials/schema.ts'
 import type {
   AccountNamesTable,
   AccountRedirectsTable,
@@ -17,17 +26,8 @@ import type {
   UserEmailsTable,
   UserSettingsTable,
   UsersTable,
-} from '../../storage/schema/accounts.ts'
-import type {
-  IdentityProvidersTable,
-  InstanceKeysTable,
-  LinkedIdentitiesTable,
-  PasswordResetsTable,
-  PersonalAccessTokensTable,
-  RecoveryCodesTable,
-  SessionsTable,
-  TwoFactorsTable,
-} from '../../storage/schema/credentials.ts'
+} from '../../forge/accounts/schema.ts'
+import type { DataFoldersTable, FailedGuessesTable } from '../../forge/core/schema.ts'
 import type {
   MemoCountsTable,
   MemosTable,

@@ -4,12 +4,6 @@ import type {
   AdminListUsersRequest,
   AdminService,
 } from '#gen/branchline/v1/admin_service_pb.ts'
-import { addPublicKey, deletePublicKeyOf } from '../../domain/accounts/keys/public-keys.ts'
-import {
-  type AccountFilters,
-  listAccounts,
-  readVisibility,
-} from '../../domain/accounts/users/owners.ts'
 import {
   createUserAsAdmin,
   deleteUserAsAdmin,
@@ -18,12 +12,18 @@ import {
   renameUserAsAdmin,
 } from '../../domain/administration/admin-users.ts'
 import type { App } from '../../domain/app.ts'
+import { publicKeyMessage } from '../../forge/accounts/keys/public-key.service.ts'
+import { addPublicKey, deletePublicKeyOf } from '../../forge/accounts/keys/public-keys.ts'
+import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
+import {
+  type AccountFilters,
+  listAccounts,
+  readVisibility,
+} from '../../forge/accounts/users/owners.ts'
 import { signedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { userAccountMessage } from './accounts.ts'
-import { publicKeyMessage } from './public-keys.ts'
 
 /** The methods of AdminService about accounts and their keys. */
 export type AdminUserMethods = Pick<

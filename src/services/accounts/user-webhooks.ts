@@ -9,7 +9,6 @@ import {
   UserWebhookSchema,
   type UserWebhook as WebhookMessage,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import {
   listWebhookDeliveries,
@@ -25,6 +24,7 @@ import {
   type UserWebhookValues,
   updateUserWebhook,
 } from '../../domain/webhooks/user-webhooks.ts'
+import type { User } from '../../forge/accounts/users/users.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { ownerOf } from '../../forge/core/wire/call.ts'
 import {

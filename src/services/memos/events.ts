@@ -6,8 +6,6 @@ import {
   EventService,
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
-import { reauthenticate } from '../../domain/accounts/credentials/reauthentication.ts'
-import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { readerOf } from '../../domain/memos/memo-access.ts'
 import { findReadableMemos } from '../../domain/memos/memos.ts'
@@ -20,6 +18,8 @@ import {
   startOfUserEvents,
   type UserEventType,
 } from '../../domain/memos/user-events.ts'
+import { reauthenticate } from '../../forge/accounts/credentials/reauthentication.ts'
+import type { User } from '../../forge/accounts/users/users.ts'
 import { holdsScope, type SignedIn, signedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { StartTimer } from '../../forge/core/event-watches.ts'

@@ -7,7 +7,6 @@ import {
   UserNotificationSchema,
 } from '#gen/branchline/v1/user_notification_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { readNotificationFilter } from '../../domain/memos/notification-filter.ts'
 import {
@@ -17,6 +16,8 @@ import {
   type NotificationView,
   setNotificationStatus,
 } from '../../domain/memos/notifications.ts'
+import { userMessage, type Viewer } from '../../forge/accounts/users/users.service.ts'
+import type { User } from '../../forge/accounts/users/users.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { callerOf, ownerOf } from '../../forge/core/wire/call.ts'
 import {
@@ -29,7 +30,6 @@ import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/mask
 import { invalidName, parseOwnedName, userName } from '../../forge/core/wire/names.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
 import type { NotificationStatus } from '../../storage/schema/memos.ts'
-import { userMessage, type Viewer } from '../accounts/users.ts'
 
 const NOTIFICATION_FIELDS: UpdatableFields<'status'> = {
   mutable: ['status'],

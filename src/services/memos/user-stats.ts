@@ -6,10 +6,10 @@ import {
   UserStatsSchema,
 } from '#gen/branchline/v1/user_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { getUser } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { readerOf } from '../../domain/memos/memo-access.ts'
 import { getUserStats, listAllUserStats, type UserStats } from '../../domain/memos/user-stats.ts'
+import { getUser } from '../../forge/accounts/users/users.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { parseUserName, userName } from '../../forge/core/wire/names.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'

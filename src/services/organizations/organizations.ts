@@ -5,7 +5,6 @@ import {
   OrganizationSchema,
 } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
-import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import {
   checkMember,
@@ -25,12 +24,16 @@ import {
   type Organization,
   type OrganizationPage,
 } from '../../domain/organizations/organizations.ts'
+import {
+  generatedAvatarUrl,
+  userAccountMessage,
+} from '../../forge/accounts/users/accounts.service.ts'
+import type { NumberedUserPage } from '../../forge/accounts/users/owners.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import type { Page } from '../../forge/core/names.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { generatedAvatarUrl, userAccountMessage } from '../accounts/accounts.ts'
 
 /** Implements OrganizationService. */
 function organizationService(app: App): ServiceImpl<typeof OrganizationService> {

@@ -12,12 +12,12 @@ import {
   listRepositoryComments,
   type PullCommentView,
 } from '../../domain/pulls/review/pull-comments.ts'
+import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
-import { accountMessage } from '../accounts/accounts.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 
 /** Maximum number of comments in a response to clients that request no page. */

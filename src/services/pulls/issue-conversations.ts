@@ -8,11 +8,11 @@ import {
   unlockConversation,
 } from '../../domain/pulls/review/conversation-locks.ts'
 import { listTimeline, type TimelineView } from '../../domain/pulls/review/timelines.ts'
+import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
-import { accountMessage } from '../accounts/accounts.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
 import { teamMessage } from '../repos/teams.ts'

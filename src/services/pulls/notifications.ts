@@ -19,6 +19,10 @@ import {
   type ThreadStatus,
   type ThreadView,
 } from '../../domain/notifications/threads.ts'
+import {
+  type AccountMessages,
+  accountMessages,
+} from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { RepositoryName } from '../../forge/core/names.ts'
@@ -26,7 +30,6 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
 import { repositoryMessageWith } from '../repos/repository-message.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 

@@ -9,9 +9,12 @@ import type { Repository as RepositoryMessage } from '#gen/branchline/v1/reposit
 import type { App } from '../../domain/app.ts'
 import type { PullSide, PullView } from '../../domain/pulls/listing/pull-views.ts'
 import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
+import {
+  type AccountMessages,
+  accountMessages,
+} from '../../forge/accounts/users/accounts.service.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
 import { repositoryMessageWith } from '../repos/repository-message.ts'

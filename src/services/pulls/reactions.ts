@@ -13,12 +13,12 @@ import {
   type ReactionView,
   removeReaction,
 } from '../../domain/pulls/review/reactions.ts'
+import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { accountMessage } from '../accounts/accounts.ts'
 
 /** Implements ReactionService. */
 function reactionService(app: App): ServiceImpl<typeof ReactionService> {

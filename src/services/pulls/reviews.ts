@@ -31,12 +31,12 @@ import {
   listReviews,
   submitReview,
 } from '../../domain/pulls/review/reviews.ts'
+import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { accountMessage } from '../accounts/accounts.ts'
 import { teamMessage } from '../repos/teams.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 

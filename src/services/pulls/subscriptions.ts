@@ -9,7 +9,6 @@ import {
   SubscriptionSchema,
   SubscriptionService,
 } from '#gen/branchline/v1/subscription_service_pb.ts'
-import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import {
   checkPullSubscription,
@@ -26,12 +25,13 @@ import {
   type SubscriptionView,
   setRepositorySubscription,
 } from '../../domain/repos/listing/subscriptions.ts'
+import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
+import type { NumberedUserPage } from '../../forge/accounts/users/owners.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { userAccountMessage } from '../accounts/accounts.ts'
 import { repositoryMessages } from '../repos/repository-message.ts'
 
 type SubscriptionMethods = ServiceImpl<typeof SubscriptionService>

@@ -13,11 +13,11 @@ import {
   listAssignees,
   listReviewers,
 } from '../../domain/repos/access/participants.ts'
+import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { userAccountMessage } from '../accounts/accounts.ts'
 
 /** Implements CollaboratorService. */
 function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {

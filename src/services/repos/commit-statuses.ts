@@ -14,12 +14,12 @@ import {
   listCommitStatuses,
 } from '../../domain/repos/reading/commit-statuses.ts'
 import { createCommitStatus } from '../../domain/repos/writing/commit-statuses.ts'
+import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { accountMessage } from '../accounts/accounts.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements CommitStatusService. */

@@ -31,6 +31,7 @@ import {
   getComparisonDiff,
   parseComparison,
 } from '../../domain/repos/reading/comparisons.ts'
+import { accountMessage, NEVER } from '../../forge/accounts/users/accounts.service.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
@@ -38,7 +39,6 @@ import { defineService } from '../../forge/core/wire/define-service.ts'
 import { plainText } from '../../forge/core/wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { accountMessage, NEVER } from '../accounts/accounts.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 
 /** The number of commits of a comparison without a page. */

@@ -30,6 +30,10 @@ import {
   type ReleaseDraft,
   type ReleaseEdit,
 } from '../../domain/repos/releases/releases.ts'
+import {
+  type AccountMessages,
+  accountMessages,
+} from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { readUpload } from '../../forge/core/wire/asset-uploads.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
@@ -39,7 +43,6 @@ import { httpBodies } from '../../forge/core/wire/http-bodies.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
 import type { ReleaseAsset } from '../../storage/schema/releases.ts'
-import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 
 /** Implements ReleaseService. */

@@ -24,6 +24,7 @@ import {
   createRepositoryWatches,
   reopenWatched,
 } from '../../domain/repos/events/repository-watches.ts'
+import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import type { EventPage } from '../../forge/core/event-logs.ts'
 import type { StartTimer } from '../../forge/core/event-watches.ts'
@@ -31,7 +32,6 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readCursor, readEventTypes, streamEvents } from '../../forge/core/wire/event-streams.ts'
 import { type ListIdentity, writePageToken } from '../../forge/core/wire/lists.ts'
-import { accountMessage } from '../accounts/accounts.ts'
 
 type Answer = MessageInitShape<typeof WatchRepositoryResponseSchema>
 

@@ -2,10 +2,14 @@ import type { Repository as RepositoryMessage } from '#gen/branchline/v1/reposit
 import type { App } from '../../domain/app.ts'
 import { formatInterval } from '../../domain/repos/lifecycle/mirror-intervals.ts'
 import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
+import {
+  type AccountMessages,
+  accountMessages,
+  NEVER,
+} from '../../forge/accounts/users/accounts.service.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { suffices } from '../../forge/core/levels.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { type AccountMessages, accountMessages, NEVER } from '../accounts/accounts.ts'
 
 /** Returns the message of a repository. */
 export function repositoryMessage(

@@ -3,12 +3,12 @@ import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { RepositoryPage } from '../../domain/repos/listing/repository-views.ts'
 import * as stars from '../../domain/repos/listing/stars.ts'
+import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import type { Page } from '../../forge/core/names.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { userAccountMessage } from '../accounts/accounts.ts'
 import { repositoryMessages } from './repository-message.ts'
 
 /** Implements StarService. */

@@ -30,11 +30,11 @@ import {
   removeRepositoryTeam,
   removeTeamRepository,
 } from '../../domain/repos/listing/team-repositories.ts'
+import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { userAccountMessage } from '../accounts/accounts.ts'
 import { organizationMessage } from '../organizations/organizations.ts'
 import { repositoryMessage } from './repository-message.ts'
 

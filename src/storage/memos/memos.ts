@@ -1,7 +1,7 @@
+import type { User } from '../../forge/accounts/schema.ts'
 import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { stateCaches } from '../../platform/database/state-cache.ts'
-import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
 
 /**

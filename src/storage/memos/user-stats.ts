@@ -1,9 +1,9 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import type { User } from '../../forge/accounts/schema.ts'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import { prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
 import { stateCaches } from '../../platform/database/state-cache.ts'
-import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
 
 /**

@@ -1,7 +1,7 @@
+import type { User } from '../../forge/accounts/schema.ts'
+import { findUserById } from '../../forge/accounts/users/users.rows.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import { findUserById } from '../accounts/users.ts'
-import type { User } from '../schema/accounts.ts'
 import type { OAuth2AccessToken, OAuth2Authorization } from '../schema/oauth2.ts'
 
 /** An authorization, and the user and the application of its grant. */

@@ -1,8 +1,8 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import type { User } from '../../forge/accounts/schema.ts'
+import { insertAccount } from '../../forge/accounts/users/users.rows.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import { insertAccount } from '../accounts/users.ts'
-import type { User } from '../schema/accounts.ts'
 import type { NewOrganization, Organization, OrganizationChanges } from '../schema/organizations.ts'
 
 /**

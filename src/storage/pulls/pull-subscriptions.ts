@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
+import type { User } from '../../forge/accounts/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
 import type { PullSubscriptionsTable } from '../schema/subscriptions.ts'
 

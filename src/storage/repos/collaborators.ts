@@ -1,5 +1,5 @@
+import type { User } from '../../forge/accounts/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../schema/accounts.ts'
 import type { Collaborator } from '../schema/repos.ts'
 
 /** Returns collaborators of a repository, by id. */

@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
+import type { KeyPage } from '../../forge/accounts/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { KeyPage } from '../schema/accounts.ts'
 import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
 
 /** A filter for deploy keys. */

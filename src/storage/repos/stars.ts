@@ -1,6 +1,10 @@
+import type { User } from '../../forge/accounts/schema.ts'
+import {
+  selectHiddenUsers,
+  type UserViewer,
+  usersOfPage,
+} from '../../forge/accounts/users/visible-users.rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import { selectHiddenUsers, type UserViewer, usersOfPage } from '../database/visible-users.ts'
-import type { User } from '../schema/accounts.ts'
 import type { Repository, StarsTable } from '../schema/repos.ts'
 import { findRepositoriesByIds } from './repositories.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'

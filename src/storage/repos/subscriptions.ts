@@ -1,5 +1,5 @@
+import type { User } from '../../forge/accounts/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { RepositorySubscription } from '../schema/subscriptions.ts'

@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely'
+import type { User } from '../../forge/accounts/schema.ts'
+import { findUserById } from '../../forge/accounts/users/users.rows.ts'
 import { smaller } from '../../platform/database/dialects/dialects.ts'
 import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import { findUserById } from '../accounts/users.ts'
-import type { User } from '../schema/accounts.ts'
 import type {
   UserWebhook,
   WebhookDelivery,

@@ -1,15 +1,15 @@
+import type { App } from '../../domain/app.ts'
 import {
   authenticateBasic,
   authenticateBearer,
   authenticateToken,
   knownBearer,
   type PasswordCredentials,
-} from '../../domain/accounts/credentials/credentials.ts'
-import type { App } from '../../domain/app.ts'
+} from '../../forge/accounts/credentials/credentials.ts'
+import { PASSCODE_CHALLENGE } from '../../forge/accounts/credentials/errors.ts'
 import type { Caller, Peer } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { readPasscodeHeader } from '../../forge/core/wire/passcode-header.ts'
-import { PASSCODE_CHALLENGE } from '../errors/credentials.ts'
 import { refusal } from '../errors/index.ts'
 
 /** How most clients write the scheme. */

@@ -6,6 +6,9 @@ import {
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.ts'
 import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
+import { CREDENTIALS } from '../../forge/accounts/credentials/errors.ts'
+import { ACCOUNTS } from '../../forge/accounts/errors.ts'
+import { KEYS } from '../../forge/accounts/keys/errors.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import type {
   AllRefusals,
@@ -16,12 +19,9 @@ import type {
 } from '../../forge/core/refusal.ts'
 import { REQUESTS } from '../../forge/core/requests.errors.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
-import { ACCOUNTS } from './accounts.ts'
 import { BRANCHES } from './branches.ts'
 import { CONTENTS } from './contents.ts'
-import { CREDENTIALS } from './credentials.ts'
 import { GIT_HOOKS } from './git-hooks.ts'
-import { KEYS } from './keys.ts'
 import { MEMOS } from './memos.ts'
 import { ORGANIZATIONS } from './organizations.ts'
 import { PLANNING } from './planning.ts'

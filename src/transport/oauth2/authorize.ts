@@ -1,14 +1,4 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import {
-  type BrowserSession,
-  endBrowserSession,
-  findBrowserSession,
-  signBrowserInByPassword,
-} from '../../domain/accounts/credentials/browser-sessions.ts'
-import {
-  listProvidersForBrowsers,
-  startProviderVisit,
-} from '../../domain/accounts/sign-on/provider-visits.ts'
 import type { App } from '../../domain/app.ts'
 import { ownerNameOf } from '../../domain/oauth2/applications.ts'
 import {
@@ -18,6 +8,16 @@ import {
 } from '../../domain/oauth2/authorization-requests.ts'
 import { grantRequest, needsConsent } from '../../domain/oauth2/consent.ts'
 import { OAuth2Refusal } from '../../domain/oauth2/refusals.ts'
+import {
+  type BrowserSession,
+  endBrowserSession,
+  findBrowserSession,
+  signBrowserInByPassword,
+} from '../../forge/accounts/credentials/browser-sessions.ts'
+import {
+  listProvidersForBrowsers,
+  startProviderVisit,
+} from '../../forge/accounts/sign-on/provider-visits.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnOrigin } from '../callers/foreign-pages.ts'

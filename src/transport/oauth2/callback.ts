@@ -1,12 +1,12 @@
+import type { App } from '../../domain/app.ts'
 import {
   endBrowserSession,
   findBrowserSession,
-} from '../../domain/accounts/credentials/browser-sessions.ts'
+} from '../../forge/accounts/credentials/browser-sessions.ts'
 import {
   readProviderVisit,
   signBrowserInByProvider,
-} from '../../domain/accounts/sign-on/provider-visits.ts'
-import type { App } from '../../domain/app.ts'
+} from '../../forge/accounts/sign-on/provider-visits.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { addressAfterSignIn, authorizeAddress, callbackUri } from './addresses.ts'
 import { type CookieOptions, readCookies, sessionCookie } from './cookies.ts'

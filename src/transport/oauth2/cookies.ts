@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { parseCookie } from 'cookie'
-import { BROWSER_SESSION_LIFETIME_S } from '../../domain/accounts/credentials/browser-sessions.ts'
+import { BROWSER_SESSION_LIFETIME_S } from '../../forge/accounts/credentials/browser-sessions.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import type { Peers } from '../callers/peers.ts'
 

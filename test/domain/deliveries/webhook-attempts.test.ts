@@ -13,11 +13,11 @@ import {
   deleteUserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
-import { updateUser } from '../../../src/storage/accounts/users.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { UserWebhook, WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

@@ -5,7 +5,7 @@ import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
 import type { MemoDraft, MemoField } from '../../../src/domain/memos/memo-values.ts'
 import { readableSnippet } from '../../../src/domain/memos/memo-view.ts'
 import { createMemo, getMemo, updateMemo } from '../../../src/domain/memos/memos.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { ANONYMOUS, caller, draft, reader, tokenCaller } from './test-users.ts'
 

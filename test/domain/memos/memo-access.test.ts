@@ -7,8 +7,8 @@ import {
   requireReadable,
   requireWritable,
 } from '../../../src/domain/memos/memo-access.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import { DomainError } from '../../../src/forge/core/errors.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { ANONYMOUS, caller, tokenCaller } from './test-users.ts'
 

@@ -11,8 +11,8 @@ import {
   deleteUserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

@@ -7,9 +7,9 @@ import {
   notifyUsers,
   setNotificationStatus,
 } from '../../../src/domain/memos/notifications.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { deleteUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
-import { deleteUser } from '../../../src/storage/accounts/users.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { Memo } from '../../../src/storage/schema/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

@@ -1,8 +1,8 @@
 import { type MemoReader, readerOf } from '../../../src/domain/memos/memo-access.ts'
 import type { MemoDraft } from '../../../src/domain/memos/memo-values.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import type { SignedIn } from '../../../src/forge/core/access.ts'
 import { Scopes } from '../../../src/forge/core/scopes.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER } from '../../support/app.ts'
 
 /** An anonymous reader. */

@@ -4,8 +4,8 @@ import {
   MAX_USER_STREAMS,
   type UserEventWatches,
 } from '../../../src/domain/memos/user-event-watches.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import { HEARTBEAT_MS } from '../../../src/forge/core/event-watches.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { manualTimers, type Timers } from '../../support/timers.ts'
 import { makeEvents } from '../../support/user-events.ts'

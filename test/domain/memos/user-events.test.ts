@@ -7,10 +7,10 @@ import {
   recordMemoEvents,
   startOfUserEvents,
 } from '../../../src/domain/memos/user-events.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import { RETENTION_MS } from '../../../src/forge/core/event-logs.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { findUserEventLog } from '../../../src/storage/memos/user-events.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { makeEvents } from '../../support/user-events.ts'

@@ -10,8 +10,8 @@ import {
   listAllUserStats,
   type UserStats,
 } from '../../../src/domain/memos/user-stats.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import { MAX_LISTED_MEMOS, MAX_LISTED_OF_ALL } from '../../../src/storage/memos/user-stats.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { type Random, seededRandom } from '../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

@@ -10,11 +10,11 @@ import {
   type UserWebhookValues,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { deleteUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
-import { deleteUser } from '../../../src/storage/accounts/users.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 

@@ -1,5 +1,17 @@
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { NewUser } from '../../../src/forge/accounts/schema.ts'
+import {
+  claimNames,
+  countUsers,
+  deleteUser,
+  findActiveUsersByUsernameKeys,
+  findUserById,
+  findUserByNameKey,
+  insertUser,
+  listUsers,
+  updateUser,
+} from '../../../src/forge/accounts/users/users.rows.ts'
 import { migrations } from '../../../src/forge/migrations/index.ts'
 import {
   isUniqueViolation,
@@ -13,18 +25,6 @@ import {
 } from '../../../src/platform/database/migrate.ts'
 import { prepareQuery } from '../../../src/platform/database/prepared.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
-import {
-  claimNames,
-  countUsers,
-  deleteUser,
-  findActiveUsersByUsernameKeys,
-  findUserById,
-  findUserByNameKey,
-  insertUser,
-  listUsers,
-  updateUser,
-} from '../../../src/storage/accounts/users.ts'
-import type { NewUser } from '../../../src/storage/schema/accounts.ts'
 import { withFolder } from '../../support/process.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

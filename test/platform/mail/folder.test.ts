@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Mail } from '../../../src/domain/accounts/ports.ts'
+import type { Mail } from '../../../src/forge/accounts/ports.ts'
 import { openMailFolder } from '../../../src/platform/mail/folder.ts'
 import { withFolder } from '../../support/process.ts'
 

@@ -8,11 +8,11 @@ import {
   type UserWebhookSchema,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
 import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import {
   userWebhookMessages,
   userWebhookMethods,
 } from '../../../src/services/accounts/user-webhooks.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { startReceiver } from '../../support/receiver.ts'

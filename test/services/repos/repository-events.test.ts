@@ -10,13 +10,13 @@ import {
   changeWatched,
   recordRepositoryChange,
 } from '../../../src/domain/repos/events/repository-events.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
 import type { Caller } from '../../../src/forge/core/access.ts'
 import { HEARTBEAT_MS } from '../../../src/forge/core/event-watches.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { repositoryEventService } from '../../../src/services/repos/repository-events.ts'
 import { deleteCollaborator, putCollaborator } from '../../../src/storage/repos/collaborators.ts'
 import { deleteRepository } from '../../../src/storage/repos/repositories.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { addRepository, session } from '../../support/forge-rows.ts'

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { deleteUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Tx } from '../../../src/platform/database/schema.ts'
-import { deleteUser } from '../../../src/storage/accounts/users.ts'
 import {
   deleteUserEvents,
   findAccountsWithEvents,
@@ -11,7 +12,6 @@ import {
   listOldestEvents,
   listUserEvents,
 } from '../../../src/storage/memos/user-events.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { UserEvent } from '../../../src/storage/schema/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { plansOf } from '../../support/query-plan.ts'

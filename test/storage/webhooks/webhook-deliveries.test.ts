@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { insertUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { WorkInProgress } from '../../../src/platform/database/due-queue.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
-import { insertUser } from '../../../src/storage/accounts/users.ts'
 import type { WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { insertUserWebhook, listUserWebhooks } from '../../../src/storage/webhooks/user-webhooks.ts'
 import {

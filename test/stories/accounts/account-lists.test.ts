@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
-import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
+import { findUserByNameKey } from '../../../src/forge/accounts/users/users.rows.ts'
 import { openForge } from '../../support/forge.ts'
 import type { Actor } from '../../support/server.ts'
 

@@ -8,8 +8,8 @@ import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import {
   type SessionGrant,
   startSession,
-} from '../../../src/domain/accounts/credentials/sessions.ts'
-import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
+} from '../../../src/forge/accounts/credentials/sessions.ts'
+import { findUserByNameKey } from '../../../src/forge/accounts/users/users.rows.ts'
 import { NO_CLIENT, testClock } from '../../support/app.ts'
 import { openForge } from '../../support/forge.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'

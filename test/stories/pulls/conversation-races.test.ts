@@ -6,8 +6,8 @@ import {
   changeReviews,
   rereadConversation,
 } from '../../../src/domain/pulls/review/review-changes.ts'
+import { findUserById } from '../../../src/forge/accounts/users/users.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
-import { findUserById } from '../../../src/storage/accounts/users.ts'
 import { session } from '../../support/forge-rows.ts'
 import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'

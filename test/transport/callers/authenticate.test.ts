@@ -1,16 +1,16 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createPersonalAccessToken } from '../../../src/domain/accounts/credentials/personal-access-tokens.ts'
+import type { App } from '../../../src/domain/app.ts'
+import { createPersonalAccessToken } from '../../../src/forge/accounts/credentials/personal-access-tokens.ts'
 import {
   type SessionGrant,
   startSession,
-} from '../../../src/domain/accounts/credentials/sessions.ts'
-import type { App } from '../../../src/domain/app.ts'
+} from '../../../src/forge/accounts/credentials/sessions.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import type { Caller, Peer } from '../../../src/forge/core/access.ts'
 import type { Settings } from '../../../src/forge/core/core.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
-import { updateUser } from '../../../src/storage/accounts/users.ts'
-import type { User } from '../../../src/storage/schema/accounts.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { toConnectError } from '../../../src/transport/errors/index.ts'
 import {

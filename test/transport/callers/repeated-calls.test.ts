@@ -7,14 +7,14 @@ import {
   createPersonalAccessToken,
   deletePersonalAccessToken,
   listPersonalAccessTokens,
-} from '../../../src/domain/accounts/credentials/personal-access-tokens.ts'
-import { endSession, startSession } from '../../../src/domain/accounts/credentials/sessions.ts'
+} from '../../../src/forge/accounts/credentials/personal-access-tokens.ts'
+import { endSession, startSession } from '../../../src/forge/accounts/credentials/sessions.ts'
+import type { User, UserChanges } from '../../../src/forge/accounts/schema.ts'
+import { deleteUser, updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import type { Caller, SignedIn } from '../../../src/forge/core/access.ts'
 import { Scopes } from '../../../src/forge/core/scopes.ts'
 import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
-import { deleteUser, updateUser } from '../../../src/storage/accounts/users.ts'
-import type { User, UserChanges } from '../../../src/storage/schema/accounts.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { addUser, LOCAL_PEER, NO_CLIENT, type TestApp, testApp } from '../../support/app.ts'
 

@@ -1,7 +1,7 @@
+import { findOwnerByNameKey } from '../../../forge/accounts/users/owners.rows.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { nameKey } from '../../../forge/core/names.ts'
-import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import {
   type OpenRepository,
   openRepository,

@@ -1,7 +1,7 @@
+import { findUserById } from '../../../forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
-import { findUserById } from '../../../storage/accounts/users.ts'
 import { type MaintainedHead, maintainedHeads } from '../../../storage/pulls/pull-heads.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'

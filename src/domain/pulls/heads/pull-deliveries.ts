@@ -1,7 +1,7 @@
+import { findOwnerById } from '../../../forge/accounts/users/owners.rows.ts'
+import { findUsersByIds } from '../../../forge/accounts/users/users.rows.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findOwnerById } from '../../../storage/accounts/owners.ts'
-import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import {
   insertPullMessage,
   listWebhooksAbout,

@@ -1,3 +1,5 @@
+import { blockExists } from '../../../forge/accounts/users/blocks.rows.ts'
+import { isBlocked } from '../../../forge/accounts/users/blocks.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
@@ -8,7 +10,6 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { fetchCommit } from '../../../platform/git/packs/forks.ts'
-import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import { insertParticipants, markSeen } from '../../../storage/pulls/pull-participants.ts'
 import { findPullRequestBetween, insertPullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
@@ -16,7 +17,6 @@ import { findMilestone } from '../../../storage/repos/milestones.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { findGrants } from '../../../storage/repos/repository-grants.ts'
 import type { NewPullRequest, PullRequest } from '../../../storage/schema/pulls.ts'
-import { isBlocked } from '../../accounts/users/blocks.ts'
 import {
   checkNotArchived,
   type OpenRepository,

@@ -1,11 +1,11 @@
+import { isBlocked } from '../../../forge/accounts/users/blocks.ts'
+import { findUserByUsername } from '../../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import { nameKey } from '../../../forge/core/names.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { assigneesOf, replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
-import { isBlocked } from '../../accounts/users/blocks.ts'
-import { findUserByUsername } from '../../accounts/users/owners.ts'
 import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import {

@@ -1,16 +1,16 @@
-import type { Caller } from '../../../forge/core/access.ts'
-import { DomainError, metadataText } from '../../../forge/core/errors.ts'
-import { nameKey, type Page, type RepositoryName } from '../../../forge/core/names.ts'
-import * as rows from '../../../storage/pulls/issue-lists.ts'
-import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
+import type { Owner } from '../../../forge/accounts/schema.ts'
 import {
   findUserByUsername,
   getOwner,
   maySeeOwner,
   userAsOwner,
-} from '../../accounts/users/owners.ts'
+} from '../../../forge/accounts/users/owners.ts'
+import type { Caller } from '../../../forge/core/access.ts'
+import { DomainError, metadataText } from '../../../forge/core/errors.ts'
+import { nameKey, type Page, type RepositoryName } from '../../../forge/core/names.ts'
+import * as rows from '../../../storage/pulls/issue-lists.ts'
+import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { openRepositories, repositoryReader } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'

@@ -1,5 +1,5 @@
+import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
 import { NO_DATE_FROM_SECONDS } from '../../repos/planning/milestones.ts'
 
 /** The limit of compatible systems. */

@@ -1,3 +1,4 @@
+import { maySeeOwner } from '../../../forge/accounts/users/owners.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
@@ -5,7 +6,6 @@ import { findLabelsFor, replacePullLabels } from '../../../storage/pulls/pull-la
 import { labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
 import type { LabelOwner } from '../../../storage/repos/labels.ts'
 import type { Label } from '../../../storage/schema/repos.ts'
-import { maySeeOwner } from '../../accounts/users/owners.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import {

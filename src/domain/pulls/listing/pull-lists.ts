@@ -1,3 +1,8 @@
+import {
+  findUserByUsername,
+  maySeeOwner,
+  userAsOwner,
+} from '../../../forge/accounts/users/owners.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
@@ -9,7 +14,6 @@ import {
   pageOfPulls,
 } from '../../../storage/pulls/pull-lists.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'
 import { type PullView, viewPulls } from './pull-views.ts'

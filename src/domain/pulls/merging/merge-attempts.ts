@@ -1,3 +1,4 @@
+import { findUserById } from '../../../forge/accounts/users/users.rows.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
@@ -5,7 +6,6 @@ import { independentCommits } from '../../../platform/git/history/independent-co
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
 import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
-import { findUserById } from '../../../storage/accounts/users.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import {
   deleteMergeAttempt,

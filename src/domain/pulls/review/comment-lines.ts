@@ -1,3 +1,4 @@
+import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
@@ -7,7 +8,6 @@ import { findEntry, type TreeEntry, treePath } from '../../../platform/git/objec
 import { insertReviewComment } from '../../../storage/pulls/review-comments.ts'
 import { findReviewById } from '../../../storage/pulls/reviews.ts'
 import type { ReviewComment } from '../../../storage/schema/pulls.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { type HunkFinder, hunkFinder } from './diff-hunks.ts'

@@ -1,6 +1,6 @@
+import { findUsersByIds } from '../../../forge/accounts/users/users.rows.ts'
 import { type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
 import type { Db } from '../../../platform/database/schema.ts'
-import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import { findMembersOf } from '../../../storage/organizations/team-members.ts'
 import { findTeamsAt } from '../../../storage/organizations/teams.ts'
 import { findListed } from '../../../storage/repos/branch-protections.ts'

@@ -1,3 +1,9 @@
+import type { User } from '../../../forge/accounts/schema.ts'
+import {
+  findUserByUsername,
+  maySeeOwner,
+  userAsOwner,
+} from '../../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
@@ -8,10 +14,8 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import { listTeams } from '../../../storage/organizations/teams.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
 import type { Team } from '../../../storage/schema/organizations.ts'
 import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
-import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'

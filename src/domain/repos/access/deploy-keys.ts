@@ -1,15 +1,18 @@
+import {
+  findKeyByFingerprint,
+  insertPublicKey,
+} from '../../../forge/accounts/keys/public-keys.rows.ts'
+import { checkKeyTitle, type PublicKeyDraft } from '../../../forge/accounts/keys/public-keys.ts'
+import { readSshKey } from '../../../forge/accounts/keys/ssh-keys.ts'
+import type { KeyPage } from '../../../forge/accounts/schema.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import { transaction } from '../../../platform/database/database.ts'
-import { findKeyByFingerprint, insertPublicKey } from '../../../storage/accounts/public-keys.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { KeyPage } from '../../../storage/schema/accounts.ts'
 import type { DeployKey as DeployKeyRow } from '../../../storage/schema/repos.ts'
-import { checkKeyTitle, type PublicKeyDraft } from '../../accounts/keys/public-keys.ts'
-import { readSshKey } from '../../accounts/keys/ssh-keys.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 

@@ -1,10 +1,10 @@
+import type { User } from '../../../forge/accounts/schema.ts'
+import { findUserByUsername } from '../../../forge/accounts/users/owners.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
 import { listParticipants } from '../../../storage/repos/collaborators.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
-import { findUserByUsername } from '../../accounts/users/owners.ts'
 import type { ReposApp } from '../ports.ts'
 import { accessOfUser, accessOfUsers, openRepository, type UnitAccess } from './permissions.ts'
 

@@ -1,14 +1,15 @@
-import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../../forge/core/access.ts'
-import { DomainError } from '../../../forge/core/errors.ts'
-import { LEVELS, type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
-import { nameKey, type RepositoryName } from '../../../forge/core/names.ts'
-import type { Db } from '../../../platform/database/schema.ts'
+import type { Owner, User } from '../../../forge/accounts/schema.ts'
 import {
   findFormerOwner,
   findOwnerById,
   findOwnerByNameKey,
   findOwnersByIds,
-} from '../../../storage/accounts/owners.ts'
+} from '../../../forge/accounts/users/owners.rows.ts'
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../../forge/core/access.ts'
+import { DomainError } from '../../../forge/core/errors.ts'
+import { LEVELS, type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
+import { nameKey, type RepositoryName } from '../../../forge/core/names.ts'
+import type { Db } from '../../../platform/database/schema.ts'
 import {
   findRenamedRepository,
   findRepository,
@@ -21,7 +22,6 @@ import {
   type RepositoryGrant,
 } from '../../../storage/repos/repository-grants.ts'
 import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
-import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'

@@ -1,3 +1,5 @@
+import type { Owner } from '../../../forge/accounts/schema.ts'
+import { findOwnersByIds } from '../../../forge/accounts/users/owners.rows.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import {
@@ -11,10 +13,8 @@ import {
 import { suffices } from '../../../forge/core/levels.ts'
 import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Release } from '../../../storage/schema/releases.ts'
 import type { CommitStatus } from '../../../storage/schema/repos.ts'

@@ -1,5 +1,5 @@
+import { findOwnerById } from '../../../forge/accounts/users/owners.rows.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'

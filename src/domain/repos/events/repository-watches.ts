@@ -1,3 +1,5 @@
+import { networkOf } from '../../../forge/accounts/credentials/guess-limits.ts'
+import { reauthenticate } from '../../../forge/accounts/credentials/reauthentication.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import {
   createEventWatches,
@@ -9,8 +11,6 @@ import {
   findNewestRepositoryEventId,
   findRepositoriesWithEvents,
 } from '../../../storage/repos/repository-events.ts'
-import { networkOf } from '../../accounts/credentials/guess-limits.ts'
-import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
 import { type OpenRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 

@@ -1,5 +1,5 @@
+import type { Owner } from '../../../forge/accounts/schema.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
 import { findGitignoreText } from './gitignore-templates.ts'
 import { fillLicense, findLicenseText, type LicenseValues } from './license-templates.ts'
 

@@ -1,6 +1,6 @@
+import { checkLength, checkVisible } from '../../../forge/accounts/users/user-fields.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
-import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 
 /** Limits of compatible systems. */
 const MAX_CHARACTERS = { description: 2048, website: 1024 }

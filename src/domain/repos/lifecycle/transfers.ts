@@ -1,3 +1,7 @@
+import type { Owner } from '../../../forge/accounts/schema.ts'
+import { isBlocked } from '../../../forge/accounts/users/blocks.ts'
+import { getOwner } from '../../../forge/accounts/users/owners.ts'
+import { findUserById } from '../../../forge/accounts/users/users.rows.ts'
 import { actsAsAdministrator, type SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
@@ -5,7 +9,6 @@ import { suffices } from '../../../forge/core/levels.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
 import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findUserById } from '../../../storage/accounts/users.ts'
 import {
   deleteTeamsOfRepository,
   findTeamById,
@@ -24,10 +27,7 @@ import {
   updateRepository,
 } from '../../../storage/repos/repositories.ts'
 import * as rows from '../../../storage/repos/repository-transfers.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository, RepositoryTransfer } from '../../../storage/schema/repos.ts'
-import { isBlocked } from '../../accounts/users/blocks.ts'
-import { getOwner } from '../../accounts/users/owners.ts'
 import {
   accessOfUser,
   checkNotArchived,

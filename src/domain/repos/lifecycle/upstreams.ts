@@ -1,3 +1,4 @@
+import { open, seal } from '../../../forge/accounts/credentials/sealed-secrets.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { hasInvisibleCharacters } from '../../../forge/core/invisible-characters.ts'
 import {
@@ -8,7 +9,6 @@ import {
 } from '../../../platform/git/packs/mirrors.ts'
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
-import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** A repository on another server. */

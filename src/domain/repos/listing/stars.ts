@@ -1,3 +1,9 @@
+import { isBlocked } from '../../../forge/accounts/users/blocks.ts'
+import {
+  getOwner,
+  type NumberedUserPage,
+  userViewer,
+} from '../../../forge/accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
@@ -5,8 +11,6 @@ import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import * as rows from '../../../storage/repos/stars.ts'
-import { isBlocked } from '../../accounts/users/blocks.ts'
-import { getOwner, type NumberedUserPage, userViewer } from '../../accounts/users/owners.ts'
 import { openRepositories, openRepository, repositoryReader } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type RepositoryPage, viewRepositories } from './repository-views.ts'

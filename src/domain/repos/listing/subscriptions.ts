@@ -1,12 +1,16 @@
+import { blockExists } from '../../../forge/accounts/users/blocks.rows.ts'
+import {
+  getOwner,
+  type NumberedUserPage,
+  visibilitiesFor,
+} from '../../../forge/accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
-import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import * as rows from '../../../storage/repos/subscriptions.ts'
 import type { RepositorySubscription } from '../../../storage/schema/subscriptions.ts'
-import { getOwner, type NumberedUserPage, visibilitiesFor } from '../../accounts/users/owners.ts'
 import {
   type OpenRepository,
   openRepositories,

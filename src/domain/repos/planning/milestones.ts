@@ -1,3 +1,4 @@
+import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
@@ -6,7 +7,6 @@ import { transaction } from '../../../platform/database/database.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/repos/milestones.ts'
 import type { Milestone, Repository } from '../../../storage/schema/repos.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
 

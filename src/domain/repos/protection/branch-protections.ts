@@ -1,3 +1,5 @@
+import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
+import { findUsersByIds } from '../../../forge/accounts/users/users.rows.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
@@ -7,7 +9,6 @@ import type { RepositoryName } from '../../../forge/core/names.ts'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import { findTeamById, hasRepository } from '../../../storage/organizations/teams.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/branch-protections.ts'
@@ -18,7 +19,6 @@ import {
   PROTECTION_LISTS,
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionList } from '../../../storage/schema/protections.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
 import {
   accessOfUser,
   checkNotArchived,

@@ -1,3 +1,4 @@
+import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import {
   type BranchProtection,
@@ -5,7 +6,6 @@ import {
   type ProtectionSettings,
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionFlag, ProtectionList } from '../../../storage/schema/protections.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
 import { isFileList } from './branch-patterns.ts'
 
 /** The number of status contexts that one rule requires, and the length of one. */

@@ -1,8 +1,8 @@
+import type { Owner, User } from '../../../forge/accounts/schema.ts'
+import { maySeeOwner, userAsOwner } from '../../../forge/accounts/users/owners.ts'
+import { emailKey } from '../../../forge/accounts/users/user-fields.ts'
+import { findUsersByEmailKeys, findUsersByIds } from '../../../forge/accounts/users/users.rows.ts'
 import type { Caller } from '../../../forge/core/access.ts'
-import { findUsersByEmailKeys, findUsersByIds } from '../../../storage/accounts/users.ts'
-import type { Owner, User } from '../../../storage/schema/accounts.ts'
-import { maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** The length of an address. Accounts have no longer ones. */

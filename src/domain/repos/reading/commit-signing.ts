@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { fingerprintOf } from '../../accounts/keys/ssh-keys.ts'
-import { signAsSsh } from '../../accounts/keys/ssh-signatures.ts'
-import { writeStrings } from '../../accounts/keys/ssh-strings.ts'
-import type { InstanceKeys } from '../../accounts/ports.ts'
+import { fingerprintOf } from '../../../forge/accounts/keys/ssh-keys.ts'
+import { signAsSsh } from '../../../forge/accounts/keys/ssh-signatures.ts'
+import { writeStrings } from '../../../forge/accounts/keys/ssh-strings.ts'
+import type { InstanceKeys } from '../../../forge/accounts/ports.ts'
 import type { CommitSigning } from '../ports.ts'
 
 /** The namespace of Git's SSH signatures (gpg-interface.c of Git). */

@@ -1,10 +1,10 @@
+import type { Owner } from '../../../forge/accounts/schema.ts'
+import { findOwnersByIds } from '../../../forge/accounts/users/owners.rows.ts'
+import { GHOST } from '../../../forge/accounts/users/owners.ts'
 import type { Page } from '../../../forge/core/names.ts'
-import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import type { CommitKey } from '../../../storage/repos/commit-statuses.ts'
 import * as rows from '../../../storage/repos/commit-statuses.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { CommitStatus, Repository } from '../../../storage/schema/repos.ts'
-import { GHOST } from '../../accounts/users/owners.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
 

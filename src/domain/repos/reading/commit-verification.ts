@@ -1,24 +1,24 @@
-import type { Caller } from '../../../forge/core/access.ts'
-import { ResultCache } from '../../../platform/concurrency/result-cache.ts'
-import type { RawCommit, Signature } from '../../../platform/git/objects/raw-objects.ts'
-import type { Signer } from '../../../platform/git/objects/signers.ts'
-import { findSigningKeys } from '../../../storage/accounts/gpg-keys.ts'
-import { findPublicKeyOwners } from '../../../storage/accounts/public-keys.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import { findSigningKeys } from '../../../forge/accounts/keys/gpg-keys.rows.ts'
 import {
   isOpenPgpSignatureOf,
   type OpenPgpCertificate,
   type OpenPgpSignature,
   openCertificate,
   readOpenPgpSignature,
-} from '../../accounts/keys/openpgp-signatures.ts'
+} from '../../../forge/accounts/keys/openpgp-signatures.ts'
+import { findPublicKeyOwners } from '../../../forge/accounts/keys/public-keys.rows.ts'
 import {
   isSshSignatureOf,
   readSshSignature,
   type SshSignature,
-} from '../../accounts/keys/ssh-signatures.ts'
-import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import { emailKey } from '../../accounts/users/user-fields.ts'
+} from '../../../forge/accounts/keys/ssh-signatures.ts'
+import type { User } from '../../../forge/accounts/schema.ts'
+import { instanceAddress, maySeeOwner, userAsOwner } from '../../../forge/accounts/users/owners.ts'
+import { emailKey } from '../../../forge/accounts/users/user-fields.ts'
+import type { Caller } from '../../../forge/core/access.ts'
+import { ResultCache } from '../../../platform/concurrency/result-cache.ts'
+import type { RawCommit, Signature } from '../../../platform/git/objects/raw-objects.ts'
+import type { Signer } from '../../../platform/git/objects/signers.ts'
 import type { ReposApp, SignatureChecks } from '../ports.ts'
 import { findAccounts } from './commit-authors.ts'
 import { GIT_NAMESPACE } from './commit-signing.ts'

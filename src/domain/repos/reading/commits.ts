@@ -1,3 +1,4 @@
+import type { Owner } from '../../../forge/accounts/schema.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import { EMPTY_TREE } from '../../../platform/git/core/object-ids.ts'
@@ -9,7 +10,6 @@ import { type History, readHistory } from '../../../platform/git/history/history
 import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
 import { treePath } from '../../../platform/git/objects/trees.ts'
 import { isRevision } from '../../../platform/git/refs/refs.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findAuthors } from './commit-authors.ts'

@@ -1,7 +1,7 @@
+import { noReplyAddress, userAsOwner } from '../../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
-import { noReplyAddress, userAsOwner } from '../../accounts/users/owners.ts'
 import type { ReposApp } from '../ports.ts'
 
 /**

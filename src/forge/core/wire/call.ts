@@ -1,5 +1,5 @@
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect'
-import type { User } from '../../../domain/accounts/users/users.ts'
+import type { User } from '../../accounts/users/users.ts'
 import type { Caller } from '../access.ts'
 
 /** The caller. Set on every call before its handler runs. */

@@ -1,4 +1,4 @@
-import type { User } from '../../../domain/accounts/users/users.ts'
+import type { User } from '../../accounts/users/users.ts'
 import { DomainError } from '../errors.ts'
 
 /**

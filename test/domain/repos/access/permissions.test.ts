@@ -8,12 +8,13 @@ import {
   repositoryReader,
   type Unit,
 } from '../../../../src/domain/repos/access/permissions.ts'
+import type { Owner, User } from '../../../../src/forge/accounts/schema.ts'
+import { findOwnerById } from '../../../../src/forge/accounts/users/owners.rows.ts'
+import { claimNames } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { Caller } from '../../../../src/forge/core/access.ts'
 import type { RepositoryAccess } from '../../../../src/forge/core/levels.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
-import { findOwnerById } from '../../../../src/storage/accounts/owners.ts'
-import { claimNames } from '../../../../src/storage/accounts/users.ts'
 import { wrongCounters } from '../../../../src/storage/database/counters.ts'
 import { putCollaborator } from '../../../../src/storage/repos/collaborators.ts'
 import { moveRepository } from '../../../../src/storage/repos/repositories.ts'
@@ -26,7 +27,6 @@ import {
   countRepositories,
   searchRepositories,
 } from '../../../../src/storage/repos/repository-search.ts'
-import type { Owner, User } from '../../../../src/storage/schema/accounts.ts'
 import type { Repository } from '../../../../src/storage/schema/repos.ts'
 import { type Random, seededRandom } from '../../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { editRepository } from '../../../../src/domain/repos/lifecycle/repository-settings.ts'
+import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { findRepositoryById, updateRepository } from '../../../../src/storage/repos/repositories.ts'
-import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { addRepository, session } from '../../../support/forge-rows.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { loadInstanceKeys } from '../../../../src/domain/accounts/credentials/instance-keys.ts'
-import { readSshKey } from '../../../../src/domain/accounts/keys/ssh-keys.ts'
+import { createCommitSigning } from '../../../../src/domain/repos/reading/commit-signing.ts'
+import { loadInstanceKeys } from '../../../../src/forge/accounts/credentials/instance-keys.ts'
+import { readSshKey } from '../../../../src/forge/accounts/keys/ssh-keys.ts'
 import {
   isSshSignatureOf,
   readSshSignature,
-} from '../../../../src/domain/accounts/keys/ssh-signatures.ts'
-import { createCommitSigning } from '../../../../src/domain/repos/reading/commit-signing.ts'
+} from '../../../../src/forge/accounts/keys/ssh-signatures.ts'
 import { testApp } from '../../../support/app.ts'
 
 describe('the signing key of the instance', () => {

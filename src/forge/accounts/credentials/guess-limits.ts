@@ -1,0 +1,299 @@
+import { createHash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import type { Clock } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { GuessLimits } from '../ports.ts'
+import type { GuessCounter, SharedFailures } from './shared-failures.ts'
+
+const PASSWORD_WINDOW_MS = 10 * 60 * 1000
+const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
+const MAX_WRONG_PASSWORDS_PER_PEER = 50
+
+/**
+ * Three of a million passcodes are valid at any time. At five guesses in five minutes, guessing one
+ * takes eight months on average.
+ */
+const SECOND_FACTOR_WINDOW_MS = 5 * 60 * 1000
+const MAX_WRONG_SECOND_FACTORS = 5
+
+/** Maximum number of keys in each log. When full, the three logs take some 25 MB. */
+const MAX_KEYS = 50_000
+
+/**
+ * Maximum number of guesses that wait for results, per account and in total. A waiting guess takes
+ * a few hundred bytes. The last guess of an account waits some four seconds, at 25 ms of two cores
+ * for each password.
+ */
+const MAX_WAITING_PER_KEY = 300
+const MAX_WAITING = 2000
+const RETRY_AFTER_SECONDS = 5
+
+/** How often a log removes expired entries within its window. */
+const SWEEPS_PER_WINDOW = 10
+
+/**
+ * Creates limits with empty counters.
+ *
+ * @param shared the wrong guesses, if other servers count them too. Each server still has its own
+ *   queue of guesses.
+ */
+export function createGuessLimits(clock: Clock, shared?: SharedFailures): GuessLimits {
+  const accounts = new FailureLog('account', MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
+  const peers = new FailureLog('peer', MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
+  const secondFactors = new FailureLog(
+    'second-factor',
+    MAX_WRONG_SECOND_FACTORS,
+    SECOND_FACTOR_WINDOW_MS,
+  )
+  const counted = createCounting(clock, shared)
+  return {
+    attempt(account, peerAddress, check) {
+      const counters = [
+        { log: accounts, key: accountKey(account), forgives: true },
+        { log: peers, key: networkOf(peerAddress), forgives: false },
+      ]
+      return counted(counters, check)
+    },
+    attemptSecondFactor(userId, check) {
+      return counted([{ log: secondFactors, key: String(userId), forgives: true }], check)
+    },
+    attemptCode(peerAddress, check) {
+      return counted([{ log: peers, key: networkOf(peerAddress), forgives: false }], check)
+    },
+  }
+}
+
+/** A log and the key in it that a guess counts towards. */
+interface Counter {
+  readonly log: FailureLog
+  readonly key: string
+  /** Whether a correct guess clears earlier wrong ones. */
+  readonly forgives: boolean
+}
+
+/** A guess that waits for the results of others. */
+interface Waiting {
+  readonly counters: readonly Counter[]
+  readonly admit: () => void
+  readonly refuse: (error: DomainError) => void
+}
+
+/**
+ * Returns a function that runs each check once its counters allow one more failure.
+ *
+ * A semaphore does not do the same: a slot becomes free when a check succeeds, but not when it
+ * fails, and one check needs a slot of each of its counters.
+ */
+function createCounting(clock: Clock, shared: SharedFailures | undefined) {
+  /** In the order of arrival. */
+  const waiting = new Set<Waiting>()
+
+  /** Starts or refuses guesses that need not wait any longer. */
+  const wake = () => {
+    for (const guess of waiting) {
+      const refusal = refusalOf(guess.counters, clock.now())
+      if (!refusal && !hasCapacity(guess.counters, clock.now())) continue
+      waiting.delete(guess)
+      for (const { log, key } of guess.counters) log.leave(key)
+      if (refusal) guess.refuse(refusal)
+      else {
+        begin(guess.counters)
+        guess.admit()
+      }
+    }
+  }
+
+  const admission = (counters: readonly Counter[]): Promise<void> | undefined => {
+    const now = clock.now()
+    const refusal = refusalOf(counters, now)
+    if (refusal) throw refusal
+    if (hasCapacity(counters, now)) {
+      begin(counters)
+      return undefined
+    }
+    const isFull =
+      waiting.size >= MAX_WAITING ||
+      counters.some(({ log, key }) => log.waitingOf(key) >= MAX_WAITING_PER_KEY)
+    if (isFull) throw rateLimited(RETRY_AFTER_SECONDS)
+    for (const { log, key } of counters) log.join(key)
+    return new Promise((admit, refuse) => waiting.add({ counters, admit, refuse }))
+  }
+
+  return async function counted<T>(
+    counters: readonly Counter[],
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    await admission(counters)
+    let failed = false
+    try {
+      const result = shared
+        ? await shared.counted(counters.map(sharedCounter), check, (waitMs) =>
+            rateLimited(Math.ceil(waitMs / 1000)),
+          )
+        : await check()
+      failed = result === undefined && !shared
+      if (!failed) for (const { log, key, forgives } of counters) if (forgives) log.clear(key)
+      return result
+    } finally {
+      for (const { log, key } of counters) log.end(key, failed ? clock.now() : undefined)
+      wake()
+    }
+  }
+}
+
+function sharedCounter({ log, key, forgives }: Counter): GuessCounter {
+  const { limit, windowMs } = log
+  return { subject: `${log.name} ${key}`, limit, windowMs, forgives }
+}
+
+function begin(counters: readonly Counter[]): void {
+  for (const { log, key } of counters) log.begin(key)
+}
+
+function hasCapacity(counters: readonly Counter[], now: number): boolean {
+  return counters.every(({ log, key }) => log.hasCapacity(key, now))
+}
+
+function refusalOf(counters: readonly Counter[], now: number): DomainError | undefined {
+  const waitMs = Math.max(...counters.map(({ log, key }) => log.waitMs(key, now)))
+  return waitMs > 0 ? rateLimited(Math.ceil(waitMs / 1000)) : undefined
+}
+
+function rateLimited(seconds: number): DomainError {
+  return new DomainError('RATE_LIMITED', { retry_after_seconds: String(seconds) })
+}
+
+/** Counts the occurrences of keys. */
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  get(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  change(key: string, by: 1 | -1): void {
+    const count = this.get(key) + by
+    if (count > 0) this.#counts.set(key, count)
+    else this.#counts.delete(key)
+  }
+}
+
+/**
+ * The failure times of each key within the window, and the numbers of its running and waiting
+ * checks.
+ *
+ * When the log is full, it evicts the key with the fewest failures, and the oldest among equals. To
+ * evict a key with n failures, an attacker must fill the log with keys that have more than n
+ * failures each. That takes more guesses, from more addresses, than it gains.
+ */
+class FailureLog {
+  readonly name: string
+  readonly limit: number
+  readonly windowMs: number
+  /** Oldest first, at most `limit` for each key. */
+  readonly #times = new Map<string, readonly number[]>()
+  /** Index n holds the keys with n failures, in the order in which they reached that number. */
+  readonly #keysByCount: readonly Set<string>[]
+  readonly #running = new Tally()
+  readonly #waiting = new Tally()
+  #sweptAt = 0
+
+  constructor(name: string, limit: number, windowMs: number) {
+    this.name = name
+    this.limit = limit
+    this.windowMs = windowMs
+    this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
+  }
+
+  /** Returns the milliseconds until the key may fail once more; 0 if it may fail now. */
+  waitMs(key: string, now: number): number {
+    const times = this.#recent(key, now)
+    return times.length < this.limit ? 0 : (times[0] ?? now) + this.windowMs - now
+  }
+
+  /** Returns whether the key may fail once more even if all of its running checks fail. */
+  hasCapacity(key: string, now: number): boolean {
+    return this.#recent(key, now).length + this.#running.get(key) < this.limit
+  }
+
+  /** Counts a check that starts. */
+  begin(key: string): void {
+    this.#running.change(key, 1)
+  }
+
+  /** Counts a check that ends. `failedAt` is undefined unless the check failed. */
+  end(key: string, failedAt: number | undefined): void {
+    this.#running.change(key, -1)
+    if (failedAt !== undefined) this.#add(key, failedAt)
+  }
+
+  waitingOf(key: string): number {
+    return this.#waiting.get(key)
+  }
+
+  join(key: string): void {
+    this.#waiting.change(key, 1)
+  }
+
+  leave(key: string): void {
+    this.#waiting.change(key, -1)
+  }
+
+  #add(key: string, now: number): void {
+    if (now - this.#sweptAt >= this.windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
+    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#evictOne()
+    this.#set(key, [...this.#recent(key, now), now])
+  }
+
+  /** Removes the failures of a key. */
+  clear(key: string): void {
+    this.#set(key, [])
+  }
+
+  #recent(key: string, now: number): readonly number[] {
+    return (this.#times.get(key) ?? []).filter((time) => now - time < this.windowMs)
+  }
+
+  #set(key: string, times: readonly number[]): void {
+    this.#keysByCount[this.#times.get(key)?.length ?? 0]?.delete(key)
+    this.#times.delete(key)
+    if (times.length === 0) return
+    this.#times.set(key, times)
+    this.#keysByCount[times.length]?.add(key)
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    for (const key of [...this.#times.keys()]) this.#set(key, this.#recent(key, now))
+  }
+
+  #evictOne(): void {
+    for (const keys of this.#keysByCount) {
+      for (const key of keys) {
+        this.#set(key, [])
+        return
+      }
+    }
+  }
+}
+
+/** Hashes the name, which may be as long as a request. */
+function accountKey(account: string): string {
+  return createHash('sha256').update(account).digest('base64')
+}
+
+/**
+ * Returns the first 64 bits of an IPv6 address (RFC 4291 section 2.2), and other addresses
+ * unchanged.
+ */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [head = [], tail = []] = address
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''))
+  // The last group may be an IPv4 address, which counts as two groups.
+  const written = head.length + tail.length + (address.includes('.') ? 1 : 0)
+  const zeros = Array.from({ length: 8 - written }, () => '0')
+  const groups = [...head, ...zeros, ...tail].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { Scopes } from '../../core/scopes.ts'
+import type { AccountsApp } from '../ports.ts'
+import type { User } from '../schema.ts'
+import { requirePresent } from '../users/users.ts'
+import { reachesCredentials, requireConfirmed } from './confirmation.ts'
+import {
+  countTokens,
+  deleteToken,
+  findTokenByHash,
+  insertToken,
+  listTokens,
+  type OwnedToken,
+  recordTokenUse,
+} from './personal-access-tokens.rows.ts'
+import type { PersonalAccessToken } from './schema.ts'
+import { newTokenText, tokenHash } from './token-texts.ts'
+
+export type { PersonalAccessToken }
+
+/** Identifies tokens to programs and secret scanners. */
+const PREFIX = 'branchline_pat_'
+
+const MAX_DESCRIPTION_CHARACTERS = 256
+const MAX_EXPIRY_DAYS = 36_500
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Minimum interval between writes of `last_used_at`, so that not every read costs a write. */
+const USE_INTERVAL_MS = 60 * 1000
+
+/**
+ * The end of the text, stored so that people can tell their tokens apart. It has two random
+ * characters and the checksum, which leaves 145 bits secret.
+ */
+const SHOWN_CHARACTERS = 8
+
+/** A token to create. */
+export interface NewPersonalAccessToken {
+  readonly description: string
+  /** 0 for no expiry. */
+  readonly expiresInDays: number
+  /** Scope names as the client sent them; empty for `all`. */
+  readonly scopes: readonly string[]
+  /** The present password of the caller; empty for none. */
+  readonly currentPassword?: string
+}
+
+/** A new token. */
+export interface CreatedToken {
+  readonly token: PersonalAccessToken
+  /** The text that clients send. It cannot be read again. */
+  readonly text: string
+}
+
+/** Returns whether a text has the form of a personal access token. */
+export function looksLikePersonalAccessToken(text: string): boolean {
+  return text.startsWith(PREFIX)
+}
+
+/**
+ * Creates a token for the caller's own account.
+ *
+ * A caller who uses a token cannot create a token with more permissions. Each scope must be within
+ * the caller's own, and the restriction to public data is inherited.
+ *
+ * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND;
+ *   SESSION_REQUIRED for a token of an application; CONFIRMATION_REQUIRED, BAD_CREDENTIALS
+ */
+export async function createPersonalAccessToken(
+  app: AccountsApp,
+  caller: SignedIn,
+  input: NewPersonalAccessToken,
+): Promise<CreatedToken> {
+  const scopes = grantableScopes(caller, Scopes.parse(input.scopes))
+  checkTokenDescription('description', input.description)
+  if (input.expiresInDays < 0 || input.expiresInDays > MAX_EXPIRY_DAYS) {
+    throw new DomainError('INVALID_EXPIRY', { max_days: String(MAX_EXPIRY_DAYS) })
+  }
+  if (reachesCredentials(scopes)) await requireConfirmed(app, caller, input)
+  const expiresInMs = input.expiresInDays === 0 ? undefined : input.expiresInDays * DAY_MS
+  return transaction(app.db, async (tx) => {
+    await requirePresent(tx, caller.user)
+    return storeToken(app, tx, caller.user, { description: input.description, scopes, expiresInMs })
+  })
+}
+
+/** A token whose fields have been checked. */
+export interface CheckedToken {
+  readonly description: string
+  readonly scopes: Scopes
+  /** Undefined for a token that does not expire. */
+  readonly expiresInMs: number | undefined
+}
+
+/** Creates a token for an account. */
+export async function storeToken(
+  app: AccountsApp,
+  tx: Tx,
+  owner: User,
+  { description, scopes, expiresInMs }: CheckedToken,
+): Promise<CreatedToken> {
+  const now = app.clock.now()
+  const text = newTokenText(PREFIX)
+  const token = await insertToken(tx, {
+    uuid: randomUUID(),
+    user_id: owner.id,
+    token_hash: tokenHash(text),
+    last_eight: text.slice(-SHOWN_CHARACTERS),
+    description,
+    scopes: scopes.text,
+    created_at: now,
+    expires_at: expiresInMs === undefined ? null : now + expiresInMs,
+    last_used_at: null,
+  })
+  return { token, text }
+}
+
+/**
+ * Checks the length of a token's description.
+ *
+ * @param field name of the field in the request.
+ * @throws INVALID_FIELD
+ */
+export function checkTokenDescription(field: string, description: string): void {
+  if ([...description].length > MAX_DESCRIPTION_CHARACTERS) {
+    throw new DomainError('INVALID_FIELD', {
+      field,
+      max_length: String(MAX_DESCRIPTION_CHARACTERS),
+    })
+  }
+}
+
+function grantableScopes(caller: SignedIn, wanted: Scopes): Scopes {
+  if (caller.credential.kind !== 'token') return wanted
+  // The new token would outlive what the user granted to the application.
+  if (caller.credential.isDelegated) throw new DomainError('SESSION_REQUIRED')
+  const held = caller.credential.scopes
+  const scope = wanted.firstOutside(held)
+  if (scope !== undefined) throw new DomainError('SCOPE_NOT_HELD', { scope })
+  return held.publicOnly ? wanted.asPublicOnly() : wanted
+}
+
+/**
+ * Lists a page of an account's tokens in order of creation, including expired ones.
+ *
+ * @param afterId id of the last token of the previous page; 0 for the first page.
+ */
+export async function listPersonalAccessTokens(
+  app: AccountsApp,
+  owner: User,
+  afterId: number,
+  pageSize: number,
+): Promise<{ tokens: readonly PersonalAccessToken[]; more: boolean; total: number }> {
+  const found = await listTokens(app.db, owner.id, afterId, pageSize + 1)
+  const total = await countTokens(app.db, owner.id)
+  return { tokens: found.slice(0, pageSize), more: found.length > pageSize, total }
+}
+
+/**
+ * Deletes a token. The next request that carries it is refused.
+ *
+ * @returns whether the account had the token.
+ */
+export async function deletePersonalAccessToken(
+  app: AccountsApp,
+  owner: Pick<User, 'id'>,
+  uuid: string,
+): Promise<boolean> {
+  const isDeleted = await transaction(app.db, async (tx) => {
+    // Merges scheduled with this token must be cancelled.
+    await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: uuid, scheduler_id: owner.id })
+    return deleteToken(tx, owner.id, uuid)
+  })
+  app.signals.autoMerges.notify()
+  return isDeleted
+}
+
+/**
+ * Returns the account and scopes of a token.
+ *
+ * `verifyAgainAt` is the time in Unix milliseconds of its expiry or of its next recorded use,
+ * whichever is earlier.
+ *
+ * @throws BAD_CREDENTIALS if the token does not exist or has expired, or its owner is archived.
+ */
+export async function authenticatePersonalAccessToken(
+  app: AccountsApp,
+  text: string,
+): Promise<{ user: User; uuid: string; scopes: Scopes; verifyAgainAt: number }> {
+  const found = await findTokenByHash(app.db, tokenHash(text))
+  const now = app.clock.now()
+  const expiry = found?.token.expires_at ?? Number.POSITIVE_INFINITY
+  if (found?.owner.state !== 'NORMAL' || expiry <= now) throw new DomainError('BAD_CREDENTIALS')
+  recordUse(app, found.token, now)
+  return {
+    user: found.owner,
+    uuid: found.token.uuid,
+    scopes: Scopes.fromText(found.token.scopes),
+    verifyAgainAt: Math.min(expiry, nextRecordedUse(found.token)),
+  }
+}
+
+/** Returns when a use is recorded again, in Unix milliseconds. */
+function nextRecordedUse({ last_used_at }: OwnedToken['token']): number {
+  return last_used_at === null ? 0 : last_used_at + USE_INTERVAL_MS
+}
+
+function recordUse(app: AccountsApp, token: OwnedToken['token'], now: number): void {
+  const staleUntil = now - USE_INTERVAL_MS
+  if (nextRecordedUse(token) > now) return
+  app.background.run('record the use of a token', () =>
+    recordTokenUse(app.db, token.id, now, staleUntil),
+  )
+}

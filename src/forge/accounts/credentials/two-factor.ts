@@ -1,0 +1,298 @@
+import { transaction } from '../../../platform/database/database.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
+import type { User } from '../schema.ts'
+import { requirePresent } from '../users/users.ts'
+import { hasPassword, requirePassword } from './present-password.ts'
+import { newRecoveryCodes, parseRecoveryCode, type RecoveryCode } from './recovery-codes.ts'
+import type { NewRecoveryCode, TwoFactor as TwoFactorRow } from './schema.ts'
+import { open, seal } from './sealed-secrets.ts'
+import { newTotpSecret, otpauthUri, passcodeStep, totpSecretText } from './totp.ts'
+import * as rows from './two-factor.rows.ts'
+
+/** The state of an account's second factor. Times are Unix seconds. */
+export interface TwoFactor {
+  readonly state: 'DISABLED' | 'PENDING' | 'ENABLED'
+  /** When the secret was issued; null while DISABLED. */
+  readonly createTime: number | null
+  /** Null unless ENABLED. */
+  readonly confirmTime: number | null
+  /** When a passcode or recovery code was last accepted; null before the first. */
+  readonly lastUsedTime: number | null
+  readonly recoveryCodesRemaining: number
+}
+
+/**
+ * A second factor in a request. Missing values are empty. A passcode takes precedence over a
+ * recovery code.
+ */
+export interface SecondFactor {
+  readonly passcode: string
+  readonly recoveryCode: string
+}
+
+/** Where a second factor is presented. Use in one place counts in all of them. */
+export type Surface = 'sign-in' | 'basic' | 'password-reset' | 'disable' | 'regenerate' | 'confirm'
+
+const SECRET_PURPOSE = 'totp-secret'
+
+/** How long a secret waits for its first passcode. */
+const PENDING_LIFETIME_S = 60 * 60
+
+const DISABLED: TwoFactor = {
+  state: 'DISABLED',
+  createTime: null,
+  confirmTime: null,
+  lastUsedTime: null,
+  recoveryCodesRemaining: 0,
+}
+
+/**
+ * Requires a second factor if the account has one. Call this only after the first factor has been
+ * verified, so that others cannot find out whether there is a second factor, or use up a code.
+ *
+ * A valid code is consumed immediately, whatever the result of the request (RFC 6238 section 5.2).
+ *
+ * @throws TWO_FACTOR_REQUIRED if none is given; TWO_FACTOR_INVALID if the code is wrong or was used
+ *   before, without telling which; RATE_LIMITED after too many wrong codes.
+ */
+export async function requireSecondFactor(
+  app: AccountsApp,
+  user: Pick<User, 'id'>,
+  factor: SecondFactor,
+  surface: Surface,
+): Promise<void> {
+  const enabled = await findEnabled(app, user)
+  if (!enabled) return
+  if (factor.passcode === '' && factor.recoveryCode === '')
+    throw new DomainError('TWO_FACTOR_REQUIRED')
+  await consume(app, enabled, factor, surface)
+}
+
+/**
+ * Consumes a second factor of an account that must have one.
+ *
+ * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
+ */
+export async function consumeSecondFactor(
+  app: AccountsApp,
+  user: User,
+  factor: SecondFactor,
+  surface: Surface,
+): Promise<void> {
+  await consume(app, await requireEnabled(app, user), factor, surface)
+}
+
+/** Returns the second factor of an account. */
+export async function getTwoFactor(app: AccountsApp, user: User): Promise<TwoFactor> {
+  const found = await rows.findTwoFactor(app.db, user.id)
+  return found ? view(app, found) : DISABLED
+}
+
+/**
+ * Issues a new secret and replaces an unconfirmed one. Signing in does not change until the secret
+ * is confirmed.
+ *
+ * @param password required if the account has one, so that someone who finds an open session cannot
+ *   lock out its owner.
+ * @returns the secret as text and as URI. Neither can be read again.
+ * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED, USER_NOT_FOUND
+ */
+export async function enrollTwoFactor(
+  app: AccountsApp,
+  caller: SignedIn,
+  password: string,
+): Promise<{ twoFactor: TwoFactor; secret: string; otpauthUri: string }> {
+  const { user } = caller
+  if (hasPassword(user)) await requirePassword(app, caller, password)
+  const secret = newTotpSecret()
+  const pending = await transaction(app.db, async (tx) => {
+    await requirePresent(tx, user)
+    return rows.putPendingTwoFactor(tx, user.id, {
+      secret: seal(app, SECRET_PURPOSE, secret),
+      create_time: nowSeconds(app.clock),
+    })
+  })
+  if (!pending) throw new DomainError('TWO_FACTOR_ALREADY_ENABLED')
+  return {
+    twoFactor: await view(app, pending),
+    secret: totpSecretText(secret),
+    otpauthUri: otpauthUri(secret, user.username),
+  }
+}
+
+/**
+ * Enables the second factor. The passcode proves that the user has the secret.
+ *
+ * @returns also the recovery codes, which cannot be read again.
+ * @throws TWO_FACTOR_NOT_PENDING, TWO_FACTOR_INVALID, RATE_LIMITED
+ */
+export async function confirmTwoFactor(
+  app: AccountsApp,
+  user: User,
+  passcode: string,
+): Promise<{ twoFactor: TwoFactor; recoveryCodes: string[] }> {
+  const pending = await rows.findTwoFactor(app.db, user.id)
+  if (!pending || stateOf(app, pending) !== 'PENDING')
+    throw new DomainError('TWO_FACTOR_NOT_PENDING')
+  const step = await app.guesses.attemptSecondFactor(user.id, async () =>
+    stepOf(app, pending, passcode),
+  )
+  if (step === undefined) throw new DomainError('TWO_FACTOR_INVALID')
+  const codes = newRecoveryCodes()
+  const hashed = await hashAll(app, codes)
+  const confirmed = await transaction(app.db, async (tx) => {
+    const row = await rows.confirmTwoFactor(tx, pending, step, nowSeconds(app.clock))
+    if (row) await rows.replaceRecoveryCodes(tx, user.id, hashed)
+    return row
+  })
+  // While the codes were hashed, another request has confirmed or replaced the secret.
+  if (!confirmed) throw new DomainError('TWO_FACTOR_NOT_PENDING')
+  return { twoFactor: await view(app, confirmed), recoveryCodes: textsOf(codes) }
+}
+
+/**
+ * Disables the second factor. The owner must present both factors. An administrator may do so for a
+ * user who has lost theirs.
+ *
+ * @throws TWO_FACTOR_NOT_ENABLED, BAD_CREDENTIALS, TWO_FACTOR_INVALID, RATE_LIMITED
+ */
+export async function disableTwoFactor(
+  app: AccountsApp,
+  caller: SignedIn,
+  user: User,
+  proof: SecondFactor & { readonly password: string },
+): Promise<void> {
+  const enabled = await requireEnabled(app, user)
+  const own = caller.user.id === user.id
+  if (own) {
+    if (hasPassword(user)) await requirePassword(app, caller, proof.password)
+    await consume(app, enabled, proof, 'disable')
+  }
+  if (!(await rows.deleteTwoFactor(app.db, enabled)))
+    throw new DomainError('TWO_FACTOR_NOT_ENABLED')
+  if (!own) {
+    app.log.warn(
+      { userId: user.id, administratorId: caller.user.id },
+      'an administrator disabled a second factor',
+    )
+  }
+}
+
+/**
+ * Creates new recovery codes and revokes the old ones.
+ *
+ * @returns their texts, which cannot be read again.
+ * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
+ */
+export async function regenerateRecoveryCodes(
+  app: AccountsApp,
+  user: User,
+  passcode: string,
+): Promise<string[]> {
+  const enabled = await requireEnabled(app, user)
+  await consume(app, enabled, { passcode, recoveryCode: '' }, 'regenerate')
+  const codes = newRecoveryCodes()
+  const hashed = await hashAll(app, codes)
+  await transaction(app.db, async (tx) => {
+    const present = await rows.findTwoFactor(tx, user.id)
+    if (!present?.secret.equals(enabled.secret)) throw new DomainError('TWO_FACTOR_NOT_ENABLED')
+    await rows.replaceRecoveryCodes(tx, user.id, hashed)
+  })
+  return textsOf(codes)
+}
+
+async function findEnabled(
+  app: AccountsApp,
+  user: Pick<User, 'id'>,
+): Promise<TwoFactorRow | undefined> {
+  const found = await rows.findTwoFactor(app.db, user.id)
+  return found && stateOf(app, found) === 'ENABLED' ? found : undefined
+}
+
+async function requireEnabled(app: AccountsApp, user: User): Promise<TwoFactorRow> {
+  const enabled = await findEnabled(app, user)
+  if (!enabled) throw new DomainError('TWO_FACTOR_NOT_ENABLED')
+  return enabled
+}
+
+/** Consumes a passcode or recovery code, or throws. */
+async function consume(
+  app: AccountsApp,
+  enabled: TwoFactorRow,
+  factor: SecondFactor,
+  surface: Surface,
+): Promise<void> {
+  const { passcode, recoveryCode } = factor
+  const userId = enabled.user_id
+  const good = await app.guesses.attemptSecondFactor(userId, async () => {
+    const isConsumed =
+      passcode === ''
+        ? await consumeRecoveryCode(app, userId, recoveryCode)
+        : await consumePasscode(app, enabled, passcode)
+    return isConsumed || undefined
+  })
+  if (!good) {
+    app.log.info({ userId, surface }, 'a second factor was refused')
+    throw new DomainError('TWO_FACTOR_INVALID')
+  }
+  if (passcode === '') app.log.warn({ userId, surface }, 'a recovery code was used')
+}
+
+async function consumePasscode(
+  app: AccountsApp,
+  enabled: TwoFactorRow,
+  passcode: string,
+): Promise<boolean> {
+  const step = stepOf(app, enabled, passcode)
+  return step !== undefined && rows.consumePasscode(app.db, enabled, step, nowSeconds(app.clock))
+}
+
+async function consumeRecoveryCode(
+  app: AccountsApp,
+  userId: number,
+  text: string,
+): Promise<boolean> {
+  const code = parseRecoveryCode(text)
+  const found = code && (await rows.findRecoveryCode(app.db, userId, code.lookup))
+  if (!found) {
+    // A used code takes as long to refuse as a wrong one.
+    await app.passwords.verifyNothing()
+    return false
+  }
+  if (!(await app.passwords.verify(found.code_hash, code.text))) return false
+  return transaction(app.db, (tx) => rows.consumeRecoveryCode(tx, found, nowSeconds(app.clock)))
+}
+
+function stepOf(app: AccountsApp, { secret }: TwoFactorRow, passcode: string): number | undefined {
+  return passcodeStep(open(app, SECRET_PURPOSE, secret), passcode, app.clock.now())
+}
+
+function stateOf(app: AccountsApp, row: TwoFactorRow): TwoFactor['state'] {
+  if (row.confirm_time !== null) return 'ENABLED'
+  return nowSeconds(app.clock) - row.create_time < PENDING_LIFETIME_S ? 'PENDING' : 'DISABLED'
+}
+
+async function view(app: AccountsApp, row: TwoFactorRow): Promise<TwoFactor> {
+  const state = stateOf(app, row)
+  if (state === 'DISABLED') return DISABLED
+  return {
+    state,
+    createTime: row.create_time,
+    confirmTime: row.confirm_time,
+    lastUsedTime: row.last_used_time,
+    recoveryCodesRemaining: await rows.countRecoveryCodes(app.db, row.user_id),
+  }
+}
+
+function hashAll(app: AccountsApp, codes: readonly RecoveryCode[]): Promise<NewRecoveryCode[]> {
+  return Promise.all(
+    codes.map(async ({ lookup, text }) => ({ lookup, code_hash: await app.passwords.hash(text) })),
+  )
+}
+
+function textsOf(codes: readonly RecoveryCode[]): string[] {
+  return codes.map(({ text }) => text)
+}

@@ -1,0 +1,143 @@
+import { containsSql } from '../../../platform/database/database.ts'
+import type { Db } from '../../../platform/database/schema.ts'
+import type { Visibility } from '../../../storage/schema/organizations.ts'
+import type { User } from '../schema.ts'
+
+/** Search criteria for active users. */
+export interface UserSearch {
+  /** Part of the username or display name, with ASCII letters in any case; empty for all. */
+  readonly text: string
+  /** Id of the only user to find; undefined for all. */
+  readonly id: number | undefined
+  /** Visibilities of users to find. The searching user is always found. */
+  readonly visible: readonly Visibility[]
+  readonly searcherId: number
+  /** Whether the text may also be part of the e-mail address. */
+  readonly inEmails: boolean
+}
+
+/** Returns the found users by name. */
+export function searchUsers(
+  db: Db,
+  search: UserSearch,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
+  return selectFound(db, search)
+    .selectAll()
+    .orderBy((eb) => eb.fn('lower', ['username']))
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countFoundUsers(db: Db, search: UserSearch): Promise<number> {
+  const { count } = await selectFound(db, search)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Criteria of administrators for accounts, active or not. */
+export interface AccountSearch {
+  /** Id of the identity provider that accounts are linked with; undefined for all accounts. */
+  readonly providerId: number | undefined
+  /** Identifier of the person that accounts are linked with; undefined for all accounts. */
+  readonly externalId: string | undefined
+  readonly visible: readonly Visibility[]
+  /** Part of the username, display name or e-mail address; empty for all accounts. */
+  readonly text: string
+  /** Undefined for all accounts, as are the next three. */
+  readonly state: User['state'] | undefined
+  readonly role: User['role'] | undefined
+  readonly restricted: boolean | undefined
+  readonly hasSecondFactor: boolean | undefined
+  readonly sort: AccountOrder
+  readonly direction: 'asc' | 'desc'
+}
+
+/** What a list of accounts is ordered by. */
+export type AccountOrder = 'name' | 'created' | 'updated' | 'id'
+
+/** Returns the accounts in their order. */
+export function listAccounts(
+  db: Db,
+  search: AccountSearch,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
+  const { sort, direction } = search
+  return selectAccounts(db, search)
+    .selectAll()
+    .$if(sort === 'name', (query) => query.orderBy((eb) => eb.fn('lower', ['username']), direction))
+    .$if(sort === 'created', (query) => query.orderBy('create_time', direction))
+    .$if(sort === 'updated', (query) => query.orderBy('update_time', direction))
+    .orderBy('id', direction)
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countAccounts(db: Db, search: AccountSearch): Promise<number> {
+  const { count } = await selectAccounts(db, search)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectAccounts(db: Db, search: AccountSearch) {
+  const { providerId, externalId, visible, text, state, role, restricted } = search
+  return db
+    .selectFrom('users')
+    .where('visibility', 'in', visible)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'NORMAL'))
+    .$if(role !== undefined, (query) => query.where('role', '=', role ?? 'USER'))
+    .$if(restricted !== undefined, (query) => query.where('restricted', '=', restricted ? 1 : 0))
+    .$if(text !== '', (query) =>
+      query.where((eb) =>
+        eb.or([
+          containsSql(eb.ref('username'), text),
+          containsSql(eb.ref('display_name'), text),
+          containsSql(eb.ref('email'), text),
+        ]),
+      ),
+    )
+    .$if(search.hasSecondFactor !== undefined, (query) =>
+      query.where('id', search.hasSecondFactor ? 'in' : 'not in', (eb) =>
+        eb
+          .selectFrom('two_factors')
+          .select('two_factors.user_id')
+          .where('confirm_time', 'is not', null),
+      ),
+    )
+    .$if(providerId !== undefined || externalId !== undefined, (query) =>
+      query.where('id', 'in', (eb) =>
+        eb
+          .selectFrom('linked_identities')
+          .select('linked_identities.user_id')
+          .$if(providerId !== undefined, (linked) =>
+            linked.where('provider_id', '=', providerId ?? 0),
+          )
+          .$if(externalId !== undefined, (linked) =>
+            linked.where('extern_uid', '=', externalId ?? ''),
+          ),
+      ),
+    )
+}
+
+function selectFound(db: Db, { text, id, visible, searcherId, inEmails }: UserSearch) {
+  return db
+    .selectFrom('users')
+    .where('state', '=', 'NORMAL')
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? 0))
+    .where((eb) => eb.or([eb('visibility', 'in', visible), eb('id', '=', searcherId)]))
+    .$if(text !== '', (query) =>
+      query.where((eb) =>
+        eb.or([
+          containsSql(eb.ref('username'), text),
+          containsSql(eb.ref('display_name'), text),
+          ...(inEmails ? [containsSql(eb.ref('email'), text)] : []),
+        ]),
+      ),
+    )
+}
