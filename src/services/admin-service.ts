@@ -3,18 +3,21 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { getUserAsAdmin } from '../domain/administration/admin-users.ts'
 import type { App } from '../domain/app.ts'
-import {
-  createOrganization,
-  listOrganizations,
-  listOrganizationsOf,
-} from '../domain/organizations/organizations.ts'
 import { createRepositoryAsAdmin } from '../domain/repos/lifecycle/create-repository.ts'
 import { signedIn } from '../forge/core/access.ts'
 import { callerOf } from '../forge/core/wire/call.ts'
 import { defineService } from '../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../forge/core/wire/pages.ts'
+import {
+  organizationMessage,
+  organizationsMessage,
+} from '../forge/organizations/organization.service.ts'
+import {
+  createOrganization,
+  listOrganizations,
+  listOrganizationsOf,
+} from '../forge/organizations/organizations.ts'
 import { adminUserMethods } from './accounts/admin-users.ts'
-import { organizationMessage, organizationsMessage } from './organizations/organizations.ts'
 import { repositoryMessage } from './repos/repository-message.ts'
 
 /** Implements AdminService. */

@@ -1,7 +1,7 @@
 import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import { type Caller, checkSeesPrivate, type SignedIn, signedIn } from '../../forge/core/access.ts'
-import { findOrganizationById } from '../../storage/organizations/organizations.ts'
-import { openOrganization, standingIn } from '../organizations/access.ts'
+import { openOrganization, standingIn } from '../../forge/organizations/organization-access.ts'
+import { findOrganizationById } from '../../forge/organizations/organizations.rows.ts'
 import type { Hook, HookPlace } from './hooks.ts'
 
 /**

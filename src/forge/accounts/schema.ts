@@ -1,5 +1,5 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
-import type { Visibility } from '../../storage/schema/organizations.ts'
+import type { Visibility } from '../organizations/schema.ts'
 
 export interface GpgKeysTable {
   id: Generated<number>

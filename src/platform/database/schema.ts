@@ -29,6 +29,13 @@ import type {
 } from '../../forge/accounts/schema.ts'
 import type { DataFoldersTable, FailedGuessesTable } from '../../forge/core/schema.ts'
 import type {
+  OrganizationMembersTable,
+  OrganizationsTable,
+  TeamMembersTable,
+  TeamRepositoriesTable,
+  TeamsTable,
+} from '../../forge/organizations/schema.ts'
+import type {
   MemoCountsTable,
   MemosTable,
   MemoTagCountsTable,
@@ -47,13 +54,6 @@ import type {
   OAuth2AuthorizationsTable,
   OAuth2GrantsTable,
 } from '../../storage/schema/oauth2.ts'
-import type {
-  OrganizationMembersTable,
-  OrganizationsTable,
-  TeamMembersTable,
-  TeamRepositoriesTable,
-  TeamsTable,
-} from '../../storage/schema/organizations.ts'
 import type {
   BranchProtectionsTable,
   BranchProtectionTeamsTable,

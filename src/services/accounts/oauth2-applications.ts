@@ -20,12 +20,12 @@ import {
 } from '../../domain/oauth2/applications.ts'
 import { type GrantOfApplication, listGrants, revokeGrant } from '../../domain/oauth2/grants.ts'
 import { redirectUrisOf } from '../../domain/oauth2/redirect-uris.ts'
-import { openOrganization } from '../../domain/organizations/access.ts'
 import { signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
+import { openOrganization } from '../../forge/organizations/organization-access.ts'
 
 /** Implements OAuth2ApplicationService. */
 function oauth2ApplicationService(app: App): ServiceImpl<typeof OAuth2ApplicationService> {

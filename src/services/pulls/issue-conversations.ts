@@ -13,9 +13,9 @@ import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
+import { teamMessage } from '../../forge/organizations/team.service.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
-import { teamMessage } from '../repos/teams.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 
 /** The methods of IssueService about the conversation of a pull request. */

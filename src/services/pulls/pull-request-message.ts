@@ -15,10 +15,10 @@ import {
 } from '../../forge/accounts/users/accounts.service.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
+import { teamMessage } from '../../forge/organizations/team.service.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
 import { repositoryMessageWith } from '../repos/repository-message.ts'
-import { teamMessage } from '../repos/teams.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */

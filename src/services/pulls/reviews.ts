@@ -37,7 +37,7 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { teamMessage } from '../repos/teams.ts'
+import { teamMessage } from '../../forge/organizations/team.service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 
 /**

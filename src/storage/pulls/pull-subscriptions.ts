@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { User } from '../../forge/accounts/schema.ts'
+import type { Visibility } from '../../forge/organizations/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { Visibility } from '../schema/organizations.ts'
 import type { PullSubscriptionsTable } from '../schema/subscriptions.ts'
 
 /** Returns whether a user has subscribed to a pull request; undefined without a decision. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { type TeamViewer, teamsVisibleTo } from '../../forge/organizations/teams.rows.ts'
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
 import type { NewReview, Review, ReviewChanges } from '../schema/pulls.ts'
 
 /** The viewer of a list of reviews. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import type { TeamsTable } from '../../forge/organizations/schema.ts'
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db } from '../../platform/database/schema.ts'
-import type { TeamsTable } from '../schema/organizations.ts'
 
 /**
  * A grant for a repository: that of a collaborator, or that of a team of the organisation that owns

@@ -1,6 +1,6 @@
 import type { User } from '../../forge/accounts/schema.ts'
+import type { Visibility } from '../../forge/organizations/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { Visibility } from '../schema/organizations.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { RepositorySubscription } from '../schema/subscriptions.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'

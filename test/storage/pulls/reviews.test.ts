@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findMembersOf } from '../../../src/forge/organizations/team-members.rows.ts'
+import { findTeamsAt, findVisibleTeams } from '../../../src/forge/organizations/teams.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
-import { findMembersOf } from '../../../src/storage/organizations/team-members.ts'
-import { findTeamsAt, findVisibleTeams } from '../../../src/storage/organizations/teams.ts'
 import {
   findNumberOfComment,
   listReviewComments,

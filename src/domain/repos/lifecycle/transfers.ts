@@ -7,13 +7,13 @@ import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
-import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
-import type { Tx } from '../../../platform/database/schema.ts'
 import {
   deleteTeamsOfRepository,
   findTeamById,
   insertTeamRepository,
-} from '../../../storage/organizations/teams.ts'
+} from '../../../forge/organizations/teams.rows.ts'
+import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import {
   deleteCollaborator,
   findCollaborator,

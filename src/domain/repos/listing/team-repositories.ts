@@ -2,19 +2,24 @@ import { type Caller, type SignedIn, seesPublicDataOnly } from '../../../forge/c
 import { DomainError } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import { nameKey, type RepositoryName } from '../../../forge/core/names.ts'
-import { transaction } from '../../../platform/database/database.ts'
-import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
-import { listTeamMemberIds } from '../../../storage/organizations/team-members.ts'
-import * as rows from '../../../storage/organizations/teams.ts'
-import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
 import {
   checkOrganizationNeed,
   type OpenOrganization,
   standingIn,
   teamViewer,
-} from '../../organizations/access.ts'
-import { openTeam, type Team, type TeamPage, type TeamView } from '../../organizations/teams.ts'
+} from '../../../forge/organizations/organization-access.ts'
+import { findOrganizationById } from '../../../forge/organizations/organizations.rows.ts'
+import { listTeamMemberIds } from '../../../forge/organizations/team-members.rows.ts'
+import * as rows from '../../../forge/organizations/teams.rows.ts'
+import {
+  openTeam,
+  type Team,
+  type TeamPage,
+  type TeamView,
+} from '../../../forge/organizations/teams.ts'
+import { transaction } from '../../../platform/database/database.ts'
+import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import {
   checkNotArchived,
   type OpenRepository,

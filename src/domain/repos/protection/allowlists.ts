@@ -2,7 +2,7 @@ import type { Owner } from '../../../forge/accounts/schema.ts'
 import { findOwnerByNameKey } from '../../../forge/accounts/users/owners.rows.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { nameKey } from '../../../forge/core/names.ts'
-import { findTeamByName } from '../../../storage/organizations/teams.ts'
+import { findTeamByName } from '../../../forge/organizations/teams.rows.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** The number of users, and of teams, on one list. */

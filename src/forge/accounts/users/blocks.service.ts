@@ -1,11 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import type { App } from '../../../domain/app.ts'
-import { openOrganization } from '../../../domain/organizations/access.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
+import { openOrganization } from '../../organizations/organization-access.ts'
 import { userAccountMessage } from './accounts.service.ts'
 import * as blocks from './blocks.ts'
 

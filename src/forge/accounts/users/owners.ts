@@ -1,6 +1,4 @@
 import type { Db } from '../../../platform/database/schema.ts'
-import { findMembership } from '../../../storage/organizations/organizations.ts'
-import type { Organization } from '../../../storage/schema/organizations.ts'
 import {
   actsAsAdministrator,
   type Caller,
@@ -9,6 +7,8 @@ import {
 } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey, type Page } from '../../core/names.ts'
+import { findMembership } from '../../organizations/organizations.rows.ts'
+import type { Organization } from '../../organizations/schema.ts'
 import type { AccountsApp } from '../ports.ts'
 import type { Owner, User } from '../schema.ts'
 import { findOwnerByNameKey } from './owners.rows.ts'

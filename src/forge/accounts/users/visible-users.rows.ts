@@ -1,6 +1,6 @@
 import { type AliasableExpression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Db, Schema } from '../../../platform/database/schema.ts'
-import type { Visibility } from '../../../storage/schema/organizations.ts'
+import type { Visibility } from '../../organizations/schema.ts'
 import type { User } from '../schema.ts'
 
 /** Conditions for the users that a caller may see in a list. */

@@ -1,24 +1,19 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import type { User } from '../../forge/accounts/schema.ts'
-import { getOwner, readVisibility } from '../../forge/accounts/users/owners.ts'
-import {
-  checkLength,
-  checkVisible,
-  isEmail,
-  isUsername,
-} from '../../forge/accounts/users/user-fields.ts'
-import { claimNames, findNameHolder } from '../../forge/accounts/users/users.rows.ts'
-import { type Caller, checkSeesPrivate, type SignedIn } from '../../forge/core/access.ts'
-import { nowSeconds } from '../../forge/core/core.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { nameKey, type Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
-import * as rows from '../../storage/organizations/organizations.ts'
-import { insertTeamMember } from '../../storage/organizations/team-members.ts'
-import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
-import type { Organization, OrganizationChanges } from '../../storage/schema/organizations.ts'
-import { openOrganization, organizationViewer } from './access.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import type { User } from '../accounts/schema.ts'
+import { getOwner, readVisibility } from '../accounts/users/owners.ts'
+import { checkLength, checkVisible, isEmail, isUsername } from '../accounts/users/user-fields.ts'
+import { claimNames, findNameHolder } from '../accounts/users/users.rows.ts'
+import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError } from '../core/errors.ts'
+import { nameKey, type Page } from '../core/names.ts'
+import { openOrganization, organizationViewer } from './organization-access.ts'
+import * as rows from './organizations.rows.ts'
+import type { Organization, OrganizationChanges } from './schema.ts'
+import { insertTeamMember } from './team-members.rows.ts'
+import { insertTeam } from './teams.rows.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
 export type { Organization }

@@ -6,13 +6,20 @@ import {
 } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { generatedAvatarUrl, userAccountMessage } from '../accounts/users/accounts.service.ts'
+import type { NumberedUserPage } from '../accounts/users/owners.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import type { Page } from '../core/names.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
 import {
   checkMember,
   getMemberRights,
   listMembers,
   publishMembership,
   removeMember,
-} from '../../domain/organizations/members.ts'
+} from './members.ts'
 import {
   createOrganization,
   deleteOrganization,
@@ -23,17 +30,7 @@ import {
   listOwnOrganizations,
   type Organization,
   type OrganizationPage,
-} from '../../domain/organizations/organizations.ts'
-import {
-  generatedAvatarUrl,
-  userAccountMessage,
-} from '../../forge/accounts/users/accounts.service.ts'
-import type { NumberedUserPage } from '../../forge/accounts/users/owners.ts'
-import { type Caller, signedIn } from '../../forge/core/access.ts'
-import type { Page } from '../../forge/core/names.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+} from './organizations.ts'
 
 /** Implements OrganizationService. */
 function organizationService(app: App): ServiceImpl<typeof OrganizationService> {

@@ -4,23 +4,6 @@ import { type Team as TeamMessage, TeamSchema } from '#gen/branchline/v1/team_pb
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import {
-  addTeamMember,
-  getTeamMember,
-  listTeamMembers,
-  removeTeamMember,
-} from '../../domain/organizations/team-members.ts'
-import { openUnits, unitLevels } from '../../domain/organizations/team-rights.ts'
-import {
-  createTeam,
-  deleteTeam,
-  editTeam,
-  listOwnTeams,
-  listTeams,
-  openTeam,
-  type TeamPage,
-  type TeamView,
-} from '../../domain/organizations/teams.ts'
-import {
   addRepositoryTeam,
   addTeamRepository,
   getRepositoryTeam,
@@ -30,13 +13,25 @@ import {
   removeRepositoryTeam,
   removeTeamRepository,
 } from '../../domain/repos/listing/team-repositories.ts'
-import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
-import { type Caller, signedIn } from '../../forge/core/access.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { organizationMessage } from '../organizations/organizations.ts'
-import { repositoryMessage } from './repository-message.ts'
+import { repositoryMessage } from '../../services/repos/repository-message.ts'
+import { userAccountMessage } from '../accounts/users/accounts.service.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { organizationMessage } from './organization.service.ts'
+import { addTeamMember, getTeamMember, listTeamMembers, removeTeamMember } from './team-members.ts'
+import { openUnits, unitLevels } from './team-rights.ts'
+import {
+  createTeam,
+  deleteTeam,
+  editTeam,
+  listOwnTeams,
+  listTeams,
+  openTeam,
+  type TeamPage,
+  type TeamView,
+} from './teams.ts'
 
 /**
  * The number of teams of a repository in a response without a page. Organisations have far fewer.

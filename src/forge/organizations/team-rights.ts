@@ -1,6 +1,6 @@
-import { DomainError } from '../../forge/core/errors.ts'
-import { LEVELS, type RepositoryAccess as Level } from '../../forge/core/levels.ts'
-import type { Team } from '../../storage/schema/organizations.ts'
+import { DomainError } from '../core/errors.ts'
+import { LEVELS, type RepositoryAccess as Level } from '../core/levels.ts'
+import type { Team } from './schema.ts'
 
 /** The units of repositories that teams may have access to. */
 const UNITS = [

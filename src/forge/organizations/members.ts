@@ -1,25 +1,21 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import {
-  getOwner,
-  getUserByUsername,
-  type NumberedUserPage,
-} from '../../forge/accounts/users/owners.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { getOwner, getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import {
   actsAsAdministrator,
   type Caller,
   type SignedIn,
   seesPublicDataOnly,
-} from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Page } from '../../forge/core/names.ts'
-import { transaction } from '../../platform/database/database.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import * as rows from '../../storage/organizations/organizations.ts'
-import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team-members.ts'
-import { findOrganizationRights, findTeamPermissions } from '../../storage/organizations/teams.ts'
-import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
-import type { Team } from '../../storage/schema/organizations.ts'
-import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
+} from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
+import { checkOrganizationNeed, openOrganization, seesAllMembers } from './organization-access.ts'
+import * as rows from './organizations.rows.ts'
+import type { Team } from './schema.ts'
+import { deleteFromTeams, findOnlyOwned } from './team-members.rows.ts'
+import { findOrganizationRights, findTeamPermissions } from './teams.rows.ts'
 
 /**
  * Lists the members of an organisation that a caller may see, by id.

@@ -7,7 +7,7 @@ import {
   readRights,
   type TeamRights,
   unitLevels,
-} from '../../../src/domain/organizations/team-rights.ts'
+} from '../../../src/forge/organizations/team-rights.ts'
 
 const nothing: RightsRequest = { units: [], unitsMap: {} }
 

@@ -1,6 +1,6 @@
-import type { User } from '../../forge/accounts/schema.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { User } from '../accounts/schema.ts'
 
 const teamMember = prepareFirst((db, teamId: number, userId: number) =>
   db

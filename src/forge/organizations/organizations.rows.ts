@@ -1,9 +1,9 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
-import type { User } from '../../forge/accounts/schema.ts'
-import { insertAccount } from '../../forge/accounts/users/users.rows.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import type { NewOrganization, Organization, OrganizationChanges } from '../schema/organizations.ts'
+import type { User } from '../accounts/schema.ts'
+import { insertAccount } from '../accounts/users/users.rows.ts'
+import type { NewOrganization, Organization, OrganizationChanges } from './schema.ts'
 
 /**
  * The viewer for whom to list organisations: an administrator, an anonymous caller, or a user. A

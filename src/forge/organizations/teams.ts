@@ -1,33 +1,28 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { readVisibility } from '../../forge/accounts/users/owners.ts'
-import { checkLength } from '../../forge/accounts/users/user-fields.ts'
-import type { Caller, SignedIn } from '../../forge/core/access.ts'
-import { nowSeconds } from '../../forge/core/core.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { nameKey, type Page } from '../../forge/core/names.ts'
 import { isUniqueViolation, transaction } from '../../platform/database/database.ts'
-import {
-  deleteMembersWithoutTeam,
-  findOrganizationById,
-  findOrganizationsByIds,
-} from '../../storage/organizations/organizations.ts'
-import { isTeamMember, listTeamMemberIds } from '../../storage/organizations/team-members.ts'
-import * as rows from '../../storage/organizations/teams.ts'
 import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
-import type {
-  NewTeam,
-  Organization,
-  Team,
-  TeamChanges,
-} from '../../storage/schema/organizations.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { readVisibility } from '../accounts/users/owners.ts'
+import { checkLength } from '../accounts/users/user-fields.ts'
+import type { Caller, SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError } from '../core/errors.ts'
+import { nameKey, type Page } from '../core/names.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,
   type OpenOrganization,
   openOrganization,
   teamViewer,
-} from './access.ts'
+} from './organization-access.ts'
+import {
+  deleteMembersWithoutTeam,
+  findOrganizationById,
+  findOrganizationsByIds,
+} from './organizations.rows.ts'
+import type { NewTeam, Organization, Team, TeamChanges } from './schema.ts'
+import { isTeamMember, listTeamMemberIds } from './team-members.rows.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
+import * as rows from './teams.rows.ts'
 
 export type { Team }
 

@@ -1,20 +1,16 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import type { User } from '../../forge/accounts/schema.ts'
-import { blockExists } from '../../forge/accounts/users/blocks.rows.ts'
-import { getUserByUsername, type NumberedUserPage } from '../../forge/accounts/users/owners.ts'
-import type { SignedIn } from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Page } from '../../forge/core/names.ts'
 import { transaction } from '../../platform/database/database.ts'
-import {
-  deleteMembersWithoutTeam,
-  findMembership,
-  insertMember,
-} from '../../storage/organizations/organizations.ts'
-import * as rows from '../../storage/organizations/team-members.ts'
 import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
-import { checkOrganizationNeed, seesAllMembers } from './access.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import type { User } from '../accounts/schema.ts'
+import { blockExists } from '../accounts/users/blocks.rows.ts'
+import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
 import { checkOwnerRemains } from './members.ts'
+import { checkOrganizationNeed, seesAllMembers } from './organization-access.ts'
+import { deleteMembersWithoutTeam, findMembership, insertMember } from './organizations.rows.ts'
+import * as rows from './team-members.rows.ts'
 import { openTeam } from './teams.ts'
 
 /**

@@ -1,17 +1,10 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../forge/core/access.ts'
-import { DomainError, type Reason } from '../../forge/core/errors.ts'
-import { nameKey } from '../../forge/core/names.ts'
-import {
-  findOrganizationByNameKey,
-  type OrganizationViewer,
-} from '../../storage/organizations/organizations.ts'
-import {
-  findOrganizationRights,
-  type OrganizationRights,
-  type TeamViewer,
-} from '../../storage/organizations/teams.ts'
-import type { Organization } from '../../storage/schema/organizations.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
+import { DomainError, type Reason } from '../core/errors.ts'
+import { nameKey } from '../core/names.ts'
+import { findOrganizationByNameKey, type OrganizationViewer } from './organizations.rows.ts'
+import type { Organization } from './schema.ts'
+import { findOrganizationRights, type OrganizationRights, type TeamViewer } from './teams.rows.ts'
 
 /**
  * What a call requires of its caller: to see the organisation, to be a member, to be allowed to

@@ -2,9 +2,9 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { containsSql } from '../../platform/database/database.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
-import type { NewTeam, Team, TeamChanges } from '../schema/organizations.ts'
-import type { Repository } from '../schema/repos.ts'
+import { type RepositoryReader, readableBy } from '../../storage/repos/repository-readers.ts'
+import type { Repository } from '../../storage/schema/repos.ts'
+import type { NewTeam, Team, TeamChanges } from './schema.ts'
 
 /**
  * The viewer for whom to list the teams of an organisation: an owner or administrator, a user, or a
