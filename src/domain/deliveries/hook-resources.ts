@@ -1,6 +1,7 @@
 import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { GHOST } from '../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
+import type { HookFacts } from '../../forge/webhooks/outbox/webhook-queue.ts'
 import { findRelease } from '../../storage/repos/releases.ts'
 import { findRepositoriesByIds } from '../../storage/repos/repositories.ts'
 import { openRepositories } from '../repos/access/permissions.ts'
@@ -9,7 +10,6 @@ import type { DeletedRepository, ForkFacts } from '../repos/events/repository-ho
 import { viewRepository } from '../repos/listing/repository-views.ts'
 import { viewRelease } from '../repos/releases/release-views.ts'
 import type { StatusFacts } from '../repos/writing/commit-statuses.ts'
-import type { HookFacts } from '../webhooks/hook-queue.ts'
 import { type HookSubject, isoTime, lastCommitPayload } from './hook-pushes.ts'
 import type { DeliveriesApp } from './payloads.ts'
 

@@ -4,7 +4,7 @@ import {
   finishDueWork,
   startDueWork,
 } from '../../forge/core/scheduled-work.ts'
-import { webhookQueue } from '../../storage/webhooks/webhook-deliveries.ts'
+import { webhookQueue } from '../../forge/webhooks/outbox/webhook-deliveries.rows.ts'
 import type { DeliveriesApp } from './payloads.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
 

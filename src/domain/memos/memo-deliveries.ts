@@ -1,16 +1,16 @@
 import type { User } from '../../forge/accounts/schema.ts'
 import { DomainError } from '../../forge/core/errors.ts'
-import { transaction } from '../../platform/database/database.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
-import { findUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
-import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
 import {
   newDeliveryUid,
   queueMessage,
   requireQuota,
   webhooksWithinQuota,
-} from '../webhooks/waiting-deliveries.ts'
+} from '../../forge/webhooks/outbox/waiting-deliveries.ts'
+import * as rows from '../../forge/webhooks/outbox/webhook-deliveries.rows.ts'
+import { findUserWebhook } from '../../forge/webhooks/registration/account-webhooks.rows.ts'
+import type { UserWebhook, WebhookDelivery } from '../../forge/webhooks/schema.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent, MemoView } from './memo-view.ts'
 import type { MemosApp } from './ports.ts'

@@ -36,6 +36,11 @@ import type {
   TeamsTable,
 } from '../../forge/organizations/schema.ts'
 import type {
+  UserWebhooksTable,
+  WebhookDeliveriesTable,
+  WebhookMessagesTable,
+} from '../../forge/webhooks/schema.ts'
+import type {
   MemoCountsTable,
   MemosTable,
   MemoTagCountsTable,
@@ -113,11 +118,6 @@ import type {
   PullSubscriptionsTable,
   RepositorySubscriptionsTable,
 } from '../../storage/schema/subscriptions.ts'
-import type {
-  UserWebhooksTable,
-  WebhookDeliveriesTable,
-  WebhookMessagesTable,
-} from '../../storage/schema/webhooks.ts'
 
 /** All tables, each typed in the file of its subject. */
 export interface Schema {

@@ -8,17 +8,17 @@ import {
   redeliver,
   testWebhook,
 } from '../../../src/domain/memos/memo-deliveries.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
   updateUserWebhook,
-} from '../../../src/domain/webhooks/user-webhooks.ts'
-import type { User } from '../../../src/forge/accounts/schema.ts'
-import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
+} from '../../../src/forge/webhooks/registration/account-webhooks.ts'
+import type { UserWebhook, WebhookDelivery } from '../../../src/forge/webhooks/schema.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
-import type { UserWebhook, WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'

@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startDeliveries } from '../../../src/domain/deliveries/webhook-worker.ts'
 import { testWebhook } from '../../../src/domain/memos/memo-deliveries.ts'
-import { createUserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
 import type { User } from '../../../src/forge/accounts/schema.ts'
 import type { DueWorker } from '../../../src/forge/core/scheduled-work.ts'
-import type { UserWebhook } from '../../../src/storage/schema/webhooks.ts'
+import {
+  createUserWebhook,
+  updateUserWebhook,
+} from '../../../src/forge/webhooks/registration/account-webhooks.ts'
+import type { UserWebhook } from '../../../src/forge/webhooks/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 

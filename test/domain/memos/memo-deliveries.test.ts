@@ -6,14 +6,14 @@ import {
   testWebhook,
 } from '../../../src/domain/memos/memo-deliveries.ts'
 import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { disableUserWebhook } from '../../../src/forge/webhooks/registration/account-webhooks.rows.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
   updateUserWebhook,
-} from '../../../src/domain/webhooks/user-webhooks.ts'
-import type { User } from '../../../src/forge/accounts/schema.ts'
+} from '../../../src/forge/webhooks/registration/account-webhooks.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
-import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 

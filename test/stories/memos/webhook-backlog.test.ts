@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { transaction } from '../../../src/platform/database/database.ts'
-import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   failWaitingDeliveries,
   insertDeliveries,
   insertMessage,
-} from '../../../src/storage/webhooks/webhook-deliveries.ts'
+} from '../../../src/forge/webhooks/outbox/webhook-deliveries.rows.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import type { Actor } from '../../support/server.ts'
 

@@ -1,3 +1,4 @@
+import { queueHookEvents } from '../../../forge/webhooks/outbox/webhook-queue.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import {
   type PullEventType,
@@ -5,7 +6,6 @@ import {
   recordEvent,
 } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
 import { type DetailedPullChange, pullHookEvents, usualEvents } from './pull-hook-events.ts'
 import { queuePullNotice } from './pull-notices.ts'

@@ -1,6 +1,11 @@
 import { findOwnerById } from '../../../forge/accounts/users/owners.rows.ts'
 import { findUsersByIds } from '../../../forge/accounts/users/users.rows.ts'
 import { suffices } from '../../../forge/core/levels.ts'
+import {
+  queueMessage,
+  webhooksWithinQuota,
+} from '../../../forge/webhooks/outbox/waiting-deliveries.ts'
+import { insertMessage } from '../../../forge/webhooks/outbox/webhook-deliveries.rows.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import {
   insertPullMessage,
@@ -9,9 +14,7 @@ import {
 } from '../../../storage/pulls/pull-messages.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
 import { accessOfUsers } from '../../repos/access/permissions.ts'
-import { queueMessage, webhooksWithinQuota } from '../../webhooks/waiting-deliveries.ts'
 
 /** The types of webhook messages about pull requests. */
 export type PullMessageType =

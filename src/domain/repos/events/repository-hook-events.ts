@@ -1,8 +1,8 @@
 import { findOwnerById } from '../../../forge/accounts/users/owners.rows.ts'
+import { type HookFacts, queueHookEvents } from '../../../forge/webhooks/outbox/webhook-queue.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** The facts of an event `repository` for webhooks of the forge. */

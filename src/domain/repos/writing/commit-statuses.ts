@@ -3,10 +3,14 @@ import { checkLength, checkVisible } from '../../../forge/accounts/users/user-fi
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import {
+  type HookEvent,
+  type HookFacts,
+  queueHookEvents,
+} from '../../../forge/webhooks/outbox/webhook-queue.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/commit-statuses.ts'
 import type { CommitStatus, Repository } from '../../../storage/schema/repos.ts'
-import { type HookEvent, type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import { changeWatched, recordCommitStatus } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'

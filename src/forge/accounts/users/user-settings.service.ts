@@ -7,7 +7,6 @@ import {
   UserSettingSchema,
 } from '#gen/branchline/v1/user_setting_pb.ts'
 import type { App } from '../../../domain/app.ts'
-import { userWebhookMessages } from '../../../services/accounts/user-webhooks.ts'
 import { DomainError } from '../../core/errors.ts'
 import { ownerOf } from '../../core/wire/call.ts'
 import {
@@ -18,6 +17,7 @@ import {
 } from '../../core/wire/lists.ts'
 import { readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
 import { invalidName, parseOwnedName, userName } from '../../core/wire/names.ts'
+import { userWebhookMessages } from '../../webhooks/registration/account-webhooks.service.ts'
 import {
   DEFAULT_LOCALE,
   getUserSettings,

@@ -1,10 +1,10 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
-import type { App } from '../../domain/app.ts'
-import { userHooks as placeOf } from '../../domain/hooks/owner-hooks.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { hookMethods } from './hook-methods.ts'
+import type { App } from '../../../domain/app.ts'
+import { callerOf } from '../../core/wire/call.ts'
+import { defineService } from '../../core/wire/define-service.ts'
+import { userHooks as placeOf } from './owner-webhooks.ts'
+import { hookMethods } from './webhook-methods.service.ts'
 
 /** Implements UserHookService. */
 function userHookService(app: App): ServiceImpl<typeof UserHookService> {

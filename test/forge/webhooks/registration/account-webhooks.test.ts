@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { User } from '../../../../src/forge/accounts/schema.ts'
+import { deleteUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import { disableUserWebhook } from '../../../../src/forge/webhooks/registration/account-webhooks.rows.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
@@ -9,14 +12,11 @@ import {
   signingSecretsOf,
   type UserWebhookValues,
   updateUserWebhook,
-} from '../../../src/domain/webhooks/user-webhooks.ts'
-import type { User } from '../../../src/forge/accounts/schema.ts'
-import { deleteUser } from '../../../src/forge/accounts/users/users.rows.ts'
-import { transaction } from '../../../src/platform/database/database.ts'
-import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
-import { createOutbound } from '../../../src/platform/outbound/outbound.ts'
-import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
-import { addUser, type TestApp, testApp } from '../../support/app.ts'
+} from '../../../../src/forge/webhooks/registration/account-webhooks.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import { parseAllowedHosts } from '../../../../src/platform/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../../../src/platform/outbound/outbound.ts'
+import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 const DAY_S = 24 * 60 * 60
 const NAME = 'users/ada/webhooks/0'

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { prepareQuery } from '../../platform/database/prepared.ts'
-import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { ListeningHook, UserWebhook, WebhookDelivery } from '../schema/webhooks.ts'
-import { selectDeliveries } from './webhook-deliveries.ts'
+import { prepareQuery } from '../../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import { selectDeliveries } from '../outbox/webhook-deliveries.rows.ts'
+import type { ListeningHook, UserWebhook, WebhookDelivery } from '../schema.ts'
 
 /** Where webhooks of the forge are: at a repository, at an owner of repositories, or everywhere. */
 export type HookPlace =

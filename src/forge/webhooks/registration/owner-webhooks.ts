@@ -1,8 +1,8 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { type Caller, checkSeesPrivate, type SignedIn, signedIn } from '../../forge/core/access.ts'
-import { openOrganization, standingIn } from '../../forge/organizations/organization-access.ts'
-import { findOrganizationById } from '../../forge/organizations/organizations.rows.ts'
-import type { Hook, HookPlace } from './hooks.ts'
+import type { AccountsApp } from '../../accounts/ports.ts'
+import { type Caller, checkSeesPrivate, type SignedIn, signedIn } from '../../core/access.ts'
+import { openOrganization, standingIn } from '../../organizations/organization-access.ts'
+import { findOrganizationById } from '../../organizations/organizations.rows.ts'
+import type { Hook, HookPlace } from './webhooks.ts'
 
 /**
  * Returns the place of the webhooks of an organisation that the caller owns.

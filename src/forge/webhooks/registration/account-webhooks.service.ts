@@ -9,12 +9,25 @@ import {
   UserWebhookSchema,
   type UserWebhook as WebhookMessage,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../../domain/app.ts'
 import {
   listWebhookDeliveries,
   redeliver,
   testWebhook,
-} from '../../domain/memos/memo-deliveries.ts'
+} from '../../../domain/memos/memo-deliveries.ts'
+import type { User } from '../../accounts/users/users.ts'
+import { DomainError } from '../../core/errors.ts'
+import { ownerOf } from '../../core/wire/call.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../core/wire/lists.ts'
+import { readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
+import { invalidName, parseOwnedName, parseUserName, userName } from '../../core/wire/names.ts'
+import { atSecond } from '../../core/wire/times.ts'
+import type { UserWebhook, WebhookDelivery } from '../schema.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
@@ -23,25 +36,7 @@ import {
   signingSecretOf,
   type UserWebhookValues,
   updateUserWebhook,
-} from '../../domain/webhooks/user-webhooks.ts'
-import type { User } from '../../forge/accounts/users/users.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { ownerOf } from '../../forge/core/wire/call.ts'
-import {
-  type ListIdentity,
-  readPageSize,
-  readPageToken,
-  writePageToken,
-} from '../../forge/core/wire/lists.ts'
-import { readUpdateMask, type UpdatableFields } from '../../forge/core/wire/masks.ts'
-import {
-  invalidName,
-  parseOwnedName,
-  parseUserName,
-  userName,
-} from '../../forge/core/wire/names.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
-import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
+} from './account-webhooks.ts'
 
 /**
  * The part after the owner in the name of a webhook. Ids have 16 digits. Similar ids lead to a

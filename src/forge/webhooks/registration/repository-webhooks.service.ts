@@ -1,14 +1,14 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../../domain/app.ts'
+import { callerOf } from '../../core/wire/call.ts'
+import { defineService } from '../../core/wire/define-service.ts'
 import {
   changeableRepositoryHooks,
   repositoryHooks,
   testRepositoryHook,
-} from '../../domain/hooks/repository-hooks.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { hookMethods } from './hook-methods.ts'
+} from './repository-webhooks.ts'
+import { hookMethods } from './webhook-methods.service.ts'
 
 /** The name of a repository in a request. */
 interface InRepository {

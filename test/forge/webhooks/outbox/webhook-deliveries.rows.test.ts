@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { insertUser } from '../../../src/forge/accounts/users/users.rows.ts'
-import { transaction } from '../../../src/platform/database/database.ts'
-import type { WorkInProgress } from '../../../src/platform/database/due-queue.ts'
-import type { Db } from '../../../src/platform/database/schema.ts'
-import type { WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
-import { insertUserWebhook, listUserWebhooks } from '../../../src/storage/webhooks/user-webhooks.ts'
+import { insertUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import {
   findDelivery,
   findDueDelivery,
@@ -15,9 +10,17 @@ import {
   recordAttempt,
   requeueDelivery,
   webhookQueue,
-} from '../../../src/storage/webhooks/webhook-deliveries.ts'
-import { openTestDatabase } from '../../support/database.ts'
-import { plansOf } from '../../support/query-plan.ts'
+} from '../../../../src/forge/webhooks/outbox/webhook-deliveries.rows.ts'
+import {
+  insertUserWebhook,
+  listUserWebhooks,
+} from '../../../../src/forge/webhooks/registration/account-webhooks.rows.ts'
+import type { WebhookDelivery } from '../../../../src/forge/webhooks/schema.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import type { WorkInProgress } from '../../../../src/platform/database/due-queue.ts'
+import type { Db } from '../../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../../support/database.ts'
+import { plansOf } from '../../../support/query-plan.ts'
 
 let db: Db
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import {
   checkSigningSecret,
   newSigningSecret,
   signatureOf,
-} from '../../../src/domain/webhooks/webhook-signing.ts'
+} from '../../../../src/forge/webhooks/registration/webhook-signing.ts'
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 const CONTENT = { id: 'msg_01', timestamp: 1_700_000_000, body: '{"type":"memo.created"}' }

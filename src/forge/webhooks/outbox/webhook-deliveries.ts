@@ -1,18 +1,14 @@
-import type { Core } from '../../forge/core/core.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Page } from '../../forge/core/names.ts'
-import { transaction } from '../../platform/database/database.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
-import * as hookRows from '../../storage/webhooks/hooks.ts'
-import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
-import type { HookEvent } from '../webhooks/hook-queue.ts'
-import {
-  MAX_WAITING_PER_WEBHOOK,
-  newDeliveryUid,
-  tooManyWaiting,
-} from '../webhooks/waiting-deliveries.ts'
-import { getHook, type Hook, type HookPlace } from './hooks.ts'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import type { Core } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
+import * as hookRows from '../registration/webhooks.rows.ts'
+import { getHook, type Hook, type HookPlace } from '../registration/webhooks.ts'
+import type { WebhookDelivery } from '../schema.ts'
+import { MAX_WAITING_PER_WEBHOOK, newDeliveryUid, tooManyWaiting } from './waiting-deliveries.ts'
+import * as rows from './webhook-deliveries.rows.ts'
+import type { HookEvent } from './webhook-queue.ts'
 
 /** Returns a page of the deliveries of a webhook, newest first, and the number of all of them. */
 export function listHookDeliveries(

@@ -1,15 +1,15 @@
 import type { Insertable } from 'kysely'
-import type { User } from '../../forge/accounts/schema.ts'
-import { findUserById } from '../../forge/accounts/users/users.rows.ts'
-import { smaller } from '../../platform/database/dialects/dialects.ts'
-import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
-import type { Db, Tx } from '../../platform/database/schema.ts'
+import { smaller } from '../../../platform/database/dialects/dialects.ts'
+import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { User } from '../../accounts/schema.ts'
+import { findUserById } from '../../accounts/users/users.rows.ts'
 import type {
   UserWebhook,
   WebhookDelivery,
   WebhookMessage,
   WebhookMessagesTable,
-} from '../schema/webhooks.ts'
+} from '../schema.ts'
 
 /** The outcome of an attempt, or of the decision not to attempt. */
 export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import type { WebhookMessage } from '../../storage/schema/webhooks.ts'
-import { countWaiting, insertDeliveries } from '../../storage/webhooks/webhook-deliveries.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { WebhookMessage } from '../schema.ts'
+import { countWaiting, insertDeliveries } from './webhook-deliveries.rows.ts'
 
 /**
  * The maximum number of pending deliveries of a webhook: the events of a busy account in a day.

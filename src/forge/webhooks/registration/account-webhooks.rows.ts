@@ -1,5 +1,5 @@
-import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { NewUserWebhook, UserWebhook, UserWebhookChanges } from '../schema/webhooks.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { NewUserWebhook, UserWebhook, UserWebhookChanges } from '../schema.ts'
 
 /** Returns the webhooks of an account in the order of their creation. */
 export function listUserWebhooks(db: Db, userId: number): Promise<UserWebhook[]> {

@@ -9,14 +9,19 @@ import {
   type Hook as HookMessage,
   HookSchema,
 } from '#gen/branchline/v1/hook_pb.ts'
-import type { App } from '../../domain/app.ts'
-import { deliveryPayload } from '../../domain/deliveries/hook-payloads.ts'
+import type { App } from '../../../domain/app.ts'
+import { deliveryPayload } from '../../../domain/deliveries/hook-payloads.ts'
+import { signedIn } from '../../core/access.ts'
+import { callerOf } from '../../core/wire/call.ts'
+import { readNumberedPage } from '../../core/wire/pages.ts'
+import { atSecond } from '../../core/wire/times.ts'
 import {
   getHookDelivery,
   listHookDeliveries,
   redeliverHookDelivery,
-} from '../../domain/hooks/hook-deliveries.ts'
-import type { ChatSettings, HookValues, NewHookValues } from '../../domain/hooks/hook-values.ts'
+} from '../outbox/webhook-deliveries.ts'
+import type { WebhookDelivery } from '../schema.ts'
+import type { ChatSettings, HookValues, NewHookValues } from './webhook-values.ts'
 import {
   createHook,
   deleteHook,
@@ -25,12 +30,7 @@ import {
   type Hook,
   type HookPlace,
   listHooks,
-} from '../../domain/hooks/hooks.ts'
-import { signedIn } from '../../forge/core/access.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
-import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
+} from './webhooks.ts'
 
 type PlaceOf<Request> = (request: Request, context: HandlerContext) => Promise<HookPlace>
 

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { DomainError } from '../../forge/core/errors.ts'
+import { DomainError } from '../../core/errors.ts'
 
 /**
  * The prefix of a secret that is a key in base64 (Standard Webhooks 1.0, "Signature scheme"). Any

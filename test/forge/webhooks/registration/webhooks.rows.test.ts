@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Db } from '../../../src/platform/database/schema.ts'
 import {
   countHooks,
   type HookPlace,
   listHooks,
   listListeningHooks,
-} from '../../../src/storage/webhooks/hooks.ts'
-import { openTestDatabase } from '../../support/database.ts'
-import { plansOf } from '../../support/query-plan.ts'
+} from '../../../../src/forge/webhooks/registration/webhooks.rows.ts'
+import type { Db } from '../../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../../support/database.ts'
+import { plansOf } from '../../../support/query-plan.ts'
 
 let db: Db
 beforeAll(async () => {

@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { open, seal } from '../../forge/accounts/credentials/sealed-secrets.ts'
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { requirePresent } from '../../forge/accounts/users/users.ts'
-import { checkSeesPrivate, holdsScope, type SignedIn } from '../../forge/core/access.ts'
-import { nowSeconds } from '../../forge/core/core.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Page } from '../../forge/core/names.ts'
-import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
-import type { Db } from '../../platform/database/schema.ts'
-import type { UserWebhook, UserWebhookChanges } from '../../storage/schema/webhooks.ts'
-import * as rows from '../../storage/webhooks/hooks.ts'
-import { insertUserWebhook, updateUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
-import { failWaitingDeliveries } from '../../storage/webhooks/webhook-deliveries.ts'
-import { sealSigningSecret } from '../webhooks/user-webhooks.ts'
-import { checkDestination } from '../webhooks/webhook-targets.ts'
+import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
+import type { Db } from '../../../platform/database/schema.ts'
+import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
+import type { AccountsApp } from '../../accounts/ports.ts'
+import { requirePresent } from '../../accounts/users/users.ts'
+import { checkSeesPrivate, holdsScope, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
+import { failWaitingDeliveries } from '../outbox/webhook-deliveries.rows.ts'
+import type { UserWebhook, UserWebhookChanges } from '../schema.ts'
+import { insertUserWebhook, updateUserWebhook } from './account-webhooks.rows.ts'
+import { sealSigningSecret } from './account-webhooks.ts'
+import { checkDestination } from './webhook-targets.ts'
 import {
   type HookValues,
   type NewHookValues,
   readHookValues,
   readNewHookValues,
-} from './hook-values.ts'
+} from './webhook-values.ts'
+import * as rows from './webhooks.rows.ts'
 
 /**
  * Webhooks of the forge at any place. A webhook acts for the account that set it up, or that edited

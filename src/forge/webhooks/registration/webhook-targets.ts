@@ -1,7 +1,7 @@
-import type { Core } from '../../forge/core/core.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { hasInvisibleCharacters } from '../../forge/core/invisible-characters.ts'
-import { OutboundError } from '../../platform/outbound/errors.ts'
+import { OutboundError } from '../../../platform/outbound/errors.ts'
+import type { Core } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 
 const MAX_URL_CHARACTERS = 2048
 

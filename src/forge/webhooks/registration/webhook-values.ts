@@ -1,7 +1,7 @@
-import { DomainError } from '../../forge/core/errors.ts'
-import { compileGlob, MAX_PATTERN_CHARACTERS } from '../../forge/core/globs.ts'
-import { isEventName } from '../webhooks/hook-events.ts'
-import { readTarget } from '../webhooks/webhook-targets.ts'
+import { DomainError } from '../../core/errors.ts'
+import { compileGlob, MAX_PATTERN_CHARACTERS } from '../../core/globs.ts'
+import { isEventName } from '../outbox/webhook-events.ts'
+import { readTarget } from './webhook-targets.ts'
 
 /** The forms of requests. All have the headers of compatible systems. */
 const TYPES: readonly string[] = ['gitea', 'forgejo', 'slack', 'discord', 'msteams']

@@ -7,15 +7,15 @@ import {
   UserWebhookDelivery_State,
   type UserWebhookSchema,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
-import type { User } from '../../../src/forge/accounts/schema.ts'
+import { deliverDue } from '../../../../src/domain/deliveries/webhook-worker.ts'
+import type { User } from '../../../../src/forge/accounts/schema.ts'
 import {
   userWebhookMessages,
   userWebhookMethods,
-} from '../../../src/services/accounts/user-webhooks.ts'
-import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
-import { callContext } from '../../support/call.ts'
-import { startReceiver } from '../../support/receiver.ts'
+} from '../../../../src/forge/webhooks/registration/account-webhooks.service.ts'
+import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
+import { callContext } from '../../../support/call.ts'
+import { startReceiver } from '../../../support/receiver.ts'
 
 const { method: methods } = UserService
 const URL = 'http://127.0.0.1:9/'

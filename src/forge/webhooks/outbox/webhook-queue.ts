@@ -1,10 +1,10 @@
-import { compileGlob, type Matcher } from '../../forge/core/globs.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import type { ListeningHook } from '../../storage/schema/webhooks.ts'
-import { listListeningHooks } from '../../storage/webhooks/hooks.ts'
-import { insertMessage } from '../../storage/webhooks/webhook-deliveries.ts'
-import { type HookEventType, receives } from './hook-events.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { compileGlob, type Matcher } from '../../core/globs.ts'
+import { listListeningHooks } from '../registration/webhooks.rows.ts'
+import type { ListeningHook } from '../schema.ts'
 import { MAX_WAITING_PER_WEBHOOK, queueMessage } from './waiting-deliveries.ts'
+import { insertMessage } from './webhook-deliveries.rows.ts'
+import { type HookEventType, receives } from './webhook-events.ts'
 
 /**
  * An event of a repository as a message stores it: facts that never change. The resources

@@ -1,16 +1,16 @@
-import { type Caller, signedIn } from '../../forge/core/access.ts'
-import { DomainError, metadataText } from '../../forge/core/errors.ts'
-import type { RepositoryName } from '../../forge/core/names.ts'
-import { HEADS } from '../../platform/git/core/ref-names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepository,
-} from '../repos/access/permissions.ts'
-import type { ReposApp } from '../repos/ports.ts'
-import { readBranch } from '../repos/refs/ref-index.ts'
-import { queueTest } from './hook-deliveries.ts'
-import { getHook, type HookPlace } from './hooks.ts'
+} from '../../../domain/repos/access/permissions.ts'
+import type { ReposApp } from '../../../domain/repos/ports.ts'
+import { readBranch } from '../../../domain/repos/refs/ref-index.ts'
+import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { type Caller, signedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
+import { queueTest } from '../outbox/webhook-deliveries.ts'
+import { getHook, type HookPlace } from './webhooks.ts'
 
 /**
  * Returns the place of the webhooks of a repository that the caller administers.

@@ -1,7 +1,7 @@
-import { HEADS } from '../../platform/git/core/ref-names.ts'
-import type { MovedRef } from '../repos/ports.ts'
-import { recordObserver } from '../repos/refs/record-observer.ts'
-import { type HookEvent, type HookFacts, queueHookEvents } from '../webhooks/hook-queue.ts'
+import type { MovedRef } from '../../../domain/repos/ports.ts'
+import { recordObserver } from '../../../domain/repos/refs/record-observer.ts'
+import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { type HookEvent, type HookFacts, queueHookEvents } from './webhook-queue.ts'
 
 /** The number of refs of one push that webhooks are told of, each by up to two events. */
 const MAX_REFS = 50
