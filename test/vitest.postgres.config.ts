@@ -10,7 +10,7 @@ const WITHOUT_NEED = [
   // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
   'platform/database/database.test.ts',
   'platform/database/state-cache.test.ts',
-  'domain/memos/repeated-lists.test.ts',
+  'forge/memos/repeated-lists.test.ts',
   'transport/callers/repeated-calls.test.ts',
 ]
 

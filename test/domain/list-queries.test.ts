@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createComment, listMemoComments } from '../../src/domain/memos/comments.ts'
-import { listMemos, readMemoOrder } from '../../src/domain/memos/memo-list.ts'
-import { createMemo } from '../../src/domain/memos/memos.ts'
-import { listNotifications } from '../../src/domain/memos/notifications.ts'
-import { getUserStats, listAllUserStats } from '../../src/domain/memos/user-stats.ts'
 import type { User } from '../../src/forge/accounts/schema.ts'
 import { listUsers } from '../../src/forge/accounts/users/users.ts'
+import { listNotifications } from '../../src/forge/memos/activity/notifications.ts'
+import { getUserStats, listAllUserStats } from '../../src/forge/memos/activity/user-stats.ts'
+import { createComment, listMemoComments } from '../../src/forge/memos/comments.ts'
+import { listMemos, readMemoOrder } from '../../src/forge/memos/memo-list.ts'
+import { createMemo } from '../../src/forge/memos/memos.ts'
+import { caller, draft, reader } from '../forge/memos/test-users.ts'
 import { addUser, type TestApp, testApp } from '../support/app.ts'
 import { countQueries } from '../support/query-plan.ts'
-import { caller, draft, reader } from './memos/test-users.ts'
 
 const COUNT = 12
 

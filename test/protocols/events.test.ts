@@ -1,11 +1,11 @@
 import { Code } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Event_Type } from '#gen/branchline/v1/event_pb.ts'
-import { MAX_USER_STREAMS } from '../../src/domain/memos/user-event-watches.ts'
 import type { User } from '../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../src/forge/accounts/users/users.rows.ts'
 import { getUser } from '../../src/forge/accounts/users/users.ts'
 import { PAGE_SIZE } from '../../src/forge/core/event-logs.ts'
+import { MAX_USER_STREAMS } from '../../src/forge/memos/activity/user-event-watches.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 import { storeMemo } from '../support/memo-rows.ts'
 import {

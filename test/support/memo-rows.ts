@@ -1,8 +1,8 @@
 import type { App } from '../../src/domain/app.ts'
-import type { MemoView } from '../../src/domain/memos/memo-view.ts'
 import type { User } from '../../src/forge/accounts/schema.ts'
 import { nowSeconds } from '../../src/forge/core/core.ts'
-import type { Memo } from '../../src/storage/schema/memos.ts'
+import type { MemoView } from '../../src/forge/memos/memo-view.ts'
+import type { Memo } from '../../src/forge/memos/schema.ts'
 
 let made = 0
 

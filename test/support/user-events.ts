@@ -1,5 +1,5 @@
 import type { App } from '../../src/domain/app.ts'
-import { recordUserEvent, type UserEventType } from '../../src/domain/memos/user-events.ts'
+import { recordUserEvent, type UserEventType } from '../../src/forge/memos/activity/user-events.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 
 /**

@@ -7,9 +7,9 @@ import {
   userResourceName,
 } from '../../forge/accounts/users/users.ts'
 import { DomainError } from '../../forge/core/errors.ts'
+import { deleteMemosOf } from '../../forge/memos/memos.rows.ts'
 import { checkOwnerRemains } from '../../forge/organizations/members.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import { deleteMemosOf } from '../../storage/memos/memos.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
 import { queueRepositoryDeleted } from '../repos/events/repository-hook-events.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'

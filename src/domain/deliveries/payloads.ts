@@ -1,6 +1,6 @@
 import type { Owner } from '../../forge/accounts/schema.ts'
 import type { Caller } from '../../forge/core/access.ts'
-import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
+import type { MemoPayloads, MemosApp } from '../../forge/memos/ports.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'
 import type { PullCommentView } from '../pulls/review/pull-comments.ts'
 import type { RepositoryView } from '../repos/listing/repository-views.ts'

@@ -29,6 +29,15 @@ import type {
 } from '../../forge/accounts/schema.ts'
 import type { DataFoldersTable, FailedGuessesTable } from '../../forge/core/schema.ts'
 import type {
+  MemoCountsTable,
+  MemosTable,
+  MemoTagCountsTable,
+  MemoTagsTable,
+  NotificationsTable,
+  UserEventLogsTable,
+  UserEventsTable,
+} from '../../forge/memos/schema.ts'
+import type {
   OrganizationMembersTable,
   OrganizationsTable,
   TeamMembersTable,
@@ -40,15 +49,6 @@ import type {
   WebhookDeliveriesTable,
   WebhookMessagesTable,
 } from '../../forge/webhooks/schema.ts'
-import type {
-  MemoCountsTable,
-  MemosTable,
-  MemoTagCountsTable,
-  MemoTagsTable,
-  NotificationsTable,
-  UserEventLogsTable,
-  UserEventsTable,
-} from '../../storage/schema/memos.ts'
 import type {
   NotificationThreadsTable,
   PullNoticesTable,

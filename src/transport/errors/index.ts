@@ -18,12 +18,12 @@ import type {
   TransportReason,
 } from '../../forge/core/refusal.ts'
 import { REQUESTS } from '../../forge/core/requests.errors.ts'
+import { MEMOS } from '../../forge/memos/errors.ts'
 import { ORGANIZATIONS } from '../../forge/organizations/errors.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
 import { BRANCHES } from './branches.ts'
 import { CONTENTS } from './contents.ts'
 import { GIT_HOOKS } from './git-hooks.ts'
-import { MEMOS } from './memos.ts'
 import { PLANNING } from './planning.ts'
 import { PULLS } from './pulls.ts'
 import { RELEASES } from './releases.ts'

@@ -2,14 +2,14 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readRetryAfter } from '../../../src/domain/deliveries/webhook-attempts.ts'
 import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
+import type { User } from '../../../src/forge/accounts/schema.ts'
+import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import {
   listWebhookDeliveries,
   queueDeliveries,
   redeliver,
   testWebhook,
-} from '../../../src/domain/memos/memo-deliveries.ts'
-import type { User } from '../../../src/forge/accounts/schema.ts'
-import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
+} from '../../../src/forge/memos/activity/memo-deliveries.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,

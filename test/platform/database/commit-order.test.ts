@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest'
+import {
+  findAccountsWithEvents,
+  insertUserEvent,
+} from '../../../src/forge/memos/activity/user-events.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
-import { findAccountsWithEvents, insertUserEvent } from '../../../src/storage/memos/user-events.ts'
 import { addUser, testApp } from '../../support/app.ts'
 
 const ACCOUNTS = 8

@@ -2,7 +2,10 @@ import { createClient } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { MAX_LISTED_MEMOS, MAX_LISTED_TAGS } from '../../../src/storage/memos/user-stats.ts'
+import {
+  MAX_LISTED_MEMOS,
+  MAX_LISTED_TAGS,
+} from '../../../src/forge/memos/activity/user-stats.rows.ts'
 import { openForge, startForge } from '../../support/forge.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Actor, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'

@@ -10,11 +10,6 @@ import {
   type UserWebhook as WebhookMessage,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
 import type { App } from '../../../domain/app.ts'
-import {
-  listWebhookDeliveries,
-  redeliver,
-  testWebhook,
-} from '../../../domain/memos/memo-deliveries.ts'
 import type { User } from '../../accounts/users/users.ts'
 import { DomainError } from '../../core/errors.ts'
 import { ownerOf } from '../../core/wire/call.ts'
@@ -27,6 +22,11 @@ import {
 import { readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
 import { invalidName, parseOwnedName, parseUserName, userName } from '../../core/wire/names.ts'
 import { atSecond } from '../../core/wire/times.ts'
+import {
+  listWebhookDeliveries,
+  redeliver,
+  testWebhook,
+} from '../../memos/activity/memo-deliveries.ts'
 import type { UserWebhook, WebhookDelivery } from '../schema.ts'
 import {
   createUserWebhook,
