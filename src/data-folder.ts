@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrations } from './forge/migrations/index.ts'
+import type { AttachmentFiles } from './forge/repositories/releases/attachment-files.ts'
 import { createSharedExclusive, SharedLocks } from './platform/database/coordination/locks.ts'
 import {
   ServerSession,
@@ -24,7 +25,6 @@ import {
   repositoriesIn,
   scratchFolderOf,
 } from './platform/git/repositories/repositories.ts'
-import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
 
 /** Where the data of an instance are. */
 export interface DataPlace {

@@ -19,8 +19,8 @@ const domainOfTransport = [
   'domain/deliveries/payloads.ts',
   'domain/notifications/unsubscribe.ts',
   'domain/oauth2/',
-  'domain/repos/reading/readers.ts',
-  'domain/repos/refs/git-services.ts',
+  'forge/repositories/content/readers.ts',
+  'forge/repositories/refs/git-services.ts',
   'domain/web/public-pages.ts',
 ]
 
@@ -70,7 +70,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'data-folder.ts',
       'domain/core/',
       'platform/outbound/allowed-hosts.ts',
-      'domain/repos/writing/merge-styles.ts',
+      'forge/repositories/commits/merge-styles.ts',
     ],
   ],
   ['log.ts', ['config.ts', 'log-writer.ts']],

@@ -41,7 +41,7 @@ async function build() {
         actions: 'src/cli/actions/index.ts',
         primary: 'src/cli/primary.ts',
         'worker-program': 'src/cli/worker-program.ts',
-        'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
+        'license-texts': 'src/forge/repositories/lifecycle/license-texts.ts',
         'markup-program': 'src/platform/markup/markup-program.ts',
         'process-spawner': 'src/platform/git/processes/process-spawner-program.ts',
         'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',

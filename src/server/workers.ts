@@ -6,12 +6,12 @@ import { startThreadMails } from '../domain/notifications/thread-mails.ts'
 import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
-import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
-import { startPushMirrors } from '../domain/repos/lifecycle/push-mirrors.ts'
-import { startReconciling, startReconcilingOwn } from '../domain/repos/refs/reconciling.ts'
 import { startMails } from '../forge/accounts/credentials/mail-queue.ts'
 import type { Worker } from '../forge/core/coordination.ts'
 import { VERSION } from '../forge/core/version.ts'
+import { startMirrors } from '../forge/repositories/lifecycle/mirrors.ts'
+import { startPushMirrors } from '../forge/repositories/lifecycle/push-mirrors.ts'
+import { startReconciling, startReconcilingOwn } from '../forge/repositories/refs/reconciling.ts'
 
 type StartWorker = (app: App) => Worker | Promise<Worker>
 

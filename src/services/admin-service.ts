@@ -3,7 +3,6 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { getUserAsAdmin } from '../domain/administration/admin-users.ts'
 import type { App } from '../domain/app.ts'
-import { createRepositoryAsAdmin } from '../domain/repos/lifecycle/create-repository.ts'
 import { signedIn } from '../forge/core/access.ts'
 import { callerOf } from '../forge/core/wire/call.ts'
 import { defineService } from '../forge/core/wire/define-service.ts'
@@ -17,8 +16,9 @@ import {
   listOrganizations,
   listOrganizationsOf,
 } from '../forge/organizations/organizations.ts'
+import { createRepositoryAsAdmin } from '../forge/repositories/lifecycle/create-repository.ts'
+import { repositoryMessage } from '../forge/repositories/lifecycle/repository.message.ts'
 import { adminUserMethods } from './accounts/admin-users.ts'
-import { repositoryMessage } from './repos/repository-message.ts'
 
 /** Implements AdminService. */
 function adminService(app: App): ServiceImpl<typeof AdminService> {

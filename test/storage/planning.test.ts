@@ -1,8 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../src/forge/accounts/users/users.rows.ts'
-import { transaction } from '../../src/platform/database/database.ts'
-import type { Db, Tx } from '../../src/platform/database/schema.ts'
 import {
   countCommitStatuses,
   countLatestStates,
@@ -10,7 +8,9 @@ import {
   insertCommitStatus,
   listCommitStatuses,
   listLatestCommitStatuses,
-} from '../../src/storage/repos/commit-statuses.ts'
+} from '../../src/forge/repositories/commits/commit-statuses.rows.ts'
+import { transaction } from '../../src/platform/database/database.ts'
+import type { Db, Tx } from '../../src/platform/database/schema.ts'
 import { countLabels, findLabel, insertLabel, listLabels } from '../../src/storage/repos/labels.ts'
 import {
   countMilestones,

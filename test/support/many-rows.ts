@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { claimNames, insertUser } from '../../src/forge/accounts/users/users.rows.ts'
+import { putRepositorySubscription } from '../../src/forge/repositories/activity/subscriptions.rows.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 import type { Db } from '../../src/platform/database/schema.ts'
-import { putRepositorySubscription } from '../../src/storage/repos/subscriptions.ts'
 
 /**
  * The rows of one statement. Triggers count them, and PostgreSQL keeps each version of a counter until

@@ -8,7 +8,7 @@ import {
 import { findUserByUsername, readVisibility } from '../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError, type Reason } from '../../forge/core/errors.ts'
-import type { ReposApp } from '../repos/ports.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { deleteUser } from './delete-user.ts'
 
 // The account methods of administration tools. They follow the same rules as other methods for

@@ -9,11 +9,11 @@ import {
 import { DomainError } from '../../forge/core/errors.ts'
 import { deleteMemosOf } from '../../forge/memos/memos.rows.ts'
 import { checkOwnerRemains } from '../../forge/organizations/members.ts'
+import { queueRepositoryDeleted } from '../../forge/repositories/activity/repository-webhook-events.ts'
+import { repositoryIdsOf } from '../../forge/repositories/lifecycle/repositories.rows.ts'
+import { removeRepositories } from '../../forge/repositories/lifecycle/repositories.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
-import { queueRepositoryDeleted } from '../repos/events/repository-hook-events.ts'
-import { removeRepositories } from '../repos/lifecycle/repositories.ts'
-import type { ReposApp } from '../repos/ports.ts'
 
 /** Number of times that the deletion restarts because the account received another repository. */
 const MAX_ROUNDS = 10

@@ -2,6 +2,13 @@ import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { GHOST } from '../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
+import {
+  type OpenRepository,
+  openRepositoryById,
+} from '../../forge/repositories/access/permissions.ts'
+import type { RepositoryFacts } from '../../forge/repositories/activity/repository-webhook-events.ts'
+import { findRepositoryById } from '../../forge/repositories/lifecycle/repositories.rows.ts'
+import { viewRepository } from '../../forge/repositories/lifecycle/repository-views.ts'
 import type { RefFacts } from '../../forge/webhooks/outbox/ref-observer.ts'
 import type { HookFacts } from '../../forge/webhooks/outbox/webhook-queue.ts'
 import {
@@ -9,10 +16,6 @@ import {
   type Hook,
 } from '../../forge/webhooks/registration/webhooks.ts'
 import type { WebhookDelivery } from '../../forge/webhooks/schema.ts'
-import { findRepositoryById } from '../../storage/repos/repositories.ts'
-import { type OpenRepository, openRepositoryById } from '../repos/access/permissions.ts'
-import type { RepositoryFacts } from '../repos/events/repository-hook-events.ts'
-import { viewRepository } from '../repos/listing/repository-views.ts'
 import { formOf } from './hook-forms.ts'
 import { commentPayload, pullPayload } from './hook-pulls.ts'
 import { createPayload, deletePayload, type HookSubject, pushPayload } from './hook-pushes.ts'

@@ -1,15 +1,18 @@
 import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { GHOST } from '../../forge/accounts/users/owners.ts'
 import type { SignedIn } from '../../forge/core/access.ts'
+import { openRepositories } from '../../forge/repositories/access/permissions.ts'
+import type { ReleaseFacts } from '../../forge/repositories/activity/repository-events.ts'
+import type {
+  DeletedRepository,
+  ForkFacts,
+} from '../../forge/repositories/activity/repository-webhook-events.ts'
+import type { StatusFacts } from '../../forge/repositories/commits/commit-status-creation.ts'
+import { findRepositoriesByIds } from '../../forge/repositories/lifecycle/repositories.rows.ts'
+import { viewRepository } from '../../forge/repositories/lifecycle/repository-views.ts'
+import { viewRelease } from '../../forge/repositories/releases/release-views.ts'
+import { findRelease } from '../../forge/repositories/releases/releases.rows.ts'
 import type { HookFacts } from '../../forge/webhooks/outbox/webhook-queue.ts'
-import { findRelease } from '../../storage/repos/releases.ts'
-import { findRepositoriesByIds } from '../../storage/repos/repositories.ts'
-import { openRepositories } from '../repos/access/permissions.ts'
-import type { ReleaseFacts } from '../repos/events/repository-events.ts'
-import type { DeletedRepository, ForkFacts } from '../repos/events/repository-hook-events.ts'
-import { viewRepository } from '../repos/listing/repository-views.ts'
-import { viewRelease } from '../repos/releases/release-views.ts'
-import type { StatusFacts } from '../repos/writing/commit-statuses.ts'
 import { type HookSubject, isoTime, lastCommitPayload } from './hook-pushes.ts'
 import type { DeliveriesApp } from './payloads.ts'
 

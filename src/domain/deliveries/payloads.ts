@@ -1,11 +1,11 @@
 import type { Owner } from '../../forge/accounts/schema.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import type { MemoPayloads, MemosApp } from '../../forge/memos/ports.ts'
+import type { RepositoryView } from '../../forge/repositories/lifecycle/repository-views.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
+import type { ReleaseView } from '../../forge/repositories/releases/release-views.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'
 import type { PullCommentView } from '../pulls/review/pull-comments.ts'
-import type { RepositoryView } from '../repos/listing/repository-views.ts'
-import type { ReposApp } from '../repos/ports.ts'
-import type { ReleaseView } from '../repos/releases/release-views.ts'
 
 /** The interfaces that webhook deliveries need. */
 export interface DeliveriesApp extends MemosApp, ReposApp {

@@ -1,3 +1,15 @@
+import { findRepositoryById } from '../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
+import { compareRefIndex, syncRefIndex } from '../../forge/repositories/refs/ref-index.ts'
+import {
+  attachmentBytes,
+  removeAttachment,
+  storedAttachments,
+} from '../../forge/repositories/releases/attachment-files.ts'
+import {
+  findAttachment,
+  pageOfAttachments,
+} from '../../forge/repositories/releases/release-assets.rows.ts'
 import {
   allRepositoryIds,
   databaseProblems,
@@ -13,17 +25,8 @@ import {
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
 import { wrongCounters } from '../../storage/database/counters.ts'
-import {
-  attachmentBytes,
-  removeAttachment,
-  storedAttachments,
-} from '../../storage/repos/attachment-files.ts'
-import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
-import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import { examineBrought } from '../pulls/changes/brought-examination.ts'
 import { examineHeads } from '../pulls/heads/head-examination.ts'
-import type { ReposApp } from '../repos/ports.ts'
-import { compareRefIndex, syncRefIndex } from '../repos/refs/ref-index.ts'
 
 /** A problem in the data. */
 export interface Finding {

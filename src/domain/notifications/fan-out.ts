@@ -10,6 +10,7 @@ import {
   finishDueWork,
   startDueWork,
 } from '../../forge/core/scheduled-work.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { findThreadsAbout, putThreads } from '../../storage/pulls/notification-threads.ts'
@@ -21,7 +22,6 @@ import type { NotificationThread, PullNotice } from '../../storage/schema/notifi
 import type { PullRequest } from '../../storage/schema/pulls.ts'
 import { isWorkInProgress } from '../pulls/access/work-in-progress.ts'
 import { concernsOf, type StoredConcerns } from '../pulls/heads/pull-notices.ts'
-import type { ReposApp } from '../repos/ports.ts'
 import { mailableUsers, mailPart } from './mail-items.ts'
 import { pullReaders } from './pull-readers.ts'
 

@@ -2,16 +2,23 @@ import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { suffices } from '../../forge/core/levels.ts'
 import type { Page, RepositoryName } from '../../forge/core/names.ts'
+import {
+  openRepositories,
+  openRepository,
+  repositoryReader,
+} from '../../forge/repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../../forge/repositories/lifecycle/repositories.rows.ts'
+import {
+  type RepositoryView,
+  viewRepositories,
+} from '../../forge/repositories/lifecycle/repository-views.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { transaction } from '../../platform/database/database.ts'
 import * as rows from '../../storage/pulls/notification-threads.ts'
 import { presentCommentIds } from '../../storage/pulls/pull-comments.ts'
 import { findPullRequestsByIds } from '../../storage/pulls/pull-requests.ts'
-import { findRepositoriesByIds } from '../../storage/repos/repositories.ts'
 import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
 import type { PullRequest } from '../../storage/schema/pulls.ts'
-import { openRepositories, openRepository, repositoryReader } from '../repos/access/permissions.ts'
-import { type RepositoryView, viewRepositories } from '../repos/listing/repository-views.ts'
-import type { ReposApp } from '../repos/ports.ts'
 
 /** The state of a notification thread. */
 export type ThreadStatus = NotificationThread['status']

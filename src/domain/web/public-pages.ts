@@ -4,8 +4,8 @@ import { anyUserExists } from '../../forge/accounts/users/users.rows.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { DomainError, type Reason } from '../../forge/core/errors.ts'
 import type { RepositoryName } from '../../forge/core/names.ts'
-import { openRepository } from '../repos/access/permissions.ts'
-import type { ReposApp } from '../repos/ports.ts'
+import { openRepository } from '../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../forge/repositories/ports.ts'
 
 /** A repository whose page everybody may see, under its present name. */
 export interface PublicRepository {

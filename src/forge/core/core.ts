@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Db } from '../../platform/database/schema.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
-import type { MergeStyle } from '../../storage/schema/repos.ts'
+import type { MergeStyle } from '../repositories/schema.ts'
 import type { Background } from './background.ts'
 import type { Coordination } from './coordination.ts'
 import type { DiskSpace } from './disk-space.ts'

@@ -1,6 +1,5 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import {
@@ -11,6 +10,7 @@ import {
 } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page } from '../core/names.ts'
+import { forgetUnreadable } from '../repositories/access/lost-access.rows.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './organization-access.ts'
 import * as rows from './organizations.rows.ts'
 import type { Team } from './schema.ts'

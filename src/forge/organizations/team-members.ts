@@ -1,5 +1,4 @@
 import { transaction } from '../../platform/database/database.ts'
-import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { User } from '../accounts/schema.ts'
 import { blockExists } from '../accounts/users/blocks.rows.ts'
@@ -7,6 +6,7 @@ import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owne
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page } from '../core/names.ts'
+import { forgetUnreadable } from '../repositories/access/lost-access.rows.ts'
 import { checkOwnerRemains } from './members.ts'
 import { checkOrganizationNeed, seesAllMembers } from './organization-access.ts'
 import { deleteMembersWithoutTeam, findMembership, insertMember } from './organizations.rows.ts'

@@ -3,6 +3,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type Team as TeamMessage, TeamSchema } from '#gen/branchline/v1/team_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { userAccountMessage } from '../accounts/users/accounts.service.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
 import {
   addRepositoryTeam,
   addTeamRepository,
@@ -12,13 +17,8 @@ import {
   listTeamRepositories,
   removeRepositoryTeam,
   removeTeamRepository,
-} from '../../domain/repos/listing/team-repositories.ts'
-import { repositoryMessage } from '../../services/repos/repository-message.ts'
-import { userAccountMessage } from '../accounts/users/accounts.service.ts'
-import { type Caller, signedIn } from '../core/access.ts'
-import { callerOf } from '../core/wire/call.ts'
-import { defineService } from '../core/wire/define-service.ts'
-import { readNumberedPage } from '../core/wire/pages.ts'
+} from '../repositories/access/team-repositories.ts'
+import { repositoryMessage } from '../repositories/lifecycle/repository.message.ts'
 import { organizationMessage } from './organization.service.ts'
 import { addTeamMember, getTeamMember, listTeamMembers, removeTeamMember } from './team-members.ts'
 import { openUnits, unitLevels } from './team-rights.ts'

@@ -2,8 +2,11 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { containsSql } from '../../platform/database/database.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import { type RepositoryReader, readableBy } from '../../storage/repos/repository-readers.ts'
-import type { Repository } from '../../storage/schema/repos.ts'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../repositories/access/repository-readers.rows.ts'
+import type { Repository } from '../repositories/schema.ts'
 import type { NewTeam, Team, TeamChanges } from './schema.ts'
 
 /**

@@ -1,5 +1,4 @@
 import { isUniqueViolation, transaction } from '../../platform/database/database.ts'
-import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { readVisibility } from '../accounts/users/owners.ts'
 import { checkLength } from '../accounts/users/user-fields.ts'
@@ -7,6 +6,7 @@ import type { Caller, SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { nameKey, type Page } from '../core/names.ts'
+import { forgetUnreadable } from '../repositories/access/lost-access.rows.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,

@@ -45,20 +45,13 @@ import type {
   TeamsTable,
 } from '../../forge/organizations/schema.ts'
 import type {
-  UserWebhooksTable,
-  WebhookDeliveriesTable,
-  WebhookMessagesTable,
-} from '../../forge/webhooks/schema.ts'
+  RepositoryEventLogsTable,
+  RepositoryEventsTable,
+} from '../../forge/repositories/activity/schema.ts'
 import type {
-  NotificationThreadsTable,
-  PullNoticesTable,
-} from '../../storage/schema/notification-threads.ts'
-import type {
-  OAuth2AccessTokensTable,
-  OAuth2ApplicationsTable,
-  OAuth2AuthorizationsTable,
-  OAuth2GrantsTable,
-} from '../../storage/schema/oauth2.ts'
+  PullSubscriptionsTable,
+  RepositorySubscriptionsTable,
+} from '../../forge/repositories/activity/subscriptions.schema.ts'
 import type {
   BranchProtectionsTable,
   BranchProtectionTeamsTable,
@@ -66,31 +59,14 @@ import type {
   TagProtectionsTable,
   TagProtectionTeamsTable,
   TagProtectionUsersTable,
-} from '../../storage/schema/protections.ts'
-import type {
-  AutoMergesTable,
-  MergedCommitsTable,
-  MergeFollowUpsTable,
-  PullCommentsTable,
-  PullDependenciesTable,
-  PullMergeAttemptsTable,
-  PullMessagesTable,
-  PullParticipantsTable,
-  PullReactionsTable,
-  PullRequestAssigneesTable,
-  PullRequestLabelsTable,
-  PullRequestsTable,
-  PullTimelineTable,
-  ReviewCommentsTable,
-  ReviewsTable,
-} from '../../storage/schema/pulls.ts'
+} from '../../forge/repositories/protection/schema.ts'
 import type {
   BranchesTable,
   BranchRenamesTable,
   PendingRefUpdatesTable,
   TagsTable,
-} from '../../storage/schema/refs.ts'
-import type { ReleaseAssetsTable, ReleasesTable } from '../../storage/schema/releases.ts'
+} from '../../forge/repositories/refs/schema.ts'
+import type { ReleaseAssetsTable, ReleasesTable } from '../../forge/repositories/releases/schema.ts'
 import type {
   CollaboratorsTable,
   CommitStatusContextsTable,
@@ -109,15 +85,39 @@ import type {
   RepositoryTransfersTable,
   StarsTable,
   TopicsTable,
-} from '../../storage/schema/repos.ts'
+} from '../../forge/repositories/schema.ts'
 import type {
-  RepositoryEventLogsTable,
-  RepositoryEventsTable,
-} from '../../storage/schema/repository-events.ts'
+  UserWebhooksTable,
+  WebhookDeliveriesTable,
+  WebhookMessagesTable,
+} from '../../forge/webhooks/schema.ts'
 import type {
-  PullSubscriptionsTable,
-  RepositorySubscriptionsTable,
-} from '../../storage/schema/subscriptions.ts'
+  NotificationThreadsTable,
+  PullNoticesTable,
+} from '../../storage/schema/notification-threads.ts'
+import type {
+  OAuth2AccessTokensTable,
+  OAuth2ApplicationsTable,
+  OAuth2AuthorizationsTable,
+  OAuth2GrantsTable,
+} from '../../storage/schema/oauth2.ts'
+import type {
+  AutoMergesTable,
+  MergedCommitsTable,
+  MergeFollowUpsTable,
+  PullCommentsTable,
+  PullDependenciesTable,
+  PullMergeAttemptsTable,
+  PullMessagesTable,
+  PullParticipantsTable,
+  PullReactionsTable,
+  PullRequestAssigneesTable,
+  PullRequestLabelsTable,
+  PullRequestsTable,
+  PullTimelineTable,
+  ReviewCommentsTable,
+  ReviewsTable,
+} from '../../storage/schema/pulls.ts'
 
 /** All tables, each typed in the file of its subject. */
 export interface Schema {

@@ -18,7 +18,7 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
-import { gitUrls } from '../wire/git-urls.ts'
+import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
 
 /** Maximum number of comments in a response to clients that request no page. */
 const MAX_WHOLE_LIST = 1000

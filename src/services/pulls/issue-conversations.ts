@@ -14,9 +14,9 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
 import { teamMessage } from '../../forge/organizations/team.service.ts'
+import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
-import { gitUrls } from '../wire/git-urls.ts'
 
 /** The methods of IssueService about the conversation of a pull request. */
 export type ConversationMethods = Pick<

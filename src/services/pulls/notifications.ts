@@ -30,8 +30,8 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
-import { repositoryMessageWith } from '../repos/repository-message.ts'
-import { gitUrls } from '../wire/git-urls.ts'
+import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
+import { repositoryMessageWith } from '../../forge/repositories/lifecycle/repository.message.ts'
 
 /** Implements NotificationService. */
 function notificationService(app: App): ServiceImpl<typeof NotificationService> {

@@ -18,8 +18,8 @@ import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { plainText } from '../../forge/core/wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../../forge/core/wire/pages.ts'
-import { commitMessages, diffFormatOf } from '../repos/commits.ts'
-import { encodePath, gitUrls } from '../wire/git-urls.ts'
+import { commitMessages, diffFormatOf } from '../../forge/repositories/commits/commit.service.ts'
+import { encodePath, gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
 import { pullRequestMessage } from './pull-request-message.ts'
 
 /** Implements PullFileService. */

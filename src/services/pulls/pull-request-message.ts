@@ -8,7 +8,6 @@ import {
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { PullSide, PullView } from '../../domain/pulls/listing/pull-views.ts'
-import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
 import {
   type AccountMessages,
   accountMessages,
@@ -16,10 +15,11 @@ import {
 import type { Caller } from '../../forge/core/access.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
 import { teamMessage } from '../../forge/organizations/team.service.ts'
+import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
+import { repositoryMessageWith } from '../../forge/repositories/lifecycle/repository.message.ts'
+import type { RepositoryView } from '../../forge/repositories/lifecycle/repository-views.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { milestoneMessage } from '../repos/milestones.ts'
-import { repositoryMessageWith } from '../repos/repository-message.ts'
-import { gitUrls } from '../wire/git-urls.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */
 const NO_REPOSITORY_ID = -1n

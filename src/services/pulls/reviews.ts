@@ -38,7 +38,7 @@ import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
 import { teamMessage } from '../../forge/organizations/team.service.ts'
-import { gitUrls } from '../wire/git-urls.ts'
+import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
 
 /**
  * Maximum number of comments in a response to clients that request no page. A review has no more.

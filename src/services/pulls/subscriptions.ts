@@ -15,7 +15,13 @@ import {
   listPullSubscribers,
   setPullSubscription,
 } from '../../domain/notifications/pull-subscriptions.ts'
-import type { RepositoryPage } from '../../domain/repos/listing/repository-views.ts'
+import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
+import type { NumberedUserPage } from '../../forge/accounts/users/owners.ts'
+import { type Caller, signedIn } from '../../forge/core/access.ts'
+import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
+import { defineService } from '../../forge/core/wire/define-service.ts'
+import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import { atSecond } from '../../forge/core/wire/times.ts'
 import {
   deleteRepositorySubscription,
   getRepositorySubscription,
@@ -24,15 +30,9 @@ import {
   listWatchers,
   type SubscriptionView,
   setRepositorySubscription,
-} from '../../domain/repos/listing/subscriptions.ts'
-import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
-import type { NumberedUserPage } from '../../forge/accounts/users/owners.ts'
-import { type Caller, signedIn } from '../../forge/core/access.ts'
-import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
-import { repositoryMessages } from '../repos/repository-message.ts'
+} from '../../forge/repositories/activity/subscriptions.ts'
+import { repositoryMessages } from '../../forge/repositories/lifecycle/repository.message.ts'
+import type { RepositoryPage } from '../../forge/repositories/lifecycle/repository-views.ts'
 
 type SubscriptionMethods = ServiceImpl<typeof SubscriptionService>
 

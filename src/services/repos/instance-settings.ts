@@ -2,14 +2,14 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { REACTIONS } from '../../domain/pulls/review/reactions.ts'
-import { MAX_INLINE_BYTES } from '../../domain/repos/reading/contents.ts'
-import { MAX_ASSETS } from '../../domain/repos/releases/release-assets.ts'
 import { actsAsAdministrator } from '../../forge/core/access.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { numberedPageSizes } from '../../forge/core/wire/pages.ts'
-import { MAX_TREE_ENTRIES } from './git-objects.ts'
+import { MAX_INLINE_BYTES } from '../../forge/repositories/content/contents.ts'
+import { MAX_TREE_ENTRIES } from '../../forge/repositories/content/git-object.service.ts'
+import { MAX_ASSETS } from '../../forge/repositories/releases/release-assets.ts'
 
 const MEBIBYTE = 1024 ** 2
 

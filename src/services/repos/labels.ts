@@ -3,7 +3,6 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Label as LabelMessage, LabelSchema } from '#gen/branchline/v1/label_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import {
   createLabel,
   deleteLabel,
@@ -18,6 +17,7 @@ import {
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+import type { OpenRepository } from '../../forge/repositories/access/permissions.ts'
 
 /** Implements LabelService. */
 function labelService(app: App): ServiceImpl<typeof LabelService> {

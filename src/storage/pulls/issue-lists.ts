@@ -1,8 +1,11 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../../forge/repositories/access/repository-readers.rows.ts'
 import { containsSql } from '../../platform/database/database.ts'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
-import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
 import type { PullRequest } from '../schema/pulls.ts'
 
 /**

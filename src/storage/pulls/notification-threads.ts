@@ -1,8 +1,11 @@
 import type { Insertable, SelectQueryBuilder } from 'kysely'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../../forge/repositories/access/repository-readers.rows.ts'
 import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
 import type {
   NotificationThread,
   NotificationThreadsTable,

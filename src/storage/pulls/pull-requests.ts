@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
+import type { Label } from '../../forge/repositories/schema.ts'
 import { numbersOf, prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { NewPullRequest, PullRequest, PullRequestChanges } from '../schema/pulls.ts'
-import type { Label } from '../schema/repos.ts'
 import { wakeAutoMerge } from './auto-merges.ts'
 
 /** Returns the pull request of a repository with a number. */

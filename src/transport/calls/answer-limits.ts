@@ -5,9 +5,9 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import { readFor } from '../../domain/repos/reading/readers.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { callerKey } from '../../forge/core/wire/call.ts'
+import { readFor } from '../../forge/repositories/content/readers.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { Answer, AnswerLimit } from '../../platform/http/listener/outgoing.ts'

@@ -1,7 +1,7 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { App } from '../../domain/app.ts'
-import { openGitService } from '../../domain/repos/refs/git-services.ts'
 import { DomainError } from '../../forge/core/errors.ts'
+import { openGitService } from '../../forge/repositories/refs/git-services.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
 import { authenticate } from '../callers/authenticate.ts'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findBranches } from '../../../src/forge/repositories/refs/branches.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import {
@@ -15,7 +16,6 @@ import {
   findPullRequestByMergeCommit,
   labelsOfPulls,
 } from '../../../src/storage/pulls/pull-requests.ts'
-import { findBranches } from '../../../src/storage/repos/branches.ts'
 import type { PullRequest } from '../../../src/storage/schema/pulls.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  deleteRepository,
+  findRepositoryById,
+} from '../../../src/forge/repositories/lifecycle/repositories.rows.ts'
+import {
   isForeignKeyViolation,
   isUniqueViolation,
   transaction,
@@ -16,7 +20,6 @@ import {
   updatePullRequest,
 } from '../../../src/storage/pulls/pull-requests.ts'
 import { findMilestone, insertMilestone } from '../../../src/storage/repos/milestones.ts'
-import { deleteRepository, findRepositoryById } from '../../../src/storage/repos/repositories.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'
 

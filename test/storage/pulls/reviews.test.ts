@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findMembersOf } from '../../../src/forge/organizations/team-members.rows.ts'
 import { findTeamsAt, findVisibleTeams } from '../../../src/forge/organizations/teams.rows.ts'
+import { findGrantsTo } from '../../../src/forge/repositories/access/repository-grants.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import {
@@ -18,7 +19,6 @@ import {
   listReviews,
   listVotes,
 } from '../../../src/storage/pulls/reviews.ts'
-import { findGrantsTo } from '../../../src/storage/repos/repository-grants.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
+import { PAGE_SIZE } from '../../../src/forge/core/event-logs.ts'
+import { findRepositoryEventLog } from '../../../src/forge/repositories/activity/repository-events.rows.ts'
 import {
   changeWatched,
   MAX_REPOSITORY_EVENTS,
   recordProtectionChange,
-} from '../../../src/domain/repos/events/repository-events.ts'
-import { PAGE_SIZE } from '../../../src/forge/core/event-logs.ts'
+} from '../../../src/forge/repositories/activity/repository-events.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
-import { findRepositoryEventLog } from '../../../src/storage/repos/repository-events.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'

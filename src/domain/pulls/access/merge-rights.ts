@@ -1,9 +1,13 @@
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { suffices } from '../../../forge/core/levels.ts'
-import type { OpenRepository } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { readBranchRules } from '../../repos/protection/branch-rules.ts'
-import { mayBypass, mayMerge, type RuleInForce } from '../../repos/protection/protection-rules.ts'
+import type { OpenRepository } from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { readBranchRules } from '../../../forge/repositories/protection/branch-rules.ts'
+import {
+  mayBypass,
+  mayMerge,
+  type RuleInForce,
+} from '../../../forge/repositories/protection/protection-rules.ts'
 
 /** Rights of a user on pull requests to a branch. */
 export interface MergeRights {

@@ -2,18 +2,18 @@ import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import type { PullName, RepositoryName } from '../../../forge/core/names.ts'
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import { findPullRequest, findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepositories,
   openRepository,
-} from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reconcileRefs } from '../../repos/refs/ref-index.ts'
+} from '../../../forge/repositories/access/permissions.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { reconcileRefs } from '../../../forge/repositories/refs/ref-index.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import { findPullRequest, findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 
 /**
  * A pull request that the caller may read. `repository` is the base repository, and `access` the

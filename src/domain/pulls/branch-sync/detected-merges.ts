@@ -1,4 +1,6 @@
 import { nowSeconds } from '../../../forge/core/core.ts'
+import type { MovedRef, ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Repository } from '../../../forge/repositories/schema.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { HEADS } from '../../../platform/git/core/ref-names.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
@@ -6,8 +8,6 @@ import { independentCommits } from '../../../platform/git/history/independent-co
 import { firstParentMerges } from '../../../platform/git/history/merged-by.ts'
 import { listOpenHeads } from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
-import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 import { recordMerge } from '../merging/merge-attempts.ts'
 import { type MergeResult, NO_DELETION } from '../merging/open-merges.ts'
 

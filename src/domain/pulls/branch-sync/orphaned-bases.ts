@@ -1,8 +1,8 @@
+import type { MovedRef, ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { HEADS } from '../../../platform/git/core/ref-names.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { listUnmergedInto, putMergeBase } from '../../../storage/pulls/pull-heads.ts'
-import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 
 /**
  * Merge bases of unmerged pull requests whose base branch is deleted. They are found while the last

@@ -1,9 +1,12 @@
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import {
+  type OpenRepository,
+  openRepositoryById,
+} from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import { latestOpenPull } from '../../../storage/pulls/pull-heads.ts'
-import { type OpenRepository, openRepositoryById } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 
 /** Branches of one push that the messages mention. */
 const MAX_NOTICES = 5

@@ -1,4 +1,4 @@
-import type { RefObserver } from '../../repos/ports.ts'
+import type { RefObserver } from '../../../forge/repositories/ports.ts'
 import { maintainedBranches } from '../heads/maintainer-edits.ts'
 import { keepHeadsOf } from '../heads/orphaned-heads.ts'
 import { prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-heads.ts'

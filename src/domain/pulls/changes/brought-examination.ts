@@ -1,10 +1,10 @@
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { listContainedCommits } from '../../../platform/git/history/commits-of-merge.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { broughtCommits, removeBrought } from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 
 /** A merged pull request that is found by commits which its base had before. */
 export interface BroughtProblem {

@@ -1,10 +1,10 @@
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { listMergedCommits } from '../../../platform/git/history/commits-of-merge.ts'
 import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 
 /**

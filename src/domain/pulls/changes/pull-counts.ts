@@ -1,6 +1,6 @@
 import { DomainError } from '../../../forge/core/errors.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { storeCounts } from '../../../storage/pulls/pull-requests.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 import { countChanges, type PullCounts, rangeOf } from './pull-ranges.ts'
 

@@ -1,9 +1,9 @@
 import type { Caller } from '../../../forge/core/access.ts'
 import type { PullName } from '../../../forge/core/names.ts'
+import type { DiffFormat } from '../../../forge/repositories/commits/commits.ts'
+import { readingStream } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import type { DiffFormat } from '../../repos/reading/commits.ts'
-import { readingStream } from '../../repos/reading/git-reading.ts'
 import { openPull } from '../access/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 

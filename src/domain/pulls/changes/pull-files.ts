@@ -1,10 +1,10 @@
 import type { Caller } from '../../../forge/core/access.ts'
 import type { Page, PullName } from '../../../forge/core/names.ts'
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { diffTrees } from '../../../platform/git/diffs/diff.ts'
 import type { ChangedFile } from '../../../platform/git/diffs/diff-reader.ts'
 import { countLines, type IgnoredWhitespace } from '../../../platform/git/diffs/pair-diffs.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 

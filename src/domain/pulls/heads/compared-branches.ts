@@ -1,12 +1,12 @@
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
+import type { OpenRepository } from '../../../forge/repositories/access/permissions.ts'
+import { areRelated } from '../../../forge/repositories/content/fork-networks.ts'
+import { findCommitId } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { readBranch } from '../../../forge/repositories/refs/ref-index.ts'
+import type { Repository } from '../../../forge/repositories/schema.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
-import type { OpenRepository } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { areRelated } from '../../repos/reading/fork-networks.ts'
-import { findCommitId } from '../../repos/reading/git-reading.ts'
-import { readBranch } from '../../repos/refs/ref-index.ts'
 import { openHead, parseHeadName } from './head-names.ts'
 
 /** The head and the base of a pull request. */

@@ -1,8 +1,8 @@
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { listRefs, updateRefs } from '../../../platform/git/refs/refs.ts'
 import { type HeadRef, listHeadRefs, putHeadRef } from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { headRefOf, prepareHead } from './pull-heads.ts'
 
 /** A problem of the head ref of a pull request. */

@@ -6,9 +6,9 @@ import {
   type OpenRepository,
   openRepository,
   openRepositoryById,
-} from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { findRelated } from '../../repos/reading/fork-networks.ts'
+} from '../../../forge/repositories/access/permissions.ts'
+import { findRelated } from '../../../forge/repositories/content/fork-networks.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 
 /** The head of a pull request in the form in which a client names it. */
 export interface HeadName {

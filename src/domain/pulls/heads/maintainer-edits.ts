@@ -2,16 +2,16 @@ import { findUserById } from '../../../forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
-import { type MaintainedHead, maintainedHeads } from '../../../storage/pulls/pull-heads.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
 import {
   accessOfUser,
   type OpenRepository,
   openRepositoryById,
-} from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { MAX_GENERATIONS } from '../../repos/reading/fork-networks.ts'
+} from '../../../forge/repositories/access/permissions.ts'
+import { MAX_GENERATIONS } from '../../../forge/repositories/content/fork-networks.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Repository } from '../../../forge/repositories/schema.ts'
+import { type MaintainedHead, maintainedHeads } from '../../../storage/pulls/pull-heads.ts'
 import { readMergeRights } from '../access/merge-rights.ts'
 
 /**

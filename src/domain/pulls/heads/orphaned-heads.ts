@@ -1,6 +1,6 @@
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { syncRefIndex } from '../../../forge/repositories/refs/ref-index.ts'
 import { isHeadOfPullsElsewhere } from '../../../storage/pulls/pull-heads.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { syncRefIndex } from '../../repos/refs/ref-index.ts'
 import { rescueHeadsFrom } from './pull-heads.ts'
 
 /**

@@ -1,11 +1,11 @@
-import { queueHookEvents } from '../../../forge/webhooks/outbox/webhook-queue.ts'
-import type { Tx } from '../../../platform/database/schema.ts'
 import {
   type PullEventType,
   pullSubject,
   recordEvent,
-} from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
+} from '../../../forge/repositories/activity/repository-events.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { queueHookEvents } from '../../../forge/webhooks/outbox/webhook-queue.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
 import { type DetailedPullChange, pullHookEvents, usualEvents } from './pull-hook-events.ts'
 import { queuePullNotice } from './pull-notices.ts'

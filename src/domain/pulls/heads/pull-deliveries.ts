@@ -1,6 +1,8 @@
 import { findOwnerById } from '../../../forge/accounts/users/owners.rows.ts'
 import { findUsersByIds } from '../../../forge/accounts/users/users.rows.ts'
 import { suffices } from '../../../forge/core/levels.ts'
+import { accessOfUsers } from '../../../forge/repositories/access/permissions.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
 import {
   queueMessage,
   webhooksWithinQuota,
@@ -12,9 +14,7 @@ import {
   listWebhooksAbout,
   type OwnedWebhook,
 } from '../../../storage/pulls/pull-messages.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { accessOfUsers } from '../../repos/access/permissions.ts'
 
 /** The types of webhook messages about pull requests. */
 export type PullMessageType =

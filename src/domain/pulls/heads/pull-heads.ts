@@ -1,5 +1,8 @@
 import { DomainError } from '../../../forge/core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../../forge/core/scheduled-work.ts'
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { waitAtMost } from '../../../platform/concurrency/wait-at-most.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
@@ -8,10 +11,7 @@ import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { readRef, updateRefs } from '../../../platform/git/refs/refs.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById, updatePullRequest } from '../../../storage/pulls/pull-requests.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 
 /**
  * `refs/pull/{number}/head` in the base repository: the head of a pull request for fetches, also

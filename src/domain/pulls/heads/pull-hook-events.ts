@@ -1,7 +1,7 @@
+import type { PullEventType } from '../../../forge/repositories/activity/repository-events.ts'
 import type { HookEventType } from '../../../forge/webhooks/outbox/webhook-events.ts'
 import type { HookEvent, HookFacts } from '../../../forge/webhooks/outbox/webhook-queue.ts'
 import type { PullRequestChanges } from '../../../storage/schema/pulls.ts'
-import type { PullEventType } from '../../repos/events/repository-events.ts'
 import type { ToldPull } from './pull-deliveries.ts'
 import type { Concerns } from './pull-notices.ts'
 

@@ -1,9 +1,9 @@
 import { nameKey } from '../../../forge/core/names.ts'
 import { analyzeMemo } from '../../../forge/memos/content/content.ts'
+import type { PullEventType } from '../../../forge/repositories/activity/repository-events.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { insertPullNotice } from '../../../storage/pulls/pull-notices.ts'
 import type { PullNotice } from '../../../storage/schema/notification-threads.ts'
-import type { PullEventType } from '../../repos/events/repository-events.ts'
 import type { ToldPull } from './pull-deliveries.ts'
 
 /** Whom a change of a pull request concerns. Ids are those of rows. */

@@ -1,9 +1,9 @@
 import { nowSeconds } from '../../../forge/core/core.ts'
+import type { PullEventType } from '../../../forge/repositories/activity/repository-events.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { insertTimelineEntries, type TimelineRow } from '../../../storage/pulls/pull-timeline.ts'
 import type { PullTimelineTable } from '../../../storage/schema/pulls.ts'
-import type { PullEventType } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import type { ToldPull } from './pull-deliveries.ts'
 
 /** An event of the timeline. Values that it has not are empty. */

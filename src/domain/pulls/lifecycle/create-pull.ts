@@ -5,6 +5,18 @@ import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+  openRepositoryById,
+} from '../../../forge/repositories/access/permissions.ts'
+import { findGrants } from '../../../forge/repositories/access/repository-grants.rows.ts'
+import { changeWatched } from '../../../forge/repositories/activity/repository-events.ts'
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { findBranch } from '../../../forge/repositories/refs/branches.rows.ts'
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
@@ -12,20 +24,8 @@ import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { insertParticipants, markSeen } from '../../../storage/pulls/pull-participants.ts'
 import { findPullRequestBetween, insertPullRequest } from '../../../storage/pulls/pull-requests.ts'
-import { findBranch } from '../../../storage/repos/branches.ts'
 import { findMilestone } from '../../../storage/repos/milestones.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import { findGrants } from '../../../storage/repos/repository-grants.ts'
 import type { NewPullRequest, PullRequest } from '../../../storage/schema/pulls.ts'
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepository,
-  openRepositoryById,
-} from '../../repos/access/permissions.ts'
-import { changeWatched } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'

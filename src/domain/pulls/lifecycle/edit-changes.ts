@@ -1,9 +1,9 @@
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { findBranch } from '../../../forge/repositories/refs/branches.rows.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findBranch } from '../../../storage/repos/branches.ts'
 import type { PullRequest, PullRequestChanges } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkVersion, noBase, type PullEdit, type ReadEdit } from './edit-reading.ts'
 

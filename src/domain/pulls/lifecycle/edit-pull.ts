@@ -2,6 +2,13 @@ import type { SignedIn } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { PullName } from '../../../forge/core/names.ts'
+import { checkNotArchived } from '../../../forge/repositories/access/permissions.ts'
+import {
+  changeWatched,
+  type PullEventType,
+} from '../../../forge/repositories/activity/repository-events.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { assigneesOf } from '../../../storage/pulls/pull-assignees.ts'
@@ -12,11 +19,7 @@ import {
   touchPull,
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { checkNotArchived } from '../../repos/access/permissions.ts'
-import { changeWatched, type PullEventType } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'

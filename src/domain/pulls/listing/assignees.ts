@@ -4,10 +4,13 @@ import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import { nameKey } from '../../../forge/core/names.ts'
+import {
+  accessOfUser,
+  type OpenRepository,
+} from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { assigneesOf, replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
-import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import {
   differenceEvents,
   type PullChangePlace,

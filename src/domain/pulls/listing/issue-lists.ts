@@ -8,11 +8,14 @@ import {
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import { nameKey, type Page, type RepositoryName } from '../../../forge/core/names.ts'
+import {
+  openRepositories,
+  repositoryReader,
+} from '../../../forge/repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Repository } from '../../../forge/repositories/schema.ts'
 import * as rows from '../../../storage/pulls/issue-lists.ts'
-import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
-import { openRepositories, repositoryReader } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'
 import { hasOpened, type PullPage } from './pull-lists.ts'
 import { viewPullsOf } from './pull-views.ts'

@@ -1,11 +1,15 @@
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Page, PullName, RepositoryName } from '../../../forge/core/names.ts'
+import {
+  type CommitPage,
+  type CommitParts,
+  readPage,
+} from '../../../forge/repositories/commits/commits.ts'
+import { findCommitId } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { isRevision } from '../../../platform/git/refs/refs.ts'
 import { findPullRequestByMergeCommit } from '../../../storage/pulls/pull-requests.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { type CommitPage, type CommitParts, readPage } from '../../repos/reading/commits.ts'
-import { findCommitId } from '../../repos/reading/git-reading.ts'
 import { openPull, openPulls } from '../access/open-pulls.ts'
 import { findPullOfCommit } from '../changes/merged-commits.ts'
 import { rangeOf } from '../changes/pull-ranges.ts'

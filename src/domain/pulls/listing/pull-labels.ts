@@ -1,13 +1,13 @@
 import { maySeeOwner } from '../../../forge/accounts/users/owners.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import type { OpenRepository } from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Label } from '../../../forge/repositories/schema.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findLabelsFor, replacePullLabels } from '../../../storage/pulls/pull-labels.ts'
 import { labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
 import type { LabelOwner } from '../../../storage/repos/labels.ts'
-import type { Label } from '../../../storage/schema/repos.ts'
-import type { OpenRepository } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import {
   differenceEvents,
   type PullChangePlace,

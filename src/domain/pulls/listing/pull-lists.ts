@@ -6,6 +6,8 @@ import {
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Repository } from '../../../forge/repositories/schema.ts'
 import {
   countPulls,
   isOnlyByState,
@@ -13,8 +15,6 @@ import {
   type PullFilter,
   pageOfPulls,
 } from '../../../storage/pulls/pull-lists.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
 

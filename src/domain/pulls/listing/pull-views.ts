@@ -4,17 +4,23 @@ import { GHOST } from '../../../forge/accounts/users/owners.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { suffices } from '../../../forge/core/levels.ts'
 import type { TeamView } from '../../../forge/organizations/teams.ts'
+import {
+  type OpenRepository,
+  openRepositories,
+} from '../../../forge/repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import {
+  type RepositoryView,
+  viewRepositories,
+} from '../../../forge/repositories/lifecycle/repository-views.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { findBranches } from '../../../forge/repositories/refs/branches.rows.ts'
+import type { Label, Milestone } from '../../../forge/repositories/schema.ts'
 import { findAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import { unseenPulls } from '../../../storage/pulls/pull-participants.ts'
 import { assigneesOfPulls, labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
-import { findBranches } from '../../../storage/repos/branches.ts'
 import { findMilestonesByIds } from '../../../storage/repos/milestones.ts'
-import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
 import type { AutoMerge, Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Label, Milestone } from '../../../storage/schema/repos.ts'
-import { type OpenRepository, openRepositories } from '../../repos/access/permissions.ts'
-import { type RepositoryView, viewRepositories } from '../../repos/listing/repository-views.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { countPull } from '../changes/pull-counts.ts'
 import type { PullCounts } from '../changes/pull-ranges.ts'

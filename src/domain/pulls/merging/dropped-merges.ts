@@ -1,7 +1,7 @@
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 
 /**

@@ -2,13 +2,13 @@ import { findScheduler } from '../../../forge/accounts/credentials/schedulers.ts
 import { onBehalfOf, type SignedIn } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { Scopes } from '../../../forge/core/scopes.ts'
+import { openRepositoryById } from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import { readBranchRules } from '../../../forge/repositories/protection/branch-rules.ts'
+import { pushUpdates } from '../../../forge/repositories/refs/ref-updates.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
 import { openHeadBranches } from '../../../storage/pulls/pull-heads.ts'
 import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
-import { openRepositoryById } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { readBranchRules } from '../../repos/protection/branch-rules.ts'
-import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { isTemporary } from './temporary-refusals.ts'
 
 /**

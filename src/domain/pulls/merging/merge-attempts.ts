@@ -1,6 +1,7 @@
 import { findUserById } from '../../../forge/accounts/users/users.rows.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
@@ -20,7 +21,6 @@ import {
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
 import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { recordFollowUp } from './merge-follow-ups.ts'

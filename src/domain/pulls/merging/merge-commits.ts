@@ -1,9 +1,9 @@
 import { DomainError } from '../../../forge/core/errors.ts'
+import { gitIdentity } from '../../../forge/repositories/commits/git-identity.ts'
+import { mergeTrees, rebaseOnto } from '../../../forge/repositories/commits/merging.ts'
+import { storeServerCommit } from '../../../forge/repositories/commits/server-commits.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { gitIdentity } from '../../repos/reading/git-identity.ts'
-import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
-import { storeServerCommit } from '../../repos/writing/server-commits.ts'
 import { creditAuthors, mergeMessage } from './merge-messages.ts'
 import type { CheckedMerge } from './open-merges.ts'
 

@@ -1,5 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { DomainError } from '../../../forge/core/errors.ts'
+import {
+  changeWatched,
+  pullSubject,
+  recordEvent,
+} from '../../../forge/repositories/activity/repository-events.ts'
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import { findRepositoryById } from '../../../forge/repositories/lifecycle/repositories.rows.ts'
+import type { MergeChecks, ReposApp } from '../../../forge/repositories/ports.ts'
+import { readBranch } from '../../../forge/repositories/refs/ref-index.ts'
 import { createLimited } from '../../../platform/concurrency/limited.ts'
 import { waitAtMost } from '../../../platform/concurrency/wait-at-most.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
@@ -9,12 +18,7 @@ import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { wakeAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { type PullCheck, recordMergeability } from '../../../storage/pulls/pull-checks.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
-import { changeWatched, pullSubject, recordEvent } from '../../repos/events/repository-events.ts'
-import type { MergeChecks, ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
-import { readBranch } from '../../repos/refs/ref-index.ts'
 import { withCheckLock } from '../heads/merge-locks.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { mergeabilityOf } from '../listing/pull-views.ts'

@@ -1,9 +1,9 @@
 import { type SignedIn, scopesOf, tokenUuidOf } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { MergeStyle } from '../../../forge/repositories/schema.ts'
 import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pulls.ts'
-import type { MergeStyle } from '../../../storage/schema/repos.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import type { MergeRights } from '../access/merge-rights.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 

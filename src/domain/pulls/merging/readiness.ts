@@ -1,10 +1,13 @@
 import type { Reason } from '../../../forge/core/errors.ts'
-import { listContextStates } from '../../../storage/repos/commit-statuses.ts'
+import { listContextStates } from '../../../forge/repositories/commits/commit-statuses.rows.ts'
+import { findUnverified } from '../../../forge/repositories/commits/commit-verification.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import {
+  type FactSource,
+  gatherFacts,
+} from '../../../forge/repositories/protection/branch-facts.ts'
+import type { BranchRule } from '../../../forge/repositories/protection/protection-rules.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { type FactSource, gatherFacts } from '../../repos/protection/branch-facts.ts'
-import type { BranchRule } from '../../repos/protection/protection-rules.ts'
-import { findUnverified } from '../../repos/reading/commit-verification.ts'
 import { countApprovals } from '../review/approvals.ts'
 import type { MergeTips } from './open-merges.ts'
 import { evaluateStatuses } from './required-statuses.ts'

@@ -1,7 +1,7 @@
 import { compileGlob } from '../../../forge/core/globs.ts'
-import type { CommitStatus } from '../../../storage/schema/repos.ts'
-import type { BranchRule } from '../../repos/protection/protection-rules.ts'
-import { combineStatuses } from '../../repos/reading/commit-statuses.ts'
+import { combineStatuses } from '../../../forge/repositories/commits/commit-statuses.ts'
+import type { BranchRule } from '../../../forge/repositories/protection/protection-rules.ts'
+import type { CommitStatus } from '../../../forge/repositories/schema.ts'
 
 /** The latest status of a context of a commit. */
 export type ContextState = Pick<CommitStatus, 'context' | 'state'>

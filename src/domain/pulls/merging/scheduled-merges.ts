@@ -2,11 +2,11 @@ import { findScheduler } from '../../../forge/accounts/credentials/schedulers.ts
 import { scopesOf, tokenUuidOf } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
+import { changeWatched } from '../../../forge/repositories/activity/repository-events.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import * as rows from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { changeWatched } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import type { CheckedMerge } from './open-merges.ts'
 

@@ -1,6 +1,8 @@
 import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
 import type { SignedIn } from '../../../forge/core/access.ts'
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { readObject } from '../../../platform/git/objects/objects.ts'
@@ -8,8 +10,6 @@ import { findEntry, type TreeEntry, treePath } from '../../../platform/git/objec
 import { insertReviewComment } from '../../../storage/pulls/review-comments.ts'
 import { findReviewById } from '../../../storage/pulls/reviews.ts'
 import type { ReviewComment } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 import { type HunkFinder, hunkFinder } from './diff-hunks.ts'
 import type { ReviewedCommit } from './reviewed-commits.ts'
 

@@ -1,9 +1,9 @@
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { type CommitRange, diffTrees } from '../../../platform/git/diffs/diff.ts'
 import type { FilePair } from '../../../platform/git/diffs/diff-reader.ts'
 import { findHunk, type LinePlace } from '../../../platform/git/diffs/hunks.ts'
 import { changeTheSame } from '../../../platform/git/merging/same-changes.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 
 /** Finds the end of the hunk up to a commented line, to show above the comment. */
 export interface HunkFinder {

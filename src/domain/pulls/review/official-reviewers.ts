@@ -4,11 +4,15 @@ import type { Team } from '../../../forge/organizations/schema.ts'
 import { findMembersOf } from '../../../forge/organizations/team-members.rows.ts'
 import { unitLevels } from '../../../forge/organizations/team-rights.ts'
 import { findTeamsAt } from '../../../forge/organizations/teams.rows.ts'
+import {
+  accessOfUsers,
+  type OpenRepository,
+  type Unit,
+} from '../../../forge/repositories/access/permissions.ts'
+import { findListed } from '../../../forge/repositories/protection/branch-protections.rows.ts'
+import type { BranchRule } from '../../../forge/repositories/protection/protection-rules.ts'
+import type { Repository } from '../../../forge/repositories/schema.ts'
 import type { Db } from '../../../platform/database/schema.ts'
-import { findListed } from '../../../storage/repos/branch-protections.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
-import { accessOfUsers, type OpenRepository, type Unit } from '../../repos/access/permissions.ts'
-import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import type { Officials } from './review-rules.ts'
 
 /** A repository and its owner. */

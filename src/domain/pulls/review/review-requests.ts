@@ -12,12 +12,15 @@ import type { PullName } from '../../../forge/core/names.ts'
 import { nameKey } from '../../../forge/core/names.ts'
 import type { Team } from '../../../forge/organizations/schema.ts'
 import { listTeams } from '../../../forge/organizations/teams.rows.ts'
+import {
+  accessOfUser,
+  type OpenRepository,
+} from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
 import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
-import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { recordTimeline, recordTimelineEvents, reviewerValue } from '../heads/pull-timeline.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'

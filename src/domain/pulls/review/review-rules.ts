@@ -1,7 +1,7 @@
 import { DomainError } from '../../../forge/core/errors.ts'
+import type { BranchRule } from '../../../forge/repositories/protection/protection-rules.ts'
 import type { Vote } from '../../../storage/pulls/reviews.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 
 /**
  * The states of reviews and their effect on approvals. All functions in this file are pure.

@@ -1,10 +1,10 @@
 import { DomainError, metadataText } from '../../../forge/core/errors.ts'
+import { reading } from '../../../forge/repositories/content/git-reading.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { isObjectId } from '../../../platform/git/core/object-ids.ts'
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { inspectObject } from '../../../platform/git/objects/objects.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { mergeBaseOf } from './review-states.ts'
 

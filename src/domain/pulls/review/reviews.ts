@@ -3,12 +3,12 @@ import { actsAsAdministrator, type Caller, type SignedIn } from '../../../forge/
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Page, PullName } from '../../../forge/core/names.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { textsOfReview } from '../../../storage/pulls/review-comments.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
 import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
-import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { newMentions } from '../heads/pull-notices.ts'
 import {

@@ -2,8 +2,12 @@ import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import { type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
 import type { RepositoryName } from '../../../forge/core/names.ts'
-import type { ReposApp } from '../ports.ts'
-import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+} from '../../../forge/repositories/access/permissions.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
 
 /**
  * Opens a repository for something that issues and pull requests share, such as labels. Access to

@@ -3,11 +3,11 @@ import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Page, RepositoryName } from '../../../forge/core/names.ts'
 import { openOrganization } from '../../../forge/organizations/organization-access.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Label } from '../../../forge/repositories/schema.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import * as rows from '../../../storage/repos/labels.ts'
-import type { Label } from '../../../storage/schema/repos.ts'
 import { openForPlanning } from '../access/planning.ts'
-import type { ReposApp } from '../ports.ts'
 
 export type { Label }
 

@@ -3,12 +3,12 @@ import type { Caller } from '../../../forge/core/access.ts'
 import { nowSeconds } from '../../../forge/core/core.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { Page, RepositoryName } from '../../../forge/core/names.ts'
+import type { ReposApp } from '../../../forge/repositories/ports.ts'
+import type { Milestone, Repository } from '../../../forge/repositories/schema.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import * as rows from '../../../storage/repos/milestones.ts'
-import type { Milestone, Repository } from '../../../storage/schema/repos.ts'
 import { openForPlanning } from '../access/planning.ts'
-import type { ReposApp } from '../ports.ts'
 
 export type { Milestone }
 

@@ -1,14 +1,14 @@
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepository,
-} from '../../../domain/repos/access/permissions.ts'
-import type { ReposApp } from '../../../domain/repos/ports.ts'
-import { readBranch } from '../../../domain/repos/refs/ref-index.ts'
 import { HEADS } from '../../../platform/git/core/ref-names.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+} from '../../repositories/access/permissions.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { readBranch } from '../../repositories/refs/ref-index.ts'
 import { queueTest } from '../outbox/webhook-deliveries.ts'
 import { getHook, type HookPlace } from './webhooks.ts'
 

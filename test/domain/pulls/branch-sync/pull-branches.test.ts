@@ -3,6 +3,11 @@ import {
   followBranches,
   renameBranchOfPulls,
 } from '../../../../src/domain/pulls/branch-sync/pull-branches.ts'
+import { putBranchRename } from '../../../../src/forge/repositories/refs/branch-renames.rows.ts'
+import {
+  insertPendingRefUpdate,
+  putBranches,
+} from '../../../../src/forge/repositories/refs/branches.rows.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import type { Tx } from '../../../../src/platform/database/schema.ts'
 import {
@@ -12,8 +17,6 @@ import {
 } from '../../../../src/storage/pulls/auto-merges.ts'
 import * as movedRows from '../../../../src/storage/pulls/moved-branches.ts'
 import * as rows from '../../../../src/storage/pulls/pull-heads.ts'
-import { putBranchRename } from '../../../../src/storage/repos/branch-renames.ts'
-import { insertPendingRefUpdate, putBranches } from '../../../../src/storage/repos/branches.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { addPull, addRepository } from '../../../support/forge-rows.ts'
 import { plansOf } from '../../../support/query-plan.ts'

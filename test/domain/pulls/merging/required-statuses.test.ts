@@ -3,7 +3,7 @@ import {
   evaluateStatuses,
   type StatusResult,
 } from '../../../../src/domain/pulls/merging/required-statuses.ts'
-import type { CommitStatus } from '../../../../src/storage/schema/repos.ts'
+import type { CommitStatus } from '../../../../src/forge/repositories/schema.ts'
 
 type States = Readonly<Record<string, CommitStatus['state']>>
 

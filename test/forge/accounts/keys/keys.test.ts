@@ -15,12 +15,12 @@ import {
   hasPublicKeyTitle,
   listPublicKeys,
 } from '../../../../src/forge/accounts/keys/public-keys.rows.ts'
-import type { Db } from '../../../../src/platform/database/schema.ts'
 import {
   findDeployKey,
   hasDeployKeyTitle,
   listDeployKeys,
-} from '../../../../src/storage/repos/deploy-keys.ts'
+} from '../../../../src/forge/repositories/access/deploy-keys.rows.ts'
+import type { Db } from '../../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../../support/database.ts'
 import { plansOf } from '../../../support/query-plan.ts'
 

@@ -1,0 +1,141 @@
+import { transaction } from '../../../platform/database/database.ts'
+import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import type { User } from '../../accounts/schema.ts'
+import { blockExists } from '../../accounts/users/blocks.rows.ts'
+import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type RepositoryAccess, suffices } from '../../core/levels.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
+import type { ReposApp } from '../ports.ts'
+import * as rows from './collaborators.rows.ts'
+import { forgetUnreadable } from './lost-access.rows.ts'
+import { accessOfUser, checkNotArchived, openRepository } from './permissions.ts'
+
+const LEVELS = ['read', 'write', 'admin'] as const
+
+/**
+ * Returns a page of the collaborators of a repository.
+ *
+ * @throws what `openRepository` throws.
+ */
+export async function listCollaborators(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  page: Page,
+): Promise<NumberedUserPage> {
+  const { repository } = await openRepository(app, caller, name, 'none')
+  return {
+    users: await rows.listCollaborators(app.db, repository.id, page.offset, page.limit),
+    total: await rows.countCollaborators(app.db, repository.id),
+  }
+}
+
+/**
+ * Checks that a user is a collaborator of a repository.
+ *
+ * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND
+ */
+export async function checkCollaborator(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  username: string,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, name, 'none')
+  const user = await requireUser(app, username)
+  const found = await rows.findCollaborator(app.db, repository.id, user.id)
+  if (!found) throw new DomainError('COLLABORATOR_NOT_FOUND', { username: user.username })
+}
+
+/**
+ * Adds a collaborator to a repository, or changes the permission of one.
+ *
+ * @param permission `read`, `write` or `admin`. Empty means `write`.
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR,
+ *   USER_BLOCKED
+ */
+export async function addCollaborator(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  username: string,
+  permission: string,
+): Promise<void> {
+  const { repository, owner } = await openRepository(app, caller, name, 'admin')
+  checkNotArchived(repository)
+  const level = LEVELS.find((known) => known === (permission || 'write'))
+  if (!level) throw new DomainError('INVALID_COLLABORATOR', { permission: permission.slice(0, 64) })
+  const user = await requireUser(app, username)
+  if (user.id === owner.id)
+    throw new DomainError('INVALID_COLLABORATOR', { username: user.username })
+  await transaction(app.db, async (tx) => {
+    const isBlocked =
+      (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
+    if (isBlocked) throw new DomainError('USER_BLOCKED')
+    await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })
+    // The user may have scheduled a merge or given an approval that it needs.
+    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+  })
+  app.signals.autoMerges.notify()
+}
+
+/**
+ * Removes a collaborator from a repository. Whoever can no longer read the repository watches and
+ * stars it no more.
+ *
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER
+ */
+export async function removeCollaborator(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  username: string,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, name, 'admin')
+  checkNotArchived(repository)
+  const user = await requireUser(app, username)
+  await transaction(app.db, async (tx) => {
+    await rows.deleteCollaborator(tx, repository.id, user.id)
+    await forgetUnreadable(tx, { repositoryIds: [repository.id], userIds: [user.id] })
+    // Merges that the user scheduled must be checked again.
+    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+  })
+  app.signals.autoMerges.notify()
+}
+
+/** The permission of a user for a repository. */
+export interface UserPermission {
+  readonly user: User
+  /** The level for the code. */
+  readonly access: RepositoryAccess
+}
+
+/**
+ * Returns the permission of a user for a repository. Callers see their own permission, and
+ * administrators of the repository see that of every user.
+ *
+ * @throws what `openRepository` throws; REPOSITORY_ACCESS_DENIED, USER_NOT_FOUND
+ */
+export async function getPermission(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  username: string,
+): Promise<UserPermission> {
+  const { repository, owner, access } = await openRepository(app, caller, name, 'none')
+  const user = await findUserByUsername(app.db, username)
+  const isOwn = user?.id === caller.user.id
+  if (!isOwn && !suffices(access, 'admin'))
+    throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed: 'admin' })
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, 64) })
+  const { code } = await accessOfUser(app, user, repository, owner)
+  return { user, access: code }
+}
+
+async function requireUser(app: ReposApp, username: string): Promise<User> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user) throw new DomainError('UNKNOWN_USER', { username: username.slice(0, 64) })
+  return user
+}

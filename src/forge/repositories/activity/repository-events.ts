@@ -1,0 +1,390 @@
+import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Owner } from '../../accounts/schema.ts'
+import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import {
+  type EventLogRows,
+  type EventPage,
+  PAGE_SIZE,
+  pageOfEvents,
+  pruneSometimes,
+  startOfEvents,
+} from '../../core/event-logs.ts'
+import { suffices } from '../../core/levels.ts'
+import { type HookFacts, queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
+import type { OpenRepository } from '../access/permissions.ts'
+import { seesDrafts } from '../access/release-access.ts'
+import type { MovedRef, ReposApp } from '../ports.ts'
+import type { Release } from '../releases/schema.ts'
+import type { CommitStatus } from '../schema.ts'
+import * as rows from './repository-events.rows.ts'
+import type { RepositoryEvent } from './schema.ts'
+
+/**
+ * Repository events are rows that are written in the transaction of the change that they describe.
+ * Access is checked when a watcher reads them.
+ */
+
+/** The types of repository events. */
+export type RepositoryEventType = RepositoryEvent['type']
+
+/** The types of events about pull requests. */
+export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
+
+/** The number of events that a repository keeps. Events above it are pruned with some delay. */
+export const MAX_REPOSITORY_EVENTS = 5_000
+
+/** The size of the refs listed in one event. It limits the events of one repository to 40 MiB. */
+const MAX_REFS_BYTES = 8 * 1024
+
+const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>> = {
+  maxEvents: MAX_REPOSITORY_EVENTS,
+  count: async (db, repositoryId) => (await rows.findRepositoryEventLog(db, repositoryId)).count,
+  listOldest: rows.listOldestRepositoryEvents,
+  delete: rows.deleteRepositoryEvents,
+}
+
+/** An event, with the account that caused it. */
+export interface WatchedEvent extends RepositoryEvent {
+  readonly actor: Owner | undefined
+}
+
+/** The refs that an event lists. `count` is the number of refs that moved, listed or not. */
+export interface MovedRefs {
+  readonly refs: readonly Omit<MovedRef, 'pusherId'>[]
+  readonly count: number
+}
+
+/**
+ * Wakes watchers, webhooks, notifications, scheduled merges and the work that follows merges after
+ * a commit.
+ */
+export function wakeWatchers({ signals }: ReposApp): void {
+  signals.repositoryEvents.notify()
+  signals.deliveries.notify()
+  signals.autoMerges.notify()
+  signals.mergeFollowUps.notify()
+  signals.pullNotices.notify()
+}
+
+/** Runs a transaction that records events, and wakes watchers after its commit. */
+export async function changeWatched<T>(app: ReposApp, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const result = await transaction(app.db, work)
+  wakeWatchers(app)
+  return result
+}
+
+type NewEvent = Pick<RepositoryEvent, 'repository_id' | 'type' | 'audience'> &
+  Partial<Pick<RepositoryEvent, 'actor_id' | 'subject_id' | 'subject'>>
+
+/**
+ * Records an event in the transaction of the change that it describes. `changeWatched` wakes the
+ * watchers.
+ *
+ * @throws REPOSITORY_NOT_FOUND if the repository has been deleted
+ */
+export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
+  const row = { actor_id: null, subject_id: null, subject: '', ...event, time: app.clock.now() }
+  const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
+  })
+  pruneSometimes({ app, tx }, ROWS, event.repository_id, stored)
+}
+
+/**
+ * Records that refs moved, with one event for each pusher. An event lists refs up to
+ * `MAX_REFS_BYTES`.
+ */
+export async function recordMovedRefs(
+  app: ReposApp,
+  tx: Tx,
+  repositoryId: number,
+  moved: readonly MovedRef[],
+): Promise<void> {
+  const pushers = new Map<number | undefined, MovedRef[]>()
+  for (const ref of moved) {
+    const refs = pushers.get(ref.pusherId)
+    if (refs) refs.push(ref)
+    else pushers.set(ref.pusherId, [ref])
+  }
+  for (const [pusherId, refs] of pushers) {
+    const subject = JSON.stringify({ count: refs.length, refs: listed(refs) })
+    const type = 'REFS_UPDATED'
+    await recordEvent(app, tx, {
+      repository_id: repositoryId,
+      type,
+      audience: 'code',
+      actor_id: pusherId ?? null,
+      subject,
+    })
+  }
+}
+
+type ListedRef = readonly [ref: string, oldId: string, newId: string]
+
+function listed(refs: readonly MovedRef[]): ListedRef[] {
+  const list: ListedRef[] = []
+  let bytes = 0
+  for (const { ref, oldId = '', newId = '' } of refs) {
+    bytes += Buffer.byteLength(ref) + oldId.length + newId.length
+    if (bytes > MAX_REFS_BYTES) break
+    list.push([ref, oldId, newId])
+  }
+  return list
+}
+
+/** Returns the refs that an event of type REFS_UPDATED lists. */
+export function movedRefsOf({ subject }: Pick<RepositoryEvent, 'subject'>): MovedRefs {
+  const { count, refs } = JSON.parse(subject) as { count: number; refs: ListedRef[] }
+  return {
+    count,
+    refs: refs.map(([ref, oldId, newId]) => ({
+      ref,
+      oldId: oldId || undefined,
+      newId: newId || undefined,
+    })),
+  }
+}
+
+/**
+ * Records a change of a release.
+ *
+ * @param before undefined for a new release.
+ * @param after undefined for a deleted release.
+ */
+export async function recordReleaseChange(
+  app: ReposApp,
+  tx: Tx,
+  caller: Caller,
+  before: Release | undefined,
+  after: Release | undefined,
+): Promise<void> {
+  const release = after ?? before
+  if (!release) return
+  // Callers who cannot see drafts do not receive events of a release that remains a draft.
+  const wasPublished = before?.draft === 0
+  const isPublished = after?.draft === 0
+  const type = releaseEventType(before, after)
+  await recordEvent(app, tx, {
+    repository_id: release.repository_id,
+    type,
+    audience: wasPublished || isPublished ? 'releases' : 'drafts',
+    actor_id: idOf(caller),
+    subject_id: release.id,
+    subject: release.tag_name,
+  })
+  if (!wasPublished && !isPublished) return
+  const facts: ReleaseFacts = {
+    repository: release.repository_id,
+    actor: idOf(caller),
+    release: release.id,
+    tag: release.tag_name,
+    action: RELEASE_ACTIONS[type] ?? 'updated',
+  }
+  const eventsOf = () => [{ type: 'release', facts } as const]
+  await queueHookEvents(tx, release.repository_id, eventsOf, app.clock.now())
+}
+
+/** The facts of an event of a release for webhooks. */
+export interface ReleaseFacts extends HookFacts {
+  readonly release: number
+  readonly tag: string
+  readonly action: string
+}
+
+/** The actions of compatible systems. */
+const RELEASE_ACTIONS: Readonly<Partial<Record<RepositoryEventType, string>>> = {
+  RELEASE_PUBLISHED: 'published',
+  RELEASE_DELETED: 'deleted',
+}
+
+function releaseEventType(
+  before: Release | undefined,
+  after: Release | undefined,
+): RepositoryEventType {
+  if (!after) return 'RELEASE_DELETED'
+  if (after.draft === 0 && before?.draft !== 0) return 'RELEASE_PUBLISHED'
+  return before ? 'RELEASE_EDITED' : 'RELEASE_DRAFTED'
+}
+
+/** A change of a branch or tag protection. */
+export interface ProtectionChange {
+  readonly repositoryId: number
+  readonly type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>
+  readonly rule: { readonly id: number; readonly name: string }
+}
+
+/**
+ * Records a change of a branch or tag protection.
+ *
+ * @param caller undefined if no user asked for the change.
+ */
+export async function recordProtectionChange(
+  app: ReposApp,
+  tx: Tx,
+  caller: Caller | undefined,
+  { repositoryId, type, rule }: ProtectionChange,
+): Promise<void> {
+  const [actor_id, audience] = [idOf(caller), 'administration' as const]
+  await recordEvent(app, tx, {
+    repository_id: repositoryId,
+    type,
+    audience,
+    actor_id,
+    subject_id: rule.id,
+    subject: rule.name,
+  })
+}
+
+/** Records that the branch protections of a repository were reordered. */
+export async function recordProtectionOrder(
+  app: ReposApp,
+  tx: Tx,
+  caller: Caller,
+  repositoryId: number,
+): Promise<void> {
+  const type = 'BRANCH_PROTECTIONS_REORDERED'
+  await recordEvent(app, tx, {
+    repository_id: repositoryId,
+    type,
+    audience: 'administration',
+    actor_id: idOf(caller),
+  })
+}
+
+/**
+ * Records a change of a repository, and wakes its scheduled merges.
+ *
+ * @param caller undefined for the server.
+ */
+export async function recordRepositoryChange(
+  app: ReposApp,
+  tx: Tx,
+  caller: Caller | undefined,
+  repositoryId: number,
+  type: Extract<RepositoryEventType, `REPOSITORY_${string}`>,
+): Promise<void> {
+  await recordEvent(app, tx, {
+    repository_id: repositoryId,
+    type,
+    audience: 'any',
+    actor_id: idOf(caller),
+  })
+  await wakeAutoMerges(tx, app.clock.now(), repositoryId)
+}
+
+/** The status of a commit that an event is about. */
+export type NotedStatus = Pick<CommitStatus, 'commit_id' | 'number' | 'context' | 'state'>
+
+/** Records that a status of a commit was created. */
+export async function recordCommitStatus(
+  app: ReposApp,
+  tx: Tx,
+  status: CommitStatus,
+): Promise<void> {
+  const { repository_id, creator_id, commit_id, number, context, state } = status
+  await recordEvent(app, tx, {
+    repository_id,
+    type: 'COMMIT_STATUS_CREATED',
+    audience: 'code',
+    actor_id: creator_id,
+    subject: JSON.stringify([commit_id, number, context, state]),
+  })
+}
+
+/** The status in an event. */
+export function notedStatusOf({ subject }: Pick<RepositoryEvent, 'subject'>): NotedStatus {
+  const [commit_id, number, context, state] = JSON.parse(subject) as [
+    string,
+    number,
+    string,
+    CommitStatus['state'],
+  ]
+  return { commit_id, number, context, state }
+}
+
+/** A pull request as events name it. */
+type NotedPull = Pick<PullRequest, 'number' | 'base_branch' | 'head_commit'>
+
+/** Returns the subject of an event of a pull request. */
+export function pullSubject({ number, base_branch, head_commit }: NotedPull): string {
+  return JSON.stringify([number, base_branch, head_commit])
+}
+
+/** The pull request in an event. */
+export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
+  number: number
+  base: string
+  head: string
+} {
+  const [number, base, head] = JSON.parse(subject) as [number, string, string]
+  return { number, base, head }
+}
+
+function idOf(caller: Caller | undefined): number | null {
+  return caller?.kind === 'user' ? caller.user.id : null
+}
+
+/**
+ * Returns the event id after which a stream of repository events starts.
+ *
+ * @param position the event id at which the previous stream ended; undefined to start with the next
+ *   event.
+ * @throws CURSOR_EXPIRED
+ */
+export async function startOfRepositoryEvents(
+  app: ReposApp,
+  repositoryId: number,
+  position: number | undefined,
+): Promise<number> {
+  return startOfEvents(position, await rows.findRepositoryEventLog(app.db, repositoryId))
+}
+
+/**
+ * Returns the events of a repository after a position that a caller may see.
+ *
+ * @param open the repository with the caller's present access.
+ * @param types the types to return; undefined for all.
+ * @throws CURSOR_EXPIRED if events after the position have been pruned
+ */
+export async function readRepositoryEvents(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  position: number,
+  types: readonly RepositoryEventType[] | undefined,
+): Promise<EventPage<WatchedEvent>> {
+  const filter = { types, audiences: audiencesOf(caller, open) }
+  const { log, events } = await rows.listRepositoryEvents(
+    app.db,
+    open.repository.id,
+    position,
+    filter,
+    PAGE_SIZE,
+  )
+  const actors = await findOwnersByIds(app.db, [
+    ...new Set(events.flatMap(({ actor_id }) => actor_id ?? [])),
+  ])
+  const actorOf = ({ actor_id }: RepositoryEvent) =>
+    actor_id === null ? undefined : actors.get(actor_id)
+  return pageOfEvents(
+    position,
+    log,
+    events.map((event) => ({ ...event, actor: actorOf(event) })),
+  )
+}
+
+function audiencesOf(caller: Caller, open: OpenRepository): RepositoryEvent['audience'][] {
+  const audiences: RepositoryEvent['audience'][] = ['any']
+  if (suffices(open.units.code, 'read')) audiences.push('code')
+  if (suffices(open.units.releases, 'read')) audiences.push('releases')
+  if (seesDrafts(caller, open)) audiences.push('drafts')
+  if (suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read'))
+    audiences.push('pulls')
+  if (suffices(open.units.code, 'admin')) audiences.push('administration')
+  return audiences
+}

@@ -1,0 +1,108 @@
+import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import { userAsOwner } from '../../accounts/users/owners.ts'
+import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import {
+  type HookEvent,
+  type HookFacts,
+  queueHookEvents,
+} from '../../webhooks/outbox/webhook-queue.ts'
+import { checkNotArchived } from '../access/permissions.ts'
+import { changeWatched, recordCommitStatus } from '../activity/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
+import type { CommitStatus, Repository } from '../schema.ts'
+import * as rows from './commit-statuses.rows.ts'
+import { type CommitStatusView, commitOf, contextsIn, STATUS_STATES } from './commit-statuses.ts'
+
+/**
+ * The number of statuses that a commit keeps, beside the latest of each context. It bounds the
+ * growth from jobs that run forever.
+ */
+const MAX_STORED_STATUSES = 5_000
+
+/**
+ * The number of contexts of a commit, all of which count for its combined state. The largest build
+ * matrices have a fraction of it.
+ */
+const MAX_CONTEXTS = 1_000
+
+const MAX_CONTEXT_CHARACTERS = 255
+const MAX_DESCRIPTION_CHARACTERS = 1024
+const MAX_TARGET_URL_CHARACTERS = 2048
+
+/** The context of statuses without one. */
+const DEFAULT_CONTEXT = 'default'
+
+/** The number of characters of an invalid state that its error repeats. */
+const MAX_SHOWN_STATE_CHARACTERS = 32
+
+export interface StatusDraft {
+  readonly state: string
+  /** Empty for `default`. */
+  readonly context: string
+  readonly description: string
+  /** A URL, or any other text; empty for none. */
+  readonly targetUrl: string
+}
+
+/**
+ * Creates a status of a commit. The caller has write access to the repository.
+ *
+ * @throws REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
+ *   TOO_MANY_STATUS_CONTEXTS
+ */
+export async function createCommitStatus(
+  app: ReposApp,
+  caller: SignedIn,
+  repository: Repository,
+  ref: string,
+  draft: StatusDraft,
+): Promise<CommitStatusView> {
+  checkNotArchived(repository)
+  const commit = await commitOf(app, repository, ref)
+  const status = {
+    ...commit,
+    ...checkDraft(draft),
+    creator_id: caller.user.id,
+    create_time: nowSeconds(app.clock),
+  }
+  const stored = await changeWatched(app, async (tx) => {
+    const isNewContext = !(await rows.hasContext(tx, commit, status.context))
+    if (isNewContext && contextsIn(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
+      throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
+    }
+    const stored = await rows.insertCommitStatus(tx, status)
+    await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
+    await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
+    await queueHookEvents(tx, repository.id, () => [statusEvent(stored)], app.clock.now())
+    await recordCommitStatus(app, tx, stored)
+    return stored
+  })
+  return { ...stored, creator: userAsOwner(caller.user) }
+}
+
+/** The facts of an event of a status. A status never changes, so they are all of it. */
+export interface StatusFacts extends HookFacts {
+  readonly status: CommitStatus
+}
+
+function statusEvent(status: CommitStatus): HookEvent {
+  const facts: StatusFacts = { repository: status.repository_id, actor: status.creator_id, status }
+  return { type: 'status', facts }
+}
+
+function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
+  const known = STATUS_STATES.find((name) => name === state)
+  if (!known)
+    throw new DomainError('INVALID_STATUS_STATE', {
+      state: state.slice(0, MAX_SHOWN_STATE_CHARACTERS),
+    })
+  checkLength('context', context, MAX_CONTEXT_CHARACTERS)
+  checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
+  checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
+  // Any text, as in compatible systems. A page that shows it must check whether it is a safe link.
+  checkVisible('target_url', targetUrl)
+  return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
+}

@@ -1,0 +1,225 @@
+import { EMPTY_TREE } from '../../../platform/git/core/object-ids.ts'
+import { diffCommits } from '../../../platform/git/diffs/commit-diffs.ts'
+import type { TreeDiff } from '../../../platform/git/diffs/diff-reader.ts'
+import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
+import { readCommits } from '../../../platform/git/history/history.ts'
+import { type History, readHistory } from '../../../platform/git/history/history-pages.ts'
+import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
+import { treePath } from '../../../platform/git/objects/trees.ts'
+import { isRevision } from '../../../platform/git/refs/refs.ts'
+import type { Owner } from '../../accounts/schema.ts'
+import type { Caller } from '../../core/access.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
+import { type OpenRepository, openRepository } from '../access/permissions.ts'
+import {
+  commitIdOf,
+  findCommitId,
+  notFound,
+  reading,
+  readingStream,
+} from '../content/git-reading.ts'
+import type { ReposApp } from '../ports.ts'
+import { findAuthors } from './commit-authors.ts'
+import { type Verification, verifyObjects } from './commit-verification.ts'
+
+/** The parts of a commit to read, beside the commit itself. */
+export interface CommitParts {
+  /** The numbers of added and deleted lines. */
+  readonly stat: boolean
+  /** The verification of its signature. */
+  readonly verification: boolean
+  /** The changed files. */
+  readonly files: boolean
+}
+
+/** A commit with the related records. */
+export interface CommitView {
+  readonly open: OpenRepository
+  readonly commit: RawCommit
+  /** The accounts with the addresses of author and committer. */
+  readonly author: Owner | undefined
+  readonly committer: Owner | undefined
+  /** The changes against the first parent, if files or lines are requested. */
+  readonly changes: TreeDiff | undefined
+  readonly verification: Verification | undefined
+}
+
+/** A page of a list. */
+export interface CommitPage {
+  readonly commits: readonly CommitView[]
+  /** The number of commits on all pages. */
+  readonly total: number
+}
+
+/** A query for commits. */
+export interface CommitQuery {
+  /** The revision to start from; empty for the default branch. */
+  readonly ref: string
+  /** Excludes the history of this revision; empty to exclude nothing. */
+  readonly not: string
+  /** Only commits that change this path; empty for all. */
+  readonly path: string
+  /** Unix seconds. */
+  readonly since: number | undefined
+  readonly until: number | undefined
+}
+
+/**
+ * The number of files shown of a commit. Commits with more files are usually imports or mass
+ * changes.
+ */
+const MAX_FILES = 300
+
+/**
+ * Returns a page of the history of a commit, newest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_EMPTY,
+ *   REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function listCommits(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  query: CommitQuery,
+  { parts, page }: CommitPageQuery,
+): Promise<CommitPage> {
+  const open = await openRepository(app, caller, name, 'read')
+  const path = treePath(query.path)
+  if (path === undefined) throw notFound('PATH_NOT_FOUND', 'path', query.path)
+  const { since, until } = query
+  const without = query.not === '' ? undefined : await commitIdOf(app, open.repository, query.not)
+  const from = await startOf(app, open, query.ref)
+  return readPage(app, caller, open, { from, without, path, since, until }, { parts, page })
+}
+
+/** The parts of commits to read, and the page. */
+export interface CommitPageQuery {
+  readonly parts: CommitParts
+  readonly page: Page
+}
+
+/** Returns a page of a history. */
+export async function readPage(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  history: History,
+  { parts, page }: CommitPageQuery,
+): Promise<CommitPage> {
+  const { id } = open.repository
+  const { ids, total } = await reading(readHistory(app.git, id, history, page.offset, page.limit))
+  return { commits: await viewCommits(app, caller, open, ids, parts), total }
+}
+
+/** @throws REPOSITORY_EMPTY, REF_NOT_FOUND */
+async function startOf(
+  app: ReposApp,
+  { repository }: OpenRepository,
+  ref: string,
+): Promise<string> {
+  const commitId = await findCommitId(app, repository, ref)
+  if (commitId !== undefined) return commitId
+  throw notFound(repository.branch_count === 0 ? 'REPOSITORY_EMPTY' : 'REF_NOT_FOUND', 'ref', ref)
+}
+
+/**
+ * Returns the views of commits by their ids, in that order.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function viewCommits(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  ids: readonly string[],
+  parts: CommitParts,
+): Promise<CommitView[]> {
+  const read = await reading(readCommits(app.git, open.repository.id, ids))
+  const commits = ids.flatMap((commitId) => read.get(commitId) ?? [])
+  return viewReadCommits(app, caller, open, commits, parts)
+}
+
+/** Returns the views of commits that have already been read. */
+export async function viewReadCommits(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  commits: readonly RawCommit[],
+  parts: CommitParts,
+): Promise<CommitView[]> {
+  const { id } = open.repository
+  const steps = commits.map((commit) => ({ id: commit.id, parentId: commit.parentIds[0] }))
+  const options = { lines: parts.stat, window: { offset: 0, limit: parts.files ? MAX_FILES : 0 } }
+  const wantsChanges = parts.stat || parts.files
+  const changes = wantsChanges ? await reading(diffCommits(app.git, id, steps, options)) : undefined
+  const emails = commits.flatMap(({ author, committer }) => [author.email, committer.email])
+  const authors = await findAuthors(app, caller, emails)
+  const verifications = parts.verification ? await verifyObjects(app, caller, commits) : []
+  return commits.map((commit, index) => ({
+    open,
+    commit,
+    author: authors.get(commit.author.email),
+    committer: authors.get(commit.committer.email),
+    changes: changes?.get(commit.id),
+    verification: verifications[index],
+  }))
+}
+
+/**
+ * Returns one commit by id, branch or tag.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
+ *   COMMIT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getCommit(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  ref: string,
+  parts: CommitParts,
+): Promise<CommitView> {
+  const open = await openRepository(app, caller, name, 'read')
+  const commitId = await existingCommit(app, open, ref)
+  const [view] = await viewCommits(app, caller, open, [commitId], parts)
+  if (!view) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
+  return view
+}
+
+/** A diff against the first parent, or a patch in the form of an e-mail. */
+export type DiffFormat = 'diff' | 'patch'
+
+/**
+ * Returns the changes of a commit as text.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
+ *   COMMIT_NOT_FOUND; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
+ */
+export async function getCommitDiff(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  ref: string,
+  format: DiffFormat,
+): Promise<AsyncIterable<Buffer>> {
+  const open = await openRepository(app, caller, name, 'read')
+  const { id } = open.repository
+  const commitId = await existingCommit(app, open, ref)
+  const parent = (await reading(readCommits(app.git, id, [commitId]))).get(commitId)?.parentIds[0]
+  return readingStream(
+    format === 'diff'
+      ? streamDiff(app.git, id, parent ?? EMPTY_TREE, commitId, { binary: false })
+      : streamPatch(app.git, id, parent, commitId),
+  )
+}
+
+/** @throws INVALID_REF, COMMIT_NOT_FOUND */
+async function existingCommit(
+  app: ReposApp,
+  { repository }: OpenRepository,
+  ref: string,
+): Promise<string> {
+  if (!isRevision(ref)) throw notFound('INVALID_REF', 'ref', ref)
+  const commitId = await findCommitId(app, repository, ref)
+  if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
+  return commitId
+}

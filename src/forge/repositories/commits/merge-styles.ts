@@ -1,0 +1,15 @@
+import type { MergeStyle, UpdateStyle } from '../schema.ts'
+
+export type { MergeStyle, UpdateStyle }
+
+/** The ways to merge a pull request into its base branch. */
+export const MERGE_STYLES: readonly MergeStyle[] = [
+  'merge',
+  'rebase',
+  'rebase-merge',
+  'squash',
+  'fast-forward-only',
+]
+
+/** The ways to update the head branch of a pull request with its base branch. */
+export const UPDATE_STYLES: readonly UpdateStyle[] = ['merge', 'rebase']

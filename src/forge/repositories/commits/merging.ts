@@ -1,0 +1,78 @@
+import { type Merge, mergeCommits } from '../../../platform/git/merging/merge.ts'
+import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../platform/git/merging/rebase.ts'
+import type { Signer } from '../../../platform/git/objects/signers.ts'
+import { DomainError, metadataList } from '../../core/errors.ts'
+import { reading } from '../content/git-reading.ts'
+import type { ReposApp } from '../ports.ts'
+import type { MergeStyle } from './merge-styles.ts'
+import { commitSigner } from './server-commits.ts'
+
+/** Limits of the description of a conflict, since gRPC clients limit the size of metadata. */
+const MAX_PATHS_BYTES = 1024
+const MAX_TEXT_CHARACTERS = 1000
+
+/**
+ * Merges two commits, and stores the resulting tree.
+ *
+ * @param style the merge style for the error.
+ * @returns the id of the tree.
+ * @throws MERGE_CONFLICT, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeTrees(
+  app: ReposApp,
+  repositoryId: number,
+  ours: string,
+  theirs: string,
+  style: MergeStyle,
+): Promise<string> {
+  const merge = await reading(mergeCommits(app.git, repositoryId, ours, theirs))
+  if (merge.outcome === 'clean') return merge.treeId
+  throw new DomainError('MERGE_CONFLICT', { style, ...conflictOf(merge) })
+}
+
+/** Commits to rebase. */
+export interface RebaseOrder {
+  /** The new base. */
+  readonly onto: string
+  /** The last commit. Commits that `onto` contains are left out. */
+  readonly head: string
+  readonly committer: Signer
+  /** The merge style for the error. */
+  readonly style: MergeStyle
+  /** Replaces the message of the last commit. */
+  readonly lastMessage?: string
+}
+
+/**
+ * Rebases commits onto another commit, as `git rebase` does, and stores them. The instance signs
+ * them if signing is enabled.
+ *
+ * @returns the id of the last commit: `onto` if no commit is left, `head` if nothing has to change.
+ * @throws REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function rebaseOnto(
+  app: ReposApp,
+  repositoryId: number,
+  { onto, head, committer, style, lastMessage }: RebaseOrder,
+): Promise<string> {
+  const rebase = { onto, head, committer, lastMessage, sign: commitSigner(app) }
+  const rebased = await reading(rebaseCommits(app.git, repositoryId, rebase))
+  if (rebased.outcome === 'clean') return rebased.commitId
+  if (rebased.outcome === 'too-many') {
+    throw new DomainError('TOO_MANY_COMMITS_TO_REBASE', { limit: String(MAX_REBASED_COMMITS) })
+  }
+  throw new DomainError('REBASE_CONFLICT', {
+    style,
+    commit_sha: rebased.commitId,
+    ...conflictOf(rebased),
+  })
+}
+
+function conflictOf(merge: Exclude<Merge, { outcome: 'clean' }>): { paths: string; text: string } {
+  if (merge.outcome === 'unrelated')
+    return { paths: '[]', text: 'refusing to merge unrelated histories' }
+  return {
+    paths: metadataList(merge.paths, MAX_PATHS_BYTES),
+    text: merge.text.slice(0, MAX_TEXT_CHARACTERS),
+  }
+}

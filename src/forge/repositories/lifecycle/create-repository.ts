@@ -1,0 +1,284 @@
+import type { Lease } from '../../../platform/concurrency/leases.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
+import { storeBlob } from '../../../platform/git/objects/object-writes.ts'
+import { editTree, type TreeEdit } from '../../../platform/git/objects/tree-edits.ts'
+import * as git from '../../../platform/git/repositories/repositories.ts'
+import { createUnfinished, finish } from '../../../platform/git/repositories/unfinished.ts'
+import { insertLabel } from '../../../storage/repos/labels.ts'
+import type { Owner } from '../../accounts/schema.ts'
+import { getOwner, organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
+import { checkSeesPrivate, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openOrganization } from '../../organizations/organization-access.ts'
+import { putCollaborator } from '../access/collaborators.rows.ts'
+import { checkRepositoryName, repositoryNameKey } from '../access/repository-names.ts'
+import { putRepositorySubscription } from '../activity/subscriptions.rows.ts'
+import { gitIdentity } from '../commits/git-identity.ts'
+import { storeServerCommit } from '../commits/server-commits.ts'
+import type { ReposApp } from '../ports.ts'
+import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
+import { moveRefs, recordUpdates } from '../refs/ref-updates.ts'
+import { type FirstFiles, firstFiles } from './first-files.ts'
+import { findLabelSet } from './label-templates.ts'
+import * as rows from './repositories.rows.ts'
+import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
+import { checkBranchName, checkText } from './repository-fields.ts'
+import type { RepositoryView } from './repository-views.ts'
+
+/** The default branch of repositories whose creator names none. */
+export const DEFAULT_BRANCH = 'main'
+
+/** The only object format that libgit2 supports. */
+const OBJECT_FORMAT = 'sha1'
+
+/** The request for a new repository. Empty texts mean the default. */
+export interface RepositoryDraft {
+  readonly name: string
+  readonly description: string
+  readonly private: boolean
+  readonly template: boolean
+  /** Whether to create a first commit with a README. */
+  readonly autoInit: boolean
+  readonly defaultBranch: string
+  readonly objectFormatName: string
+  /** The names of templates for the first commit. */
+  readonly readme: string
+  readonly gitignores: string
+  readonly license: string
+  readonly issueLabels: string
+}
+
+/** The owner of a new repository. */
+export interface NewRepositoryPlace {
+  readonly owner: Owner
+  /** Whether the creator must be added as an administrator, since the creator is not an owner. */
+  readonly makesAdministrator: boolean
+}
+
+/**
+ * Returns where the caller creates a repository: in the caller's own account or in an organisation.
+ *
+ * @param organization its name. Empty for the caller's own account.
+ * @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN
+ */
+export async function openForNewRepository(
+  app: ReposApp,
+  caller: SignedIn,
+  organization: string,
+): Promise<NewRepositoryPlace> {
+  if (organization === '') return { owner: userAsOwner(caller.user), makesAdministrator: false }
+  const open = await openOrganization(app, caller, organization, 'create-repository')
+  return { owner: organizationAsOwner(open.organization), makesAdministrator: !open.isOwner }
+}
+
+/** Makes the creator of a repository its administrator, where necessary. */
+export async function grantCreator(
+  tx: Tx,
+  place: NewRepositoryPlace,
+  userId: number,
+  repositoryId: number,
+) {
+  if (!place.makesAdministrator) return
+  await putCollaborator(tx, { repository_id: repositoryId, user_id: userId, level: 'admin' })
+}
+
+/** Grants the creator of a new repository access, and makes the creator watch it. */
+export async function recordCreator(
+  app: ReposApp,
+  tx: Tx,
+  place: NewRepositoryPlace,
+  userId: number,
+  repositoryId: number,
+): Promise<void> {
+  await grantCreator(tx, place, userId, repositoryId)
+  await putRepositorySubscription(tx, {
+    repository_id: repositoryId,
+    user_id: userId,
+    mode: 'WATCHING',
+    create_time: nowSeconds(app.clock),
+  })
+}
+
+/**
+ * Creates a repository.
+ *
+ * @param organization the organisation that owns it. Empty for the caller.
+ * @throws what `openForNewRepository` throws; INVALID_REPOSITORY_NAME, INVALID_FIELD,
+ *   INVALID_DEFAULT_BRANCH, UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND,
+ *   REPOSITORY_EXISTS
+ */
+export async function createRepository(
+  app: ReposApp,
+  caller: SignedIn,
+  organization: string,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
+  const place = await openForNewRepository(app, caller, organization)
+  return createRepositoryIn(app, caller, place, draft, await contentOf(app, caller, place, draft))
+}
+
+/**
+ * Creates a repository on behalf of an administrator.
+ *
+ * @param owner name of the user or organisation that owns it.
+ * @throws USER_NOT_FOUND, and what `createRepository` throws
+ */
+export async function createRepositoryAsAdmin(
+  app: ReposApp,
+  caller: SignedIn,
+  owner: string,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
+  const place = { owner: await getOwner(app, caller, owner), makesAdministrator: false }
+  return createRepositoryIn(app, caller, place, draft, await contentOf(app, caller, place, draft))
+}
+
+/** Initial content of a new repository. */
+export interface NewContent {
+  /** Inserts the rows that belong to the repository. */
+  addRows(tx: Tx, id: number): Promise<void>
+  /** Writes the files of the first commit, and returns the id of their tree. */
+  writeTree?(id: number): Promise<string>
+}
+
+/** Returns the labels and files that a request asks for. */
+async function contentOf(
+  app: ReposApp,
+  caller: SignedIn,
+  { owner }: NewRepositoryPlace,
+  draft: RepositoryDraft,
+): Promise<NewContent> {
+  const { issueLabels } = draft
+  const addRows = (tx: Tx, id: number) => addLabels(tx, id, issueLabels)
+  if (!draft.autoInit) return { addRows }
+  const { email, time } = gitIdentity(app, caller)
+  const year = new Date(time * 1000).getUTCFullYear()
+  const files = await firstFiles(draft, { owner, email, year })
+  return { addRows, writeTree: (id) => writeFiles(app, id, files) }
+}
+
+/**
+ * Creates a repository at a place. A creation that fails leaves nothing behind.
+ *
+ * @throws PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
+ *   UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND, REPOSITORY_EXISTS
+ */
+export async function createRepositoryIn(
+  app: ReposApp,
+  caller: SignedIn,
+  place: NewRepositoryPlace,
+  draft: RepositoryDraft,
+  content: NewContent,
+): Promise<RepositoryView> {
+  if (draft.private) checkSeesPrivate(caller)
+  const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
+  checkDraft(draft, defaultBranch)
+  const now = nowSeconds(app.clock)
+  const lease = await app.coordination.lease()
+  const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
+    const inserted = await rows.insertRepository(tx, {
+      owner_id: place.owner.id,
+      name: draft.name,
+      name_key: repositoryNameKey(draft.name),
+      description: draft.description,
+      website: '',
+      private: draft.private ? 1 : 0,
+      template: draft.template ? 1 : 0,
+      archive_time: null,
+      default_branch: defaultBranch,
+      default_merge_style: app.settings.defaultMergeStyle,
+      create_time: now,
+      update_time: now,
+    })
+    await recordCreator(app, tx, place, caller.user.id, inserted)
+    await content.addRows(tx, inserted)
+    return {
+      id: inserted,
+      updateId: await recordCreationIn(app, tx, inserted, caller.user.id),
+    }
+  })
+  try {
+    const updates = await createFolder(app, caller, { id, defaultBranch, content }, lease)
+    await recordUpdates(app, id, updateId, updates)
+  } catch (error) {
+    await removeRepository(app, id)
+    throw error
+  } finally {
+    endPendingUpdate(app, updateId)
+  }
+  return getRepositoryById(app, caller, id)
+}
+
+function checkDraft(draft: RepositoryDraft, defaultBranch: string): void {
+  checkRepositoryName(draft.name)
+  checkText('description', draft.description)
+  checkBranchName(defaultBranch)
+  if (draft.objectFormatName !== '' && draft.objectFormatName !== OBJECT_FORMAT) {
+    throw new DomainError('UNSUPPORTED_OBJECT_FORMAT', {
+      format: draft.objectFormatName.slice(0, 100),
+    })
+  }
+  if (draft.issueLabels !== '' && !findLabelSet(draft.issueLabels)) {
+    throw new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', {
+      field: 'issue_labels',
+      name: draft.issueLabels.slice(0, 100),
+    })
+  }
+}
+
+/** Adds the labels of a set to a new repository. */
+async function addLabels(tx: Tx, repositoryId: number, set: string): Promise<void> {
+  const owner = { repository_id: repositoryId, organization_id: null }
+  for (const { name, color, description, exclusive } of findLabelSet(set) ?? []) {
+    const flags = { exclusive: Number(exclusive), archived: 0 }
+    await insertLabel(tx, owner, { name, color, description, ...flags })
+  }
+}
+
+const REGULAR_FILE = 0o100644
+
+/** Writes files, and returns the id of their tree. */
+async function writeFiles(app: ReposApp, id: number, files: FirstFiles): Promise<string> {
+  const edits: TreeEdit[] = []
+  for (const [path, text] of files) {
+    const blobId = await storeBlob(app.git, id, Buffer.from(text))
+    edits.push({ path, file: { blobId, mode: REGULAR_FILE } })
+  }
+  return editTree(app.git, id, undefined, edits)
+}
+
+/**
+ * Creates the folder of a repository, with a first commit where there are files.
+ *
+ * @param lease taken before the row was inserted. Others remove the repository of a server that was
+ *   stopped for long.
+ * @returns the refs that exist then.
+ */
+async function createFolder(
+  app: ReposApp,
+  caller: SignedIn,
+  created: { readonly id: number; readonly defaultBranch: string; readonly content: NewContent },
+  lease: Pick<Lease, 'check'>,
+): Promise<readonly RefUpdate[]> {
+  const { id, defaultBranch, content } = created
+  if (!content.writeTree) {
+    lease.check()
+    await git.createRepository(app.git, id, defaultBranch)
+    return []
+  }
+  await createUnfinished(app.git, id, defaultBranch)
+  const self = gitIdentity(app, caller)
+  const to = await storeServerCommit(app, id, {
+    treeId: await content.writeTree(id),
+    parentIds: [],
+    author: self,
+    committer: self,
+    message: 'Initial commit\n',
+  })
+  const updates = [{ name: `${HEADS}${defaultBranch}`, from: undefined, to }]
+  await moveRefs(app, lease, id, updates)
+  await finish(app.git, id)
+  return updates
+}

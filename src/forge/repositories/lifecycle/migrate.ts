@@ -1,0 +1,201 @@
+import { finishCopy } from '../../../platform/git/packs/mirrors.ts'
+import { createDraft, discardDraft } from '../../../platform/git/repositories/repositories.ts'
+import { findOwnerById, findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
+import { maySeeOwner } from '../../accounts/users/owners.ts'
+import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
+import { checkRepositoryName, repositoryNameKey } from '../access/repository-names.ts'
+import type { ReposApp } from '../ports.ts'
+import type { Mirror } from '../schema.ts'
+import { publishCopy } from './copies.ts'
+import {
+  DEFAULT_BRANCH,
+  type NewRepositoryPlace,
+  openForNewRepository,
+  recordCreator,
+} from './create-repository.ts'
+import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
+import { insertMirror } from './mirrors.rows.ts'
+import { nextSyncTime } from './mirrors.ts'
+import { findRepository } from './repositories.rows.ts'
+import { getRepositoryById } from './repositories.ts'
+import { checkText } from './repository-fields.ts'
+import type { RepositoryView } from './repository-views.ts'
+import {
+  FetchError,
+  reachUpstream,
+  readUpstream,
+  sealCredentials,
+  type Upstream,
+  type UpstreamDraft,
+} from './upstreams.ts'
+
+/** The request for a copy of a repository on another server. */
+export interface MigrationDraft {
+  readonly upstream: UpstreamDraft
+  /** Empty for the account with the number `ownerId`. */
+  readonly ownerName: string
+  /** 0 for the caller. */
+  readonly ownerId: number
+  readonly name: string
+  readonly description: string
+  readonly private: boolean
+  /** Whether the copy is a mirror, which follows the original. */
+  readonly mirror: boolean
+  /** Empty for the default interval. */
+  readonly mirrorInterval: string
+}
+
+/**
+ * Copies a repository from another server, once or as a mirror. A failed copy leaves nothing
+ * behind.
+ *
+ * @param until aborts the copy when the caller no longer waits.
+ * @throws INVALID_CLONE_ADDRESS, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_MIRROR_INTERVAL,
+ *   UNKNOWN_USER, PERMISSION_DENIED, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN,
+ *   REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
+ */
+export async function migrateRepository(
+  app: ReposApp,
+  caller: SignedIn,
+  draft: MigrationDraft,
+  until: AbortSignal,
+): Promise<RepositoryView> {
+  const place = await openPlaceOf(app, caller, draft)
+  const upstream = readUpstream(draft.upstream)
+  checkRepositoryName(draft.name)
+  checkText('description', draft.description)
+  const intervalSeconds = draft.mirrorInterval
+    ? parseMirrorInterval(draft.mirrorInterval)
+    : DEFAULT_INTERVAL_SECONDS
+  if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
+    throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
+  }
+  const copying = app.copies(String(caller.user.id), () =>
+    copy(app, caller, place, draft, { upstream, intervalSeconds, until }),
+  )
+  // The server waits for the copy before it closes the database, even if the client has gone.
+  app.background.run('migration', () => copying.catch(() => {}))
+  const id = await copying.catch((error: unknown) => {
+    throw error instanceof FetchError
+      ? new DomainError('CLONE_FAILED', { cause: error.message })
+      : error
+  })
+  app.signals.mirrors.notify()
+  return getRepositoryById(app, caller, id)
+}
+
+/**
+ * Returns where the caller may create a repository. Administrators may do so for other users, and
+ * members of an organisation by its rules.
+ */
+export async function openPlaceOf(
+  app: ReposApp,
+  caller: SignedIn,
+  draft: Pick<MigrationDraft, 'ownerName' | 'ownerId'>,
+): Promise<NewRepositoryPlace> {
+  const { ownerName, ownerId } = draft
+  if (ownerName === '' && ownerId === 0) return openForNewRepository(app, caller, '')
+  const owner = ownerName
+    ? await findOwnerByNameKey(app.db, nameKey(ownerName))
+    : await findOwnerById(app.db, ownerId)
+  if (!owner || !(await maySeeOwner(app, caller, owner))) throw unknownOwner(draft)
+  if (owner.kind === 'ORGANIZATION') return openForNewRepository(app, caller, owner.name)
+  const isAllowed = owner.id === caller.user.id || actsAsAdministrator(caller, 'write')
+  if (!isAllowed) throw new DomainError('PERMISSION_DENIED')
+  return { owner, makesAdministrator: false }
+}
+
+function unknownOwner({
+  ownerName,
+  ownerId,
+}: Pick<MigrationDraft, 'ownerName' | 'ownerId'>): DomainError {
+  return new DomainError('UNKNOWN_USER', { username: (ownerName || String(ownerId)).slice(0, 64) })
+}
+
+/** The checked values of a request. */
+interface Migration {
+  readonly upstream: Upstream
+  readonly intervalSeconds: number
+  /** Aborts the copy when the caller no longer waits. */
+  readonly until: AbortSignal
+}
+
+/** @returns the number of the new repository. */
+async function copy(
+  app: ReposApp,
+  caller: SignedIn,
+  place: NewRepositoryPlace,
+  draft: MigrationDraft,
+  { upstream, intervalSeconds, until }: Migration,
+): Promise<number> {
+  const folder = await createDraft(app.git, DEFAULT_BRANCH)
+  const defaultBranch = await fetchAll(app, folder, upstream, until)
+  const { name, description, mirror } = draft
+  return publishCopy(app, folder, {
+    creatorId: caller.user.id,
+    async describe(tx) {
+      // A copy can take an hour, and the owner may have been deleted meanwhile.
+      if (!(await findOwnerById(tx, place.owner.id))) throw unknownOwner(draft)
+      return {
+        owner_id: place.owner.id,
+        name,
+        description,
+        private: draft.private ? 1 : 0,
+        default_branch: defaultBranch,
+        mirror: mirror ? 1 : 0,
+        original_url: upstream.url.href,
+      }
+    },
+    async addRows(tx, id) {
+      await recordCreator(app, tx, place, caller.user.id, id)
+      if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
+    },
+  })
+}
+
+/**
+ * Fetches everything into a draft, and deletes the draft on failure.
+ *
+ * @returns the default branch.
+ */
+async function fetchAll(
+  app: ReposApp,
+  draft: string,
+  upstream: Upstream,
+  until: AbortSignal,
+): Promise<string> {
+  try {
+    const named = await reachUpstream(app, upstream, until, async (reached) => {
+      await reached.fetchInto(draft, false)
+      return reached.readDefaultBranch(draft)
+    })
+    await finishCopy(app.git, draft, named)
+    return named ?? DEFAULT_BRANCH
+  } catch (error) {
+    await discardDraft(draft)
+    throw error
+  }
+}
+
+function newMirror(
+  app: ReposApp,
+  repositoryId: number,
+  upstream: Upstream,
+  intervalSeconds: number,
+): Mirror {
+  const now = nowSeconds(app.clock)
+  return {
+    repository_id: repositoryId,
+    url: upstream.url.href,
+    credentials: sealCredentials(app, upstream),
+    interval_seconds: intervalSeconds,
+    prune: 1,
+    next_sync_time: nextSyncTime(app, intervalSeconds),
+    last_sync_time: now,
+    change_time: now,
+    error: '',
+  }
+}

@@ -1,0 +1,156 @@
+import { transaction } from '../../../platform/database/database.ts'
+import {
+  compareRefs,
+  draftSync,
+  releaseObjects,
+  tidyPacks,
+} from '../../../platform/git/packs/mirrors.ts'
+import { discardDraft } from '../../../platform/git/repositories/repositories.ts'
+import type { Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
+import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
+import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
+import { applyUpdates } from '../refs/ref-updates.ts'
+import type { Mirror, MirrorChanges } from '../schema.ts'
+import { parseMirrorInterval } from './mirror-intervals.ts'
+import * as rows from './mirrors.rows.ts'
+import { findRepositoryById } from './repositories.rows.ts'
+import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
+
+/** Fetches that run at a time. Each takes two processes, and at most `maxPushBytes` of the disk. */
+const MAX_UNDER_WAY = 4
+
+/** Of these, fetches for mirrors of one account. */
+const MAX_UNDER_WAY_PER_OWNER = 2
+
+/**
+ * Schedules the synchronisation of a mirror as soon as possible. Several requests before it begins
+ * have the effect of one.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_NOT_MIRROR
+ */
+export async function requestMirrorSync(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, name, 'write')
+  checkNotArchived(repository)
+  if (repository.mirror === 0) throw new DomainError('REPOSITORY_NOT_MIRROR')
+  await transaction(app.db, (tx) => rows.requestSync(tx, repository.id, app.clock.now()))
+  app.signals.mirrors.notify()
+}
+
+/**
+ * Returns the changes that an edit makes to the row of a mirror. The caller must notify the signal
+ * for mirrors after it stores them.
+ *
+ * @param interval a duration as text. Undefined or empty for no change.
+ * @param prune whether refs that the original does not have are deleted. Undefined for no change.
+ * @throws INVALID_MIRROR_INTERVAL
+ */
+export function mirrorChanges(
+  app: ReposApp,
+  interval: string | undefined,
+  prune: boolean | undefined,
+): MirrorChanges {
+  const changes: MirrorChanges = {}
+  if (interval) {
+    changes.interval_seconds = parseMirrorInterval(interval)
+    changes.next_sync_time = nextSyncTime(app, changes.interval_seconds)
+  }
+  if (prune !== undefined) changes.prune = prune ? 1 : 0
+  return changes
+}
+
+/**
+ * Returns when a mirror that is synchronised now is due again, in Unix milliseconds. Null if only
+ * on request.
+ */
+export function nextSyncTime(app: ReposApp, intervalSeconds: number): number | null {
+  return intervalSeconds === 0 ? null : app.clock.now() + intervalSeconds * 1000
+}
+
+/** Starts a worker that synchronises mirrors when they are due. */
+export function startMirrors(app: ReposApp): DueWorker {
+  return startDueWork(app, synchronisations(app))
+}
+
+function synchronisations(app: ReposApp): DueWork {
+  return {
+    failure: 'a mirror could not be synchronised',
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    signal: app.signals.mirrors,
+    ...rows.mirrorQueue(app.db),
+    run: (id, until) => syncMirror(app, id, until),
+  }
+}
+
+/**
+ * Synchronises a mirror and records the result. After a crash before that, the server synchronises
+ * the mirror again when it starts.
+ */
+async function syncMirror(app: ReposApp, repositoryId: number, until: AbortSignal): Promise<void> {
+  const mirror = await rows.findMirror(app.db, repositoryId)
+  if (!mirror) return
+  const result = await follow(app, mirror, until)
+  if (until.aborted) return
+  await transaction(app.db, (tx) =>
+    rows.recordSync(tx, mirror, result, nextSyncTime(app, mirror.interval_seconds)),
+  )
+}
+
+async function follow(app: ReposApp, mirror: Mirror, until: AbortSignal): Promise<rows.SyncResult> {
+  const { repository_id: id, change_time } = mirror
+  try {
+    const repository = await findRepositoryById(app.db, id)
+    // Archived repositories do not change.
+    if (repository?.archive_time !== null) return { error: mirror.error }
+    if (await app.disk.isFull()) return { error: 'the disk of the server is full' }
+    const isChanged = await fetchChanges(app, mirror, until)
+    const now = nowSeconds(app.clock)
+    return { error: '', last_sync_time: now, change_time: isChanged ? now : change_time }
+  } catch (error) {
+    if (error instanceof FetchError) return { error: error.message }
+    const isDeleted = (await findRepositoryById(app.db, id)) === undefined
+    if (!isDeleted && !until.aborted)
+      app.log.error({ err: error, repository: id }, 'a mirror could not be synchronised')
+    return { error: 'the server failed' }
+  }
+}
+
+/**
+ * Fetches new objects into a quarantine, then updates the refs.
+ *
+ * @returns whether any ref has changed.
+ */
+async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): Promise<boolean> {
+  const { repository_id: id } = mirror
+  const upstream = {
+    url: new URL(mirror.url),
+    credentials: openCredentials(app, mirror.credentials),
+  }
+  const draft = await draftSync(app.git, id)
+  try {
+    await reachUpstream(app, upstream, until, (reached) =>
+      reached.fetchInto(draft, mirror.prune === 1),
+    )
+    const updates = await compareRefs(app.git, id, draft)
+    if (updates.length === 0) return false
+    await releaseObjects(app.git, id, draft)
+    // Deletions come first, since a branch `a` must be deleted before a branch `a/b` can exist.
+    const gone = updates.filter(({ to }) => to === undefined)
+    const kept = updates.filter(({ to }) => to !== undefined)
+    if (gone.length > 0) await applyUpdates(app, id, gone)
+    if (kept.length > 0) await applyUpdates(app, id, kept)
+    await tidyPacks(app.git, id)
+    return true
+  } finally {
+    await discardDraft(draft)
+  }
+}

@@ -1,0 +1,231 @@
+import {
+  type FetchFailure,
+  fetchInto,
+  pushAll,
+  readUpstreamDefault,
+} from '../../../platform/git/packs/mirrors.ts'
+import { OutboundError } from '../../../platform/outbound/errors.ts'
+import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
+import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
+import { DomainError } from '../../core/errors.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
+import type { ReposApp } from '../ports.ts'
+
+/** A repository on another server. */
+export interface Upstream {
+  /** An http or https URL without credentials, query and fragment. */
+  readonly url: URL
+  readonly credentials: UpstreamCredentials | undefined
+}
+
+/** Credentials for the other server. */
+export interface UpstreamCredentials {
+  readonly username: string
+  readonly password: string
+}
+
+/** A repository on another server as a request names it. Fields may be empty. */
+export interface UpstreamDraft {
+  readonly address: string
+  readonly username: string
+  readonly password: string
+  /** Replaces the password. */
+  readonly token: string
+}
+
+/** The failure of a fetch. The message reveals nothing about this server. */
+export class FetchError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'FetchError'
+  }
+}
+
+/** As for webhooks. Few servers accept longer URLs. */
+const MAX_ADDRESS_CHARACTERS = 2048
+
+const MAX_CREDENTIAL_CHARACTERS = 1024
+
+/** The user name that servers expect with a token, unless they ignore the name. */
+const TOKEN_USERNAME = 'oauth2'
+
+/** Limit of a whole fetch. */
+const FETCH_TIMEOUT_MS = 60 * 60 * 1000
+
+const PURPOSE = 'mirror-credentials'
+
+/**
+ * Parses the address and the credentials of a repository on another server. Whether the server may
+ * connect to that host is checked when it does.
+ *
+ * @throws INVALID_CLONE_ADDRESS when the address is not an http or https URL.
+ */
+export function readUpstream({ address, username, password, token }: UpstreamDraft): Upstream {
+  const text = address.trim()
+  const url =
+    text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasInvisibleCharacters(text)
+      ? new URL(text)
+      : undefined
+  const isFit =
+    (url?.protocol === 'http:' || url?.protocol === 'https:') &&
+    url.search === '' &&
+    url.hash === ''
+  if (!isFit) throw new DomainError('INVALID_CLONE_ADDRESS')
+  const given = {
+    username: username || decode(url.username) || (token && TOKEN_USERNAME),
+    password: token || password || decode(url.password),
+  }
+  if (
+    given.username.length > MAX_CREDENTIAL_CHARACTERS ||
+    given.password.length > MAX_CREDENTIAL_CHARACTERS
+  ) {
+    throw new DomainError('INVALID_CLONE_ADDRESS')
+  }
+  Object.assign(url, { username: '', password: '' })
+  return { url, credentials: given.username === '' && given.password === '' ? undefined : given }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** Encrypts credentials for storage. */
+export function sealCredentials(app: ReposApp, { credentials }: Upstream): Buffer | null {
+  return credentials ? seal(app, PURPOSE, Buffer.from(JSON.stringify(credentials))) : null
+}
+
+/** Decrypts credentials that `sealCredentials` has encrypted. */
+export function openCredentials(
+  app: ReposApp,
+  sealed: Buffer | null,
+): UpstreamCredentials | undefined {
+  return sealed === null ? undefined : JSON.parse(open(app, PURPOSE, sealed).toString())
+}
+
+/**
+ * Refuses a repository on a host with a forbidden address, before somebody relies on the copy. A host
+ * that cannot be resolved now may be there later.
+ *
+ * @throws BLOCKED_ADDRESS
+ */
+export async function checkUpstream(app: ReposApp, { url }: Pick<Upstream, 'url'>): Promise<void> {
+  try {
+    await app.outbound.checkDestination(url)
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.failure === 'BLOCKED_ADDRESS')
+      throw new DomainError('BLOCKED_ADDRESS', { host: url.hostname })
+  }
+}
+
+/** The operations on a repository on another server. */
+export interface ReachedUpstream {
+  /**
+   * Fetches all branches and tags into a draft.
+   *
+   * @param prune whether refs that the other server does not have are deleted.
+   * @throws FetchError
+   */
+  fetchInto(draft: string, prune: boolean): Promise<void>
+  /** Returns the branch that HEAD points to, once the draft has it; undefined if there is none. */
+  readDefaultBranch(draft: string): Promise<string | undefined>
+}
+
+/**
+ * Connects to a repository on another server for the duration of some work, up to a limit.
+ *
+ * @param until aborts the work. Its reason is thrown.
+ */
+export async function reachUpstream<T>(
+  app: ReposApp,
+  { url, credentials }: Upstream,
+  until: AbortSignal,
+  work: (upstream: ReachedUpstream) => Promise<T>,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(FETCH_TIMEOUT_MS)
+  const signal = AbortSignal.any([until, timeout])
+  const target = { url, authorization: credentials && basic(credentials) }
+  const gateway = await openGitGateway(app.outbound, target, {
+    maxBytes: app.settings.maxPushBytes,
+    signal,
+  })
+  const source = { url: gateway.url, header: gateway.header }
+  try {
+    return await work({
+      async fetchInto(draft, prune) {
+        const failure = await fetchInto(app.git, draft, source, { prune, signal })
+        until.throwIfAborted()
+        if (!failure) return
+        const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()
+        app.log.info({ host: url.host, seen, stderr: failure.stderr }, 'a fetch failed')
+        throw new FetchError(textOf(failure, seen))
+      },
+      readDefaultBranch: (draft) => readUpstreamDefault(app.git, draft, source, signal),
+    })
+  } finally {
+    await gateway.close()
+  }
+}
+
+/**
+ * Sets the branches and tags of a repository on another server to those of a repository here.
+ *
+ * @param until aborts the push. Its reason is thrown.
+ * @throws FetchError
+ */
+export async function pushUpstream(
+  app: ReposApp,
+  { url, credentials }: Upstream,
+  until: AbortSignal,
+  repositoryId: number,
+): Promise<void> {
+  const timeout = AbortSignal.timeout(FETCH_TIMEOUT_MS)
+  const signal = AbortSignal.any([until, timeout])
+  const target = { url, authorization: credentials && basic(credentials) }
+  const gateway = await openGitGateway(app.outbound, target, {
+    maxBytes: app.settings.maxPushBytes,
+    signal,
+    service: 'git-receive-pack',
+  })
+  try {
+    const failure = await pushAll(app.git, repositoryId, gateway, signal)
+    until.throwIfAborted()
+    if (!failure) return
+    const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()
+    app.log.info({ host: url.host, seen, stderr: failure.stderr }, 'a push to a mirror failed')
+    if (failure.isRefused) throw new FetchError('the other server refuses a branch or tag')
+    throw new FetchError(textOf({ badObject: undefined, stderr: '' }, seen))
+  } finally {
+    await gateway.close()
+  }
+}
+
+/** RFC 7617. */
+function basic({ username, password }: UpstreamCredentials): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+const TEXTS: Readonly<Record<GatewayFailure, string>> = {
+  UNRESOLVABLE_HOST: 'the host cannot be resolved',
+  BLOCKED_ADDRESS: 'the host has a private or reserved address',
+  CONNECTION_FAILED: 'the connection failed',
+  TIMEOUT: 'the other server took too long',
+  CANCELLED: 'the fetch was cancelled',
+  UNAUTHORIZED: 'the other server requires credentials, or refuses the given ones',
+  NOT_FOUND: 'the address has no repository',
+  NO_REPOSITORY: 'the address does not serve a repository over the smart HTTP protocol of Git',
+  BAD_REDIRECT: 'the address redirects to one that is not allowed',
+  TOO_LARGE: 'the repository is larger than this server allows',
+}
+
+/**
+ * A malformed object makes Git close the connection, so it matters more than what the gateway saw.
+ */
+function textOf({ badObject }: FetchFailure, seen: GatewayFailure | undefined): string {
+  if (badObject !== undefined) return `the repository has a malformed object (${badObject})`
+  return seen === undefined ? 'Git could not read the response of the other server' : TEXTS[seen]
+}

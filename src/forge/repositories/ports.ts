@@ -1,0 +1,149 @@
+import type { Limited } from '../../platform/concurrency/limited.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import type { RefUpdate } from '../../platform/git/core/ref-names.ts'
+import type { Repositories } from '../../platform/git/repositories/repositories.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import type { Owner } from '../accounts/schema.ts'
+import type { SignedIn } from '../core/access.ts'
+import type { AttachmentFiles } from './releases/attachment-files.ts'
+import type { Repository } from './schema.ts'
+
+/** Dependencies of repositories and pull requests on the server. */
+export interface ReposApp extends AccountsApp {
+  readonly git: Repositories
+  readonly attachments: AttachmentFiles
+  /** Limits the copies from other servers for which callers wait, by the number of the account. */
+  readonly copies: Limited
+  readonly signatureChecks: SignatureChecks
+  readonly commitSigning: CommitSigning
+  readonly refObservers: readonly RefObserver[]
+  readonly mergeChecks: MergeChecks
+  readonly patience: Patience
+  /** The pending ref updates on which this process works, by their numbers. */
+  readonly runningUpdates: Set<number>
+  /** The repositories whose size this process measures, or has just measured, by their numbers. */
+  readonly sizeMeasurements: Map<number, SizeMeasurement>
+}
+
+/** Limits and failures of mergeability checks. */
+export interface MergeChecks {
+  readonly limited: Limited
+  /** Unix milliseconds until which a failed check is not repeated, by its subject. */
+  readonly failures: {
+    get(subject: string): number | undefined
+    set(subject: string, untilMs: number): unknown
+  }
+}
+
+/** How long responses wait for work that goes on afterwards. */
+export interface Patience {
+  /** The wait of a response about a new or changed pull request for its mergeability check. */
+  mergeCheckMs: number
+  /** The delay of a fetch while head refs are updated: a fork may have gibibytes of new objects. */
+  headRefsMs: number
+}
+
+/** The refs that an account is about to move. */
+export interface PendingPush {
+  readonly pusherId: number
+  readonly updates: readonly RefUpdate[]
+}
+
+/** A measurement of the size of a repository. */
+export interface SizeMeasurement {
+  /** Whether the repository has changed since the measurement began. */
+  isStale: boolean
+  /** Ends the pause after a measurement. Undefined while the measurement runs. */
+  rest: NodeJS.Timeout | undefined
+}
+
+/**
+ * Code that reacts to changes of the refs of repositories. The ref-update pipeline knows its
+ * observers by this interface only.
+ */
+export interface RefObserver {
+  /**
+   * Returns the branches that a caller may push to without write access to the repository, such as
+   * heads of pull requests that allow edits by maintainers.
+   *
+   * @param branches the branches to consider. All of them when left out.
+   */
+  pushableBranches(
+    app: ReposApp,
+    caller: SignedIn,
+    target: { readonly repository: Repository; readonly owner: Owner },
+    branches?: readonly string[],
+  ): Promise<ReadonlySet<string>>
+  /**
+   * Called before moved refs of a repository are recorded.
+   *
+   * @param ended pending updates whose work has ended.
+   */
+  beginRecord(app: ReposApp, repository: Repository, ended: readonly number[]): Promise<RefRecorder>
+  /** Called in the transaction that records the rename of a branch. */
+  branchRenamed(
+    app: ReposApp,
+    tx: Tx,
+    repositoryId: number,
+    from: string,
+    to: string,
+  ): Promise<void>
+  /** Called before Git serves a fetch. */
+  beforeFetch(app: ReposApp, repositoryId: number): Promise<void>
+  /** Called before a repository is deleted, without its lock. */
+  beforeDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /** Called before the rows of a repository are deleted, with its lock. */
+  duringDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /** Returns lines for `git push` to print about refs that it has moved. */
+  pushMessages(
+    app: ReposApp,
+    caller: SignedIn,
+    repositoryId: number,
+    moved: readonly RefUpdate[],
+  ): Promise<string[]>
+}
+
+/** The part of an observer in the record of one set of moved refs, which is written in batches. */
+export interface RefRecorder {
+  /** Called before each batch. `record` runs in its transaction, `afterCommit` after it. */
+  prepare(batch: RefBatch): Promise<{ record(tx: Tx): Promise<void>; afterCommit(): void }>
+  /** Called after the last batch was committed. */
+  finish(moved: readonly MovedRef[]): void
+}
+
+/** Refs that are recorded in one transaction. */
+export interface RefBatch {
+  readonly moved: readonly MovedRef[]
+  /** The default branch of the repository once the updates are recorded. */
+  readonly defaultBranch: string
+  readonly isLast: boolean
+  /** Ended pending updates that Git will not continue. */
+  readonly settled: readonly number[]
+}
+
+/** The SSH key with which the instance signs its commits. */
+export interface CommitSigning {
+  /** The public key, as in a `.pub` file. */
+  readonly line: string
+  /** The fingerprint of the public key, as `readSshKey` returns it. */
+  readonly fingerprint: string
+  /** Signs the payload of a commit. */
+  sign(payload: Buffer): string
+}
+
+/** A cache of signature checks. Its keys are ids of objects and keys, so results never change. */
+export interface SignatureChecks {
+  get(key: string, compute: () => Promise<boolean>): Promise<boolean>
+}
+
+/** A ref that was created, updated or deleted. */
+export interface MovedRef {
+  /** The full name, such as `refs/heads/main`. */
+  readonly ref: string
+  /** The object before the update. Undefined if the ref was created. */
+  readonly oldId: string | undefined
+  /** The object after the update. Undefined if the ref was deleted. */
+  readonly newId: string | undefined
+  /** The account that updated the ref. Undefined if unknown. */
+  readonly pusherId: number | undefined
+}

@@ -1,0 +1,261 @@
+import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
+import {
+  errorLines,
+  type PushAnswer,
+  type PushQuestion,
+  refusal,
+} from '../../../platform/git/hooks/push-review.ts'
+import {
+  type PackRequest,
+  startReceivePack,
+  startUploadPack,
+} from '../../../platform/git/packs/pack-services.ts'
+import { answerRefs, type RefRequest } from '../../../platform/git/packs/ref-advertisement.ts'
+import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
+import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
+import { checkWritable, openRepository } from '../access/permissions.ts'
+import { openForPush } from '../access/pushes.ts'
+import type { ReposApp } from '../ports.ts'
+import type { Repository } from '../schema.ts'
+import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
+import { recordPendingUpdate } from './pending-ref-updates.ts'
+import { refusedNames, reviewPush } from './push-reviews.ts'
+import { recordUpdates } from './ref-updates.ts'
+
+/** The service for fetches or the one for pushes. */
+export type GitService = 'git-upload-pack' | 'git-receive-pack'
+
+/** A service for which the caller has permission. */
+export interface OpenGitService {
+  /** Starts the process of one request. */
+  start(request: PackRequest): GitProcess
+  /**
+   * Answers a request for refs from what the server knows. Undefined when only a process can
+   * answer. Absent from the service for pushes.
+   */
+  answerRefs?(request: RefRequest): Promise<Buffer[] | undefined>
+}
+
+/**
+ * Opens a Git service for a caller with permission.
+ *
+ * Anonymous callers get UNAUTHENTICATED where signing in could help, whether or not the repository
+ * exists.
+ *
+ * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED,
+ *   REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR,
+ *   DISK_FULL
+ */
+export async function openGitService(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  service: GitService,
+): Promise<OpenGitService> {
+  const level = service === 'git-receive-pack' ? 'write' : 'read'
+  if (caller.kind === 'anonymous' && level === 'write') throw new DomainError('UNAUTHENTICATED')
+  const scope = `${level}:repository`
+  if (caller.kind === 'user' && !holdsScope(caller, scope))
+    throw new DomainError('SCOPE_MISSING', { scope })
+  if (level === 'read' || caller.kind === 'anonymous') {
+    const { repository } = await openRepository(app, caller, name, 'read').catch(
+      (error: unknown) => {
+        const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
+        throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
+      },
+    )
+    for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
+    return {
+      start: (request) => startUploadPack(app.git, repository.id, request),
+      answerRefs: (request) => answerRefs(app.git, repository.id, request),
+    }
+  }
+  const { repository } = await openForPush(app, caller, name)
+  checkWritable(repository)
+  if (await app.disk.isFull()) throw new DomainError('DISK_FULL')
+  const hasHooks = await hasGitHooks(app, repository.id)
+  return { start: (request) => startPush(app, caller, repository, request, hasHooks) }
+}
+
+/**
+ * The time that all `update` hooks of one push can take, as a multiple of the timeout of one hook.
+ * A push can have any number of refs.
+ */
+const MAX_UPDATE_HOOKS_TIME = 20
+
+/** The state of a push. */
+interface Push {
+  /** Names of refs that Git refuses one by one. */
+  readonly refused: ReadonlySet<string>
+  /** Whether all refs move or none. */
+  readonly isAtomic: boolean
+  /** Set when the `pre-receive` hook has accepted the push. Git may update refs from then on. */
+  accepted: { readonly updateId: number; readonly updates: readonly RefUpdate[] } | undefined
+  /** The record of the updates, once it has begun. */
+  recorded: Promise<void> | undefined
+  /** Whether the client has disconnected. The received data may be incomplete. */
+  isStopped: boolean
+  /**
+   * Whether the Git process has ended. A pending update that is recorded later must be completed at
+   * once.
+   */
+  hasEnded: boolean
+  /** The time that `update` hooks have taken. */
+  updateHooksMs: number
+}
+
+/**
+ * Starts `git receive-pack`. The returned process ends when all updates are recorded. It cannot be
+ * stopped once refs move, since by then it does not depend on the client.
+ *
+ * @param hasHooks whether the repository has hooks when the push begins. Hooks that are added later
+ *   apply to the next push.
+ */
+function startPush(
+  app: ReposApp,
+  caller: SignedIn,
+  repository: Repository,
+  request: PackRequest,
+  hasHooks: boolean,
+): GitProcess {
+  const push: Push = {
+    refused: refusedNames(request),
+    isAtomic: request.commands?.isAtomic ?? false,
+    accepted: undefined,
+    recorded: undefined,
+    isStopped: false,
+    hasEnded: false,
+    updateHooksMs: 0,
+  }
+  const pusher = { accountId: caller.user.id, hasScripts: hasHooks, refused: push.refused }
+  const git = startReceivePack(
+    app.git,
+    repository.id,
+    request,
+    pusher,
+    async (question, signal) => {
+      try {
+        return await answer(app, caller, repository.id, push, { question, signal })
+      } catch (err) {
+        app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
+        throw err
+      }
+    },
+  )
+  const ended = git.exited.finally(async () => {
+    push.hasEnded = true
+    await record(app, repository.id, push)
+  })
+  // The server waits for the push before it closes the database, even if the client has gone.
+  app.background.run('push', () => ended)
+  return {
+    ...git,
+    exited: ended,
+    stop() {
+      if (push.accepted) return
+      push.isStopped = true
+      git.stop()
+    },
+  }
+}
+
+/** Records the updates of a push, once. */
+async function record(app: ReposApp, repositoryId: number, push: Push): Promise<void> {
+  const { accepted } = push
+  if (accepted)
+    push.recorded ??= recordUpdates(app, repositoryId, accepted.updateId, accepted.updates)
+  await push.recorded
+}
+
+/** A question of Git, and the signal that aborts the answer. */
+interface HookQuestion {
+  readonly question: PushQuestion
+  readonly signal: AbortSignal
+}
+
+/** Does the step of the ref-update pipeline that Git asks for. */
+async function answer(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  push: Push,
+  { question, signal }: HookQuestion,
+): Promise<PushAnswer> {
+  const run = (updates = question.updates) =>
+    runGitHook(app, caller, repositoryId, question.hook, {
+      pushed: { ...question, updates, origin: 'push' },
+      signal,
+    })
+  switch (question.hook) {
+    case 'pre-receive': {
+      const { allowed, texts } = await reviewPush(app, caller, repositoryId, { question, ...push })
+      if (!allowed) return refusal(texts)
+      // Git moves nothing.
+      if (allowed.length === 0) return { accepted: true, lines: errorLines(texts) }
+      const verdict = await run(allowed)
+      if (push.isStopped) return refusal(['the push was interrupted'])
+      if (verdict.accepted) {
+        const pushed = { pusherId: caller.user.id, updates: allowed }
+        const lease = await app.coordination.lease()
+        push.accepted = {
+          updateId: await recordPendingUpdate(app, repositoryId, pushed),
+          updates: allowed,
+        }
+        if (push.hasEnded) await record(app, repositoryId, push)
+        // Others have ended the pending update of a server that was stopped for long.
+        lease.check()
+      }
+      const { accepted, lines } = answerOf(verdict)
+      return { accepted, lines: [...errorLines(texts), ...lines] }
+    }
+    case 'update': {
+      if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
+        return refusal([
+          'the update hooks of this push have taken too long: push the other refs again',
+        ])
+      }
+      const began = performance.now()
+      const verdict = await run()
+      push.updateHooksMs += performance.now() - began
+      return answerOf(verdict)
+    }
+    case 'post-receive':
+      // The hook may look up the updated refs. Git asks about moved refs only.
+      await record(app, repositoryId, push)
+      return answerOf(await run(), await messagesOf(app, caller, repositoryId, question))
+  }
+}
+
+/**
+ * Returns the output of a hook unchanged. A problem that the server found looks like a refusal.
+ *
+ * @param messages lines after the output.
+ */
+function answerOf(
+  { accepted, output, problem }: HookVerdict,
+  messages: readonly string[] = [],
+): PushAnswer {
+  const lines = output === '' ? [] : output.replace(/\n$/, '').split('\n')
+  return {
+    accepted,
+    lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...messages],
+  }
+}
+
+/** Returns lines for the pusher about moved refs. A failure to find them does not fail the push. */
+async function messagesOf(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  { updates }: PushQuestion,
+): Promise<string[]> {
+  try {
+    const lines = app.refObservers.map((o) => o.pushMessages(app, caller, repositoryId, updates))
+    return (await Promise.all(lines)).flat()
+  } catch (err) {
+    app.log.error({ err, repository: repositoryId }, 'messages about a push could not be found')
+    return []
+  }
+}

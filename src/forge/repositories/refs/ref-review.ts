@@ -1,0 +1,277 @@
+import { createYielder } from '../../../platform/concurrency/yielding.ts'
+import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../platform/git/core/ref-names.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
+import type { SignedIn } from '../../core/access.ts'
+import type { Reason } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import {
+  checkWritable,
+  type OpenRepository,
+  openRepositoryById,
+  type Unit,
+} from '../access/permissions.ts'
+import { pushableBranches } from '../access/pushes.ts'
+import { foldersAbove } from '../content/file-paths.ts'
+import type { ReposApp } from '../ports.ts'
+import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
+import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
+import { mayMerge } from '../protection/protection-rules.ts'
+import type { MergePush } from '../protection/pull-pushes.ts'
+import { findProtectedTags } from '../protection/tag-protections.ts'
+import type { Repository } from '../schema.ts'
+import { REF_TABLES } from './ref-differences.ts'
+import { type IndexedRefs, listHeldRefs, refNameBelow } from './ref-names.rows.ts'
+
+/**
+ * The first step of the ref-update pipeline: whether a caller may update refs. The database answers
+ * where it can. Git decides finally which names can exist beside each other.
+ */
+
+/** Ref updates that happen together or not at all. Their objects are stored. */
+export interface ProposedUpdates {
+  /** At most one update for each ref. */
+  readonly updates: readonly RefUpdate[]
+  /** The folder with the objects of a push. Undefined when the server has stored the objects. */
+  readonly quarantine: string | undefined
+  /**
+   * The unit of the repository that the caller must be able to write to. Default: `code`. For the
+   * tag of a release: `releases`.
+   */
+  readonly unit?: Unit
+  /**
+   * `rename` for a rename of a branch. The caller has checked the rules for renames, and the rules
+   * for pushes do not apply.
+   */
+  readonly origin?: 'push' | 'rename'
+  /** The merge of a pull request. A branch rule can allow it for users without write access. */
+  readonly merge?: MergePush | undefined
+}
+
+/** Why a ref update is refused. */
+export interface Refusal {
+  /** The text for `git push`. */
+  readonly text: string
+  /** The reason for callers of the API. */
+  readonly reason: Reason
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** Matches names that Git would take for the id of an object. */
+export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
+
+/** The first push of the largest known repositories has fewer refs. */
+const MAX_UPDATES = 200_000
+
+/** Branches in one push of a user without write access, who may push to heads of pull requests. */
+const MAX_MAINTAINER_EDITS = 20
+
+/**
+ * Up to this number of path components, new names are looked up one by one. For more, all names of
+ * the repository are read.
+ */
+const MAX_LOOKUPS = 200
+
+/**
+ * Reviews ref updates by the current state and rules, since a push can take an hour.
+ *
+ * @returns a refusal for each refused ref. One refusal refuses all updates.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
+ */
+export async function reviewUpdates(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  { updates, quarantine, unit = 'code', origin, merge }: ProposedUpdates,
+): Promise<readonly Refusal[]> {
+  const open = await openRepositoryById(app, caller, repositoryId, 'read', unit)
+  const { repository } = open
+  checkWritable(repository)
+  const mayWrite = suffices(open.access, 'write')
+  const isMaintainer = !mayWrite && !merge && (await areMaintainerEdits(app, caller, open, updates))
+  // For maintainer edits, the rules apply as for a user with write access.
+  const units = isMaintainer ? { code: 'write' as const } : open.units
+  const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
+  if (
+    !mayWrite &&
+    !isMaintainer &&
+    !(merge && updates.every((update) => mayBeMerged(rules, update)))
+  ) {
+    return [
+      {
+        text: 'User permission denied for writing.',
+        reason: 'REPOSITORY_ACCESS_DENIED',
+        metadata: { needed: 'write' },
+      },
+    ]
+  }
+  if (updates.length > MAX_UPDATES)
+    return [refused('refs/', `a push can update at most ${MAX_UPDATES} refs`)]
+  const movedTags = updates.flatMap(({ name }) =>
+    name.startsWith(TAGS) ? name.slice(TAGS.length) : [],
+  )
+  const protectedTags = await findProtectedTags(app, repositoryId, caller, movedTags)
+  if (!protectedTags)
+    return [refused(TAGS, 'checking the protection of so many tags takes too long')]
+  const judgeBranch =
+    origin === 'rename'
+      ? async () => undefined
+      : branchJudge(app, repository, rules, quarantine, merge)
+  const refusals: Refusal[] = []
+  const yielder = createYielder()
+  for (const update of updates) {
+    const refusal =
+      (update.to !== undefined || isReserved(update.name) ? judgeName(update.name) : undefined) ??
+      judgeTag(update, protectedTags) ??
+      refusalOf(update, await judgeBranch(update))
+    if (refusal) refusals.push(refusal)
+    const pause = yielder.yield()
+    if (pause) await pause
+  }
+  const [branches, tags] = REF_TABLES
+  return [
+    ...refusals,
+    ...(await collisions(app, repository, branches, updates)),
+    ...(await collisions(app, repository, tags, updates)),
+  ]
+}
+
+/**
+ * Returns whether all updates move existing branches that the caller may push to without write
+ * access, such as heads of pull requests that allow maintainer edits.
+ */
+async function areMaintainerEdits(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenRepository,
+  updates: readonly RefUpdate[],
+): Promise<boolean> {
+  const branches = updates.flatMap(({ name, from, to }) =>
+    name.startsWith(HEADS) && from !== undefined && to !== undefined
+      ? name.slice(HEADS.length)
+      : [],
+  )
+  if (branches.length !== updates.length || branches.length > MAX_MAINTAINER_EDITS) return false
+  const pushable = await pushableBranches(app, caller, open, branches)
+  return branches.every((branch) => pushable.has(branch))
+}
+
+/** Returns whether a rule allows the caller to merge to a branch, even without write access. */
+function mayBeMerged(rules: BranchRules, { name }: RefUpdate): boolean {
+  const inForce = name.startsWith(HEADS) ? rules.inForceFor(name.slice(HEADS.length)) : undefined
+  return inForce !== undefined && mayMerge(inForce.rule, inForce.pusher)
+}
+
+/** Returns whether only the server may update a ref. */
+export function isReserved(name: string): boolean {
+  return SERVER_REFS.some((prefix) => name.startsWith(prefix))
+}
+
+/** Returns why no ref may have a name. */
+export function judgeName(name: string): Refusal | undefined {
+  if (isReserved(name)) return refused(name, `${name} is reserved for the server`)
+  const short = name.replace(/^refs\/(?:heads\/|tags\/)?/, '')
+  if (!isRefName(short)) return refused(name, `${name} is not a valid ref name`)
+  return LOOKS_LIKE_AN_ID.test(short) ? refused(name, `${name} looks like an object ID`) : undefined
+}
+
+function judgeTag(
+  { name, from, to }: RefUpdate,
+  protectedTags: ReadonlySet<string>,
+): Refusal | undefined {
+  if (!name.startsWith(TAGS)) return undefined
+  const tag = name.slice(TAGS.length)
+  if (!protectedTags.has(tag)) return undefined
+  const action = from === undefined ? 'create' : to === undefined ? 'delete' : 'move'
+  return { text: `Tag ${tag} is protected`, reason: 'TAG_PROTECTED', metadata: { tag, action } }
+}
+
+function refusalOf(
+  { name }: RefUpdate,
+  judgement: BranchJudgement | undefined,
+): Refusal | undefined {
+  return judgement && { ...judgement, metadata: { ref: name, text: judgement.text } }
+}
+
+function refused(ref: string, text: string): Refusal {
+  return { text, reason: 'REF_REFUSED', metadata: { ref, text } }
+}
+
+/**
+ * Returns a refusal for each new name that cannot exist beside another. For example, `a` and `a/b`
+ * would be a file and a folder of the same name.
+ */
+async function collisions(
+  app: ReposApp,
+  { id }: Repository,
+  [table, prefix, kind]: (typeof REF_TABLES)[number],
+  updates: readonly RefUpdate[],
+): Promise<Refusal[]> {
+  const inSpace = updates.flatMap(({ name, from, to }) =>
+    name.startsWith(prefix)
+      ? [{ name: name.slice(prefix.length), isNew: from === undefined && to !== undefined, to }]
+      : [],
+  )
+  const created = inSpace.flatMap(({ name, isNew }) => (isNew ? name : []))
+  if (created.length === 0) return []
+  const deleted = new Set(inSpace.flatMap(({ name, to }) => (to === undefined ? name : [])))
+  const present = (await possibleCollisions(app, table, id, created)).filter(
+    (name) => !deleted.has(name),
+  )
+  return findCollisions(created, present).map(([name, other]) => {
+    const text = `${kind} ${name} conflicts with ${kind} ${other}: one path is below the other`
+    return { text, reason: 'REF_NAME_COLLISION', metadata: { ref: `${prefix}${name}`, text } }
+  })
+}
+
+/**
+ * Returns at least those existing names that a new name could collide with, or all names where that
+ * is cheaper.
+ */
+async function possibleCollisions(
+  app: ReposApp,
+  table: IndexedRefs,
+  repositoryId: number,
+  created: readonly string[],
+): Promise<string[]> {
+  const components = created.reduce((count, name) => count + name.split('/').length, 0)
+  const above = components > MAX_LOOKUPS ? undefined : [...new Set(created.flatMap(foldersAbove))]
+  const near = (await listHeldRefs(app.db, table, repositoryId, above)).map(({ name }) => name)
+  if (above === undefined) return near
+  for (const name of created) {
+    const below = await refNameBelow(app.db, table, repositoryId, name)
+    if (below !== undefined) near.push(below)
+  }
+  return near
+}
+
+/**
+ * Returns at least one pair of names for each new name that collides with another. Takes memory in
+ * proportion to the names, however many components they have.
+ *
+ * @param present existing names.
+ */
+export function findCollisions(
+  created: readonly string[],
+  present: readonly string[],
+): [string, string][] {
+  const items = [
+    ...present.map((name) => ({ name, key: sortKey(name), isNew: false })),
+    ...created.map((name) => ({ name, key: sortKey(name), isNew: true })),
+  ].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+  const found: [string, string][] = []
+  for (let i = 1; i < items.length; i += 1) {
+    const [before, item] = [items[i - 1], items[i]]
+    if (!before || !item || !(before.isNew || item.isNew)) continue
+    // Names below another sort directly after it.
+    if (!item.key.startsWith(`${before.key}\0`)) continue
+    found.push(before.isNew ? [before.name, item.name] : [item.name, before.name])
+  }
+  return found
+}
+
+/** Returns a key that sorts slashes before all other characters of names. */
+function sortKey(name: string): string {
+  // `replaceAll` takes seven times as long for names of many components, and it blocks the event
+  // loop.
+  return name.split('/').join('\0')
+}

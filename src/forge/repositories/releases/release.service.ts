@@ -1,0 +1,279 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { Attachment, Release as ReleaseMessage } from '#gen/branchline/v1/release_pb.ts'
+import {
+  type CreateReleaseRequest,
+  type EditReleaseRequest,
+  ReleaseService,
+} from '#gen/branchline/v1/release_service_pb.ts'
+import type { App } from '../../../domain/app.ts'
+import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.service.ts'
+import { type Caller, signedIn } from '../../core/access.ts'
+import { readUpload } from '../../core/wire/asset-uploads.ts'
+import { callerOf } from '../../core/wire/call.ts'
+import { defineService } from '../../core/wire/define-service.ts'
+import { rangeTextOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
+import { httpBodies } from '../../core/wire/http-bodies.ts'
+import { readNumberedPage } from '../../core/wire/pages.ts'
+import { atSecond } from '../../core/wire/times.ts'
+import { encodePath, gitUrls } from '../lifecycle/git-urls.message.ts'
+import {
+  addAsset,
+  deleteAsset,
+  download,
+  getAsset,
+  listAssets,
+  openAssets,
+  renameAsset,
+} from './release-assets.ts'
+import {
+  getLatestRelease,
+  getRelease,
+  getReleaseByTag,
+  listReleases,
+  type ReleaseView,
+} from './release-views.ts'
+import {
+  createRelease,
+  deleteRelease,
+  deleteReleaseByTag,
+  editRelease,
+  type ReleaseDraft,
+  type ReleaseEdit,
+} from './releases.ts'
+import type { ReleaseAsset } from './schema.ts'
+
+/** Implements ReleaseService. */
+function releaseService(app: App): ServiceImpl<typeof ReleaseService> {
+  return { ...releaseMethods(app), ...assetMethods(app) }
+}
+
+type AssetMethod =
+  | 'listReleaseAssets'
+  | 'getReleaseAsset'
+  | 'createReleaseAsset'
+  | 'editReleaseAsset'
+  | 'deleteReleaseAsset'
+  | 'getAttachment'
+
+function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, AssetMethod> {
+  return {
+    async listReleases(request, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const { owner, repo, draft, preRelease: prerelease } = request
+      const { releases, total } = await listReleases(
+        app,
+        caller,
+        { owner, repo },
+        { draft, prerelease },
+        page,
+      )
+      return {
+        releases: releaseMessages(app, caller, releases),
+        total: BigInt(total),
+        limit: page.limit,
+      }
+    },
+
+    async getRelease({ owner, repo, id }, context) {
+      const caller = callerOf(context)
+      return releaseMessage(app, caller, await getRelease(app, caller, { owner, repo }, Number(id)))
+    },
+
+    async getLatestRelease({ owner, repo }, context) {
+      const caller = callerOf(context)
+      return releaseMessage(app, caller, await getLatestRelease(app, caller, { owner, repo }))
+    },
+
+    async getReleaseByTag({ owner, repo, tag }, context) {
+      const caller = callerOf(context)
+      return releaseMessage(app, caller, await getReleaseByTag(app, caller, { owner, repo }, tag))
+    },
+
+    async createRelease(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo } = request
+      return releaseMessage(
+        app,
+        caller,
+        await createRelease(app, caller, { owner, repo }, draftOf(request)),
+      )
+    },
+
+    async editRelease(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo, id } = request
+      return releaseMessage(
+        app,
+        caller,
+        await editRelease(app, caller, { owner, repo }, Number(id), editOf(request)),
+      )
+    },
+
+    async deleteRelease({ owner, repo, id }, context) {
+      await deleteRelease(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
+      return {}
+    },
+
+    async deleteReleaseByTag({ owner, repo, tag }, context) {
+      await deleteReleaseByTag(app, signedIn(callerOf(context)), { owner, repo }, tag)
+      return {}
+    },
+  }
+}
+
+function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetMethod> {
+  type OfRelease = { owner: string; repo: string; id: bigint }
+  const open = ({ owner, repo, id }: OfRelease, context: HandlerContext) =>
+    openAssets(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
+
+  return {
+    async listReleaseAssets({ owner, repo, id }, context) {
+      const assets = await listAssets(app, callerOf(context), { owner, repo }, Number(id))
+      return { assets: assets.map((asset) => attachmentMessage(app, asset)) }
+    },
+
+    async getReleaseAsset({ owner, repo, id, asset }, context) {
+      const found = await getAsset(
+        app,
+        callerOf(context),
+        { owner, repo },
+        Number(id),
+        Number(asset),
+      )
+      return attachmentMessage(app, found)
+    },
+
+    async createReleaseAsset(requests, context) {
+      return readUpload(requests, app.settings.maxAssetBytes, async (request, file) => {
+        const caller = signedIn(callerOf(context))
+        const reopen = () => open(request, context)
+        const release = await reopen()
+        const { name, content } = await file()
+        return attachmentMessage(
+          app,
+          await addAsset(app, caller, release, { name: request.name || name, content, reopen }),
+        )
+      })
+    },
+
+    async editReleaseAsset(request, context) {
+      const caller = signedIn(callerOf(context))
+      const release = await open(request, context)
+      return attachmentMessage(
+        app,
+        await renameAsset(app, caller, release, Number(request.asset), request.name),
+      )
+    },
+
+    async deleteReleaseAsset(request, context) {
+      await deleteAsset(
+        app,
+        signedIn(callerOf(context)),
+        await open(request, context),
+        Number(request.asset),
+      )
+      return {}
+    },
+
+    async *getAttachment({ uuid }, context) {
+      const { requestHeader, requestMethod } = context
+      // A file never changes.
+      const entityTag = `"${uuid}"`
+      const isCounted = requestMethod !== 'HEAD' && !requestHeader.has('if-none-match')
+      const rangeText = rangeTextOf(context, entityTag)
+      const { asset, range, chunks } = await download(
+        app,
+        callerOf(context),
+        uuid,
+        rangeText,
+        isCounted,
+      )
+      const { name, bytes } = asset
+      setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes, range })
+      yield* httpBodies('application/octet-stream', chunks)
+    },
+  }
+}
+
+function draftOf(request: CreateReleaseRequest): ReleaseDraft {
+  return {
+    tagName: request.tagName,
+    target: request.targetCommitish || request.target,
+    title: request.name || request.title,
+    note: request.body || request.note,
+    isDraft: request.draft || request.isDraft,
+    isPrerelease: request.prerelease || request.isPrerelease,
+    tagMessage: request.tagMessage,
+  }
+}
+
+function editOf(request: EditReleaseRequest): ReleaseEdit {
+  return {
+    tagName: request.tagName,
+    target: request.targetCommitish || request.target,
+    title: request.name || request.title,
+    note: request.body || request.note,
+    isDraft: request.draft ?? request.isDraft,
+    isPrerelease: request.prerelease ?? request.isPrerelease,
+  }
+}
+
+/** Returns the message of a release. */
+export function releaseMessage(app: App, viewer: Caller, view: ReleaseView): ReleaseMessage {
+  return messageWith(app, view, accountMessages(app, viewer))
+}
+
+function releaseMessages(
+  app: App,
+  viewer: Caller,
+  views: readonly ReleaseView[],
+): ReleaseMessage[] {
+  const ofAccount = accountMessages(app, viewer)
+  return views.map((view) => messageWith(app, view, ofAccount))
+}
+
+function messageWith(
+  app: App,
+  { open, release, publisher, assets }: ReleaseView,
+  ofAccount: AccountMessages,
+): ReleaseMessage {
+  const urls = gitUrls(app, open)
+  const url = urls.api(`/releases/${release.id}`)
+  const archive = urls.html(`/archive/${encodeURIComponent(release.tag_name)}`)
+  const time = atSecond(release.create_time)
+  return {
+    $typeName: 'branchline.v1.Release',
+    id: BigInt(release.id),
+    tagName: release.tag_name,
+    targetCommitish: release.target,
+    name: release.title,
+    body: release.note,
+    url,
+    htmlUrl: urls.html(`/releases/tag/${encodePath(release.tag_name)}`),
+    tarballUrl: `${archive}.tar.gz`,
+    zipballUrl: `${archive}.zip`,
+    uploadUrl: `${url}/assets`,
+    draft: release.draft === 1,
+    prerelease: release.prerelease === 1,
+    createdAt: time,
+    publishedAt: time,
+    author: ofAccount(publisher),
+    assets: assets.map((asset) => attachmentMessage(app, asset)),
+  }
+}
+
+function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
+  return {
+    $typeName: 'branchline.v1.Attachment',
+    id: BigInt(asset.id),
+    name: asset.name,
+    size: BigInt(asset.bytes),
+    downloadCount: BigInt(asset.download_count),
+    createdAt: atSecond(asset.create_time),
+    uuid: asset.uuid,
+    browserDownloadUrl: `${app.publicUrl()}/attachments/${asset.uuid}`,
+  }
+}
+
+export const releases = defineService(ReleaseService, releaseService)
