@@ -9,14 +9,14 @@ import {
 } from '../../domain/pulls/review/conversation-locks.ts'
 import { listTimeline, type TimelineView } from '../../domain/pulls/review/timelines.ts'
 import { accountMessage } from '../../forge/accounts/users/accounts.service.ts'
+import { labelMessagesIn } from '../../forge/conversations/label.service.ts'
+import { milestoneMessage } from '../../forge/conversations/milestone.service.ts'
 import { type Caller, signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../forge/core/wire/times.ts'
 import { teamMessage } from '../../forge/organizations/team.service.ts'
 import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
-import { labelMessagesIn } from '../repos/labels.ts'
-import { milestoneMessage } from '../repos/milestones.ts'
 
 /** The methods of IssueService about the conversation of a pull request. */
 export type ConversationMethods = Pick<

@@ -12,14 +12,14 @@ import {
   type AccountMessages,
   accountMessages,
 } from '../../forge/accounts/users/accounts.service.ts'
+import { labelMessagesIn } from '../../forge/conversations/label.service.ts'
+import { milestoneMessage } from '../../forge/conversations/milestone.service.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import { atSecond } from '../../forge/core/wire/times.ts'
 import { teamMessage } from '../../forge/organizations/team.service.ts'
 import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
 import { repositoryMessageWith } from '../../forge/repositories/lifecycle/repository.message.ts'
 import type { RepositoryView } from '../../forge/repositories/lifecycle/repository-views.ts'
-import { labelMessagesIn } from '../repos/labels.ts'
-import { milestoneMessage } from '../repos/milestones.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */
 const NO_REPOSITORY_ID = -1n

@@ -14,12 +14,12 @@ import {
   type PullLook,
 } from '../../domain/pulls/lifecycle/pull-requests.ts'
 import { listPulls } from '../../domain/pulls/listing/pull-lists.ts'
+import { dueTimeOf } from '../../forge/conversations/milestone.service.ts'
 import { signedIn } from '../../forge/core/access.ts'
 import { callerOf } from '../../forge/core/wire/call.ts'
 import { defineService } from '../../forge/core/wire/define-service.ts'
 import { numbersOf, textsOf } from '../../forge/core/wire/list-values.ts'
 import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { dueTimeOf } from '../repos/milestones.ts'
 import { pullRequestMessage, pullRequestMessages } from './pull-request-message.ts'
 
 /** Implements PullRequestService. */

@@ -1,6 +1,6 @@
+import type { LabelOwner } from '../../forge/conversations/labels.rows.ts'
 import type { Label } from '../../forge/repositories/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { LabelOwner } from '../repos/labels.ts'
 
 /**
  * Returns which of some labels the pull requests of a repository can have, by their ids.

@@ -9,6 +9,7 @@ import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 import { CREDENTIALS } from '../../forge/accounts/credentials/errors.ts'
 import { ACCOUNTS } from '../../forge/accounts/errors.ts'
 import { KEYS } from '../../forge/accounts/keys/errors.ts'
+import { PLANNING } from '../../forge/conversations/errors.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import type {
   AllRefusals,
@@ -26,7 +27,6 @@ import { BRANCHES } from '../../forge/repositories/refs/errors.ts'
 import { GIT_HOOKS } from '../../forge/repositories/refs/git-hooks.errors.ts'
 import { RELEASES } from '../../forge/repositories/releases/errors.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
-import { PLANNING } from './planning.ts'
 import { PULLS } from './pulls.ts'
 import { REVIEWS } from './reviews.ts'
 

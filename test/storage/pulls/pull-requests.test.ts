@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findMilestone, insertMilestone } from '../../../src/forge/conversations/milestones.rows.ts'
 import {
   deleteRepository,
   findRepositoryById,
@@ -19,7 +20,6 @@ import {
   touchPull,
   updatePullRequest,
 } from '../../../src/storage/pulls/pull-requests.ts'
-import { findMilestone, insertMilestone } from '../../../src/storage/repos/milestones.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'
 

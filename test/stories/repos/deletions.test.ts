@@ -1,13 +1,13 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { insertLabel } from '../../../src/forge/conversations/labels.rows.ts'
 import { DomainError, deletionError } from '../../../src/forge/core/errors.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import {
   repositoriesIn,
   repositoryPath,
 } from '../../../src/platform/git/repositories/repositories.ts'
-import { insertLabel } from '../../../src/storage/repos/labels.ts'
 import { testApp } from '../../support/app.ts'
 import { openForge } from '../../support/forge.ts'
 

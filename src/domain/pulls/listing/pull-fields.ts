@@ -1,6 +1,6 @@
 import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
+import { NO_DATE_FROM_SECONDS } from '../../../forge/conversations/milestones.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
-import { NO_DATE_FROM_SECONDS } from '../../repos/planning/milestones.ts'
 
 /** The limit of compatible systems. */
 export const MAX_TITLE_CHARACTERS = 255

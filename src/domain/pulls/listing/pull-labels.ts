@@ -1,4 +1,5 @@
 import { maySeeOwner } from '../../../forge/accounts/users/owners.ts'
+import type { LabelOwner } from '../../../forge/conversations/labels.rows.ts'
 import type { Caller } from '../../../forge/core/access.ts'
 import { DomainError } from '../../../forge/core/errors.ts'
 import type { OpenRepository } from '../../../forge/repositories/access/permissions.ts'
@@ -7,7 +8,6 @@ import type { Label } from '../../../forge/repositories/schema.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findLabelsFor, replacePullLabels } from '../../../storage/pulls/pull-labels.ts'
 import { labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
-import type { LabelOwner } from '../../../storage/repos/labels.ts'
 import {
   differenceEvents,
   type PullChangePlace,

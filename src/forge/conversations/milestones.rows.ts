@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Milestone, MilestoneChanges, NewMilestone } from '../../forge/repositories/schema.ts'
 import { containsSql } from '../../platform/database/database.ts'
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Milestone, MilestoneChanges, NewMilestone } from '../repositories/schema.ts'
 
 /** A filter for milestones. */
 export interface MilestoneFilter {

@@ -1,6 +1,18 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { insertAccount } from '../../src/forge/accounts/users/users.rows.ts'
+import { insertAccount } from '../../../src/forge/accounts/users/users.rows.ts'
+import {
+  countLabels,
+  findLabel,
+  insertLabel,
+  listLabels,
+} from '../../../src/forge/conversations/labels.rows.ts'
+import {
+  countMilestones,
+  findMilestoneByTitle,
+  insertMilestone,
+  listMilestones,
+} from '../../../src/forge/conversations/milestones.rows.ts'
 import {
   countCommitStatuses,
   countLatestStates,
@@ -8,18 +20,11 @@ import {
   insertCommitStatus,
   listCommitStatuses,
   listLatestCommitStatuses,
-} from '../../src/forge/repositories/commits/commit-statuses.rows.ts'
-import { transaction } from '../../src/platform/database/database.ts'
-import type { Db, Tx } from '../../src/platform/database/schema.ts'
-import { countLabels, findLabel, insertLabel, listLabels } from '../../src/storage/repos/labels.ts'
-import {
-  countMilestones,
-  findMilestoneByTitle,
-  insertMilestone,
-  listMilestones,
-} from '../../src/storage/repos/milestones.ts'
-import { openTestDatabase } from '../support/database.ts'
-import { plansOf } from '../support/query-plan.ts'
+} from '../../../src/forge/repositories/commits/commit-statuses.rows.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db, Tx } from '../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
+import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 let repositoryId: number

@@ -7,6 +7,10 @@ import {
 } from '#gen/branchline/v1/milestone_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { atSecond } from '../core/wire/times.ts'
 import {
   createMilestone,
   deleteMilestone,
@@ -16,11 +20,7 @@ import {
   type Milestone,
   NO_DATE_FROM_SECONDS,
   openMilestones,
-} from '../../domain/repos/planning/milestones.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
+} from './milestones.ts'
 
 /** Implements MilestoneService. */
 function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {

@@ -1,13 +1,13 @@
-import type { Caller } from '../../../forge/core/access.ts'
-import { DomainError } from '../../../forge/core/errors.ts'
-import { type RepositoryAccess, suffices } from '../../../forge/core/levels.ts'
-import type { RepositoryName } from '../../../forge/core/names.ts'
+import type { Caller } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import { type RepositoryAccess, suffices } from '../core/levels.ts'
+import type { RepositoryName } from '../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepository,
-} from '../../../forge/repositories/access/permissions.ts'
-import type { ReposApp } from '../../../forge/repositories/ports.ts'
+} from '../repositories/access/permissions.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 
 /**
  * Opens a repository for something that issues and pull requests share, such as labels. Access to

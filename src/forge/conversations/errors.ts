@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { Refusals } from '../../forge/core/refusal.ts'
+import type { Refusals } from '../core/refusal.ts'
 
 /** Errors of labels, milestones and commit statuses. */
 export const PLANNING = {

@@ -1,13 +1,13 @@
-import { checkLength } from '../../../forge/accounts/users/user-fields.ts'
-import type { Caller } from '../../../forge/core/access.ts'
-import { DomainError } from '../../../forge/core/errors.ts'
-import type { Page, RepositoryName } from '../../../forge/core/names.ts'
-import { openOrganization } from '../../../forge/organizations/organization-access.ts'
-import type { ReposApp } from '../../../forge/repositories/ports.ts'
-import type { Label } from '../../../forge/repositories/schema.ts'
-import { transaction } from '../../../platform/database/database.ts'
-import * as rows from '../../../storage/repos/labels.ts'
-import { openForPlanning } from '../access/planning.ts'
+import { transaction } from '../../platform/database/database.ts'
+import { checkLength } from '../accounts/users/user-fields.ts'
+import type { Caller } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Page, RepositoryName } from '../core/names.ts'
+import { openOrganization } from '../organizations/organization-access.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import type { Label } from '../repositories/schema.ts'
+import * as rows from './labels.rows.ts'
+import { openForPlanning } from './planning-access.ts'
 
 export type { Label }
 

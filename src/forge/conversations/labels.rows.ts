@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
-import type { Label, LabelsTable } from '../../forge/repositories/schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Label, LabelsTable } from '../repositories/schema.ts'
 
 /** The repository or organisation of a label. */
 export type LabelOwner = Pick<LabelsTable, 'repository_id' | 'organization_id'>

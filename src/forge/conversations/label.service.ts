@@ -3,6 +3,10 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Label as LabelMessage, LabelSchema } from '#gen/branchline/v1/label_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import type { OpenRepository } from '../repositories/access/permissions.ts'
 import {
   createLabel,
   deleteLabel,
@@ -13,11 +17,7 @@ import {
   listLabels,
   openOrganizationLabels,
   openRepositoryLabels,
-} from '../../domain/repos/planning/labels.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import type { OpenRepository } from '../../forge/repositories/access/permissions.ts'
+} from './labels.ts'
 
 /** Implements LabelService. */
 function labelService(app: App): ServiceImpl<typeof LabelService> {
