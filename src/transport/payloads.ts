@@ -10,12 +10,12 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { Payloads } from '../domain/deliveries/payloads.ts'
 import { accountMessage } from '../forge/accounts/users/accounts.service.ts'
 import { memoPayload } from '../forge/memos/memo.service.ts'
+import { issueMessage } from '../forge/pulls/conversation/issue.service.ts'
+import { commentMessage } from '../forge/pulls/conversation/issue-comment.service.ts'
+import { pullRequestMessage } from '../forge/pulls/lists/pull-request.message.ts'
 import { repositoryMessage } from '../forge/repositories/lifecycle/repository.message.ts'
 import { releaseMessage } from '../forge/repositories/releases/release.service.ts'
 import { compileWriter, dialectOf } from '../platform/rpc/index.ts'
-import { commentMessage } from '../services/pulls/issue-comments.ts'
-import { issueMessage } from '../services/pulls/issues.ts'
-import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
 
 /**
  * Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API.

@@ -6,11 +6,11 @@ import type { Caller, SignedIn } from '../../src/forge/core/access.ts'
 import { Scopes } from '../../src/forge/core/scopes.ts'
 import { insertOrganization } from '../../src/forge/organizations/organizations.rows.ts'
 import type { NewOrganization, TeamsTable } from '../../src/forge/organizations/schema.ts'
+import { insertPullRequest } from '../../src/forge/pulls/heads/pull-requests.rows.ts'
+import type { NewPullRequest, PullRequest } from '../../src/forge/pulls/schema.ts'
 import { insertRepository } from '../../src/forge/repositories/lifecycle/repositories.rows.ts'
 import type { NewRepository, Repository } from '../../src/forge/repositories/schema.ts'
 import type { Tx } from '../../src/platform/database/schema.ts'
-import { insertPullRequest } from '../../src/storage/pulls/pull-requests.ts'
-import type { NewPullRequest, PullRequest } from '../../src/storage/schema/pulls.ts'
 import { LOCAL_PEER } from './app.ts'
 
 /** Somebody who is not signed in. */

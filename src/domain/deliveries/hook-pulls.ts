@@ -1,10 +1,13 @@
 import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { DomainError } from '../../forge/core/errors.ts'
-import { findReviewById } from '../../storage/pulls/reviews.ts'
-import { findReadablePull } from '../pulls/access/open-pulls.ts'
-import type { PullFacts } from '../pulls/heads/pull-hook-events.ts'
-import { type PullView, viewPulls } from '../pulls/listing/pull-views.ts'
-import { getPullComment, type PullCommentView } from '../pulls/review/pull-comments.ts'
+import {
+  getPullComment,
+  type PullCommentView,
+} from '../../forge/pulls/conversation/pull-comments.ts'
+import { findReadablePull } from '../../forge/pulls/heads/open-pulls.ts'
+import type { PullFacts } from '../../forge/pulls/heads/pull-webhook-events.ts'
+import { type PullView, viewPulls } from '../../forge/pulls/lists/pull-views.ts'
+import { findReviewById } from '../../forge/pulls/review/reviews.rows.ts'
 import type { HookSubject } from './hook-pushes.ts'
 import type { DeliveriesApp } from './payloads.ts'
 

@@ -1,11 +1,11 @@
 import type { Owner } from '../../forge/accounts/schema.ts'
 import type { Caller } from '../../forge/core/access.ts'
 import type { MemoPayloads, MemosApp } from '../../forge/memos/ports.ts'
+import type { PullCommentView } from '../../forge/pulls/conversation/pull-comments.ts'
+import type { PullView } from '../../forge/pulls/lists/pull-views.ts'
 import type { RepositoryView } from '../../forge/repositories/lifecycle/repository-views.ts'
 import type { ReposApp } from '../../forge/repositories/ports.ts'
 import type { ReleaseView } from '../../forge/repositories/releases/release-views.ts'
-import type { PullView } from '../pulls/listing/pull-views.ts'
-import type { PullCommentView } from '../pulls/review/pull-comments.ts'
 
 /** The interfaces that webhook deliveries need. */
 export interface DeliveriesApp extends MemosApp, ReposApp {

@@ -2,9 +2,9 @@ import type { User } from '../../forge/accounts/schema.ts'
 import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
 import { GHOST } from '../../forge/accounts/users/owners.ts'
 import { onBehalfOf } from '../../forge/core/access.ts'
-import { findPullMessage } from '../../storage/pulls/pull-messages.ts'
-import { findReadablePull } from '../pulls/access/open-pulls.ts'
-import { viewPulls } from '../pulls/listing/pull-views.ts'
+import { findReadablePull } from '../../forge/pulls/heads/open-pulls.ts'
+import { findPullMessage } from '../../forge/pulls/heads/pull-messages.rows.ts'
+import { viewPulls } from '../../forge/pulls/lists/pull-views.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
 /** A message that is to be sent. */

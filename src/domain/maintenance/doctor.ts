@@ -1,3 +1,5 @@
+import { examineBrought } from '../../forge/pulls/changes/brought-examination.ts'
+import { examineHeads } from '../../forge/pulls/heads/head-examination.ts'
 import { findRepositoryById } from '../../forge/repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../../forge/repositories/refs/ref-index.ts'
@@ -25,8 +27,6 @@ import {
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
 import { wrongCounters } from '../../storage/database/counters.ts'
-import { examineBrought } from '../pulls/changes/brought-examination.ts'
-import { examineHeads } from '../pulls/heads/head-examination.ts'
 
 /** A problem in the data. */
 export interface Finding {

@@ -7,14 +7,14 @@ import { actsAsAdministrator, type Caller, type SignedIn } from '../../forge/cor
 import { nowSeconds } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { Page, PullName } from '../../forge/core/names.ts'
+import { isParticipant } from '../../forge/pulls/conversation/pull-participants.rows.ts'
+import { type OpenPull, openPull } from '../../forge/pulls/heads/open-pulls.ts'
+import type { PullRequest } from '../../forge/pulls/schema.ts'
 import { findRepositorySubscription } from '../../forge/repositories/activity/subscriptions.rows.ts'
 import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import type { Db } from '../../platform/database/schema.ts'
-import { isParticipant } from '../../storage/pulls/pull-participants.ts'
 import * as rows from '../../storage/pulls/pull-subscriptions.ts'
-import type { PullRequest } from '../../storage/schema/pulls.ts'
-import { type OpenPull, openPull } from '../pulls/access/open-pulls.ts'
 
 /** A pull request, and whether the caller is told of it. */
 export interface PullSubscriptionView extends OpenPull {

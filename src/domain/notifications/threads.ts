@@ -2,6 +2,9 @@ import type { SignedIn } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { suffices } from '../../forge/core/levels.ts'
 import type { Page, RepositoryName } from '../../forge/core/names.ts'
+import { presentCommentIds } from '../../forge/pulls/conversation/pull-comments.rows.ts'
+import { findPullRequestsByIds } from '../../forge/pulls/heads/pull-requests.rows.ts'
+import type { PullRequest } from '../../forge/pulls/schema.ts'
 import {
   openRepositories,
   openRepository,
@@ -15,10 +18,7 @@ import {
 import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { transaction } from '../../platform/database/database.ts'
 import * as rows from '../../storage/pulls/notification-threads.ts'
-import { presentCommentIds } from '../../storage/pulls/pull-comments.ts'
-import { findPullRequestsByIds } from '../../storage/pulls/pull-requests.ts'
 import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
-import type { PullRequest } from '../../storage/schema/pulls.ts'
 
 /** The state of a notification thread. */
 export type ThreadStatus = NotificationThread['status']

@@ -3,9 +3,9 @@ import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import { updateUserSettings } from '../../forge/accounts/users/user-settings.ts'
 import { findUserById } from '../../forge/accounts/users/users.rows.ts'
 import { nowSeconds } from '../../forge/core/core.ts'
+import { findPullRequestById } from '../../forge/pulls/heads/pull-requests.rows.ts'
 import { transaction } from '../../platform/database/database.ts'
 import { dropThreadMails } from '../../storage/pulls/notification-threads.ts'
-import { findPullRequestById } from '../../storage/pulls/pull-requests.ts'
 import { putPullSubscription } from '../../storage/pulls/pull-subscriptions.ts'
 
 /**

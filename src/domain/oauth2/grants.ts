@@ -2,11 +2,11 @@ import type { AccountsApp } from '../../forge/accounts/ports.ts'
 import type { User } from '../../forge/accounts/schema.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import type { Page } from '../../forge/core/names.ts'
+import { wakeAutoMergesBy } from '../../forge/pulls/merging/scheduled-merges.rows.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { listAuthorizationIds } from '../../storage/oauth2/authorizations.ts'
 import * as rows from '../../storage/oauth2/grants.ts'
-import { wakeAutoMergesBy } from '../../storage/pulls/auto-merges.ts'
 
 export type GrantOfApplication = rows.GrantOfApplication
 

@@ -45,6 +45,23 @@ import type {
   TeamsTable,
 } from '../../forge/organizations/schema.ts'
 import type {
+  AutoMergesTable,
+  MergedCommitsTable,
+  MergeFollowUpsTable,
+  PullCommentsTable,
+  PullDependenciesTable,
+  PullMergeAttemptsTable,
+  PullMessagesTable,
+  PullParticipantsTable,
+  PullReactionsTable,
+  PullRequestAssigneesTable,
+  PullRequestLabelsTable,
+  PullRequestsTable,
+  PullTimelineTable,
+  ReviewCommentsTable,
+  ReviewsTable,
+} from '../../forge/pulls/schema.ts'
+import type {
   RepositoryEventLogsTable,
   RepositoryEventsTable,
 } from '../../forge/repositories/activity/schema.ts'
@@ -101,23 +118,6 @@ import type {
   OAuth2AuthorizationsTable,
   OAuth2GrantsTable,
 } from '../../storage/schema/oauth2.ts'
-import type {
-  AutoMergesTable,
-  MergedCommitsTable,
-  MergeFollowUpsTable,
-  PullCommentsTable,
-  PullDependenciesTable,
-  PullMergeAttemptsTable,
-  PullMessagesTable,
-  PullParticipantsTable,
-  PullReactionsTable,
-  PullRequestAssigneesTable,
-  PullRequestLabelsTable,
-  PullRequestsTable,
-  PullTimelineTable,
-  ReviewCommentsTable,
-  ReviewsTable,
-} from '../../storage/schema/pulls.ts'
 
 /** All tables, each typed in the file of its subject. */
 export interface Schema {

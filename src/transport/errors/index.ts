@@ -21,14 +21,14 @@ import type {
 import { REQUESTS } from '../../forge/core/requests.errors.ts'
 import { MEMOS } from '../../forge/memos/errors.ts'
 import { ORGANIZATIONS } from '../../forge/organizations/errors.ts'
+import { PULLS } from '../../forge/pulls/errors.ts'
+import { REVIEWS } from '../../forge/pulls/review/errors.ts'
 import { CONTENTS } from '../../forge/repositories/content/errors.ts'
 import { REPOSITORIES } from '../../forge/repositories/errors.ts'
 import { BRANCHES } from '../../forge/repositories/refs/errors.ts'
 import { GIT_HOOKS } from '../../forge/repositories/refs/git-hooks.errors.ts'
 import { RELEASES } from '../../forge/repositories/releases/errors.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
-import { PULLS } from './pulls.ts'
-import { REVIEWS } from './reviews.ts'
 
 /** `domain` of every ErrorInfo. */
 export const ERROR_DOMAIN = 'branchline'

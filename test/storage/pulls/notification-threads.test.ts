@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findDecisions, listFollowers } from '../../../src/forge/pulls/heads/pull-notices.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db, Tx } from '../../../src/platform/database/schema.ts'
 import {
@@ -6,7 +7,6 @@ import {
   listThreads,
   type ThreadSearch,
 } from '../../../src/storage/pulls/notification-threads.ts'
-import { findDecisions, listFollowers } from '../../../src/storage/pulls/pull-notices.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

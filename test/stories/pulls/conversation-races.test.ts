@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OpenPull, openPull } from '../../../src/domain/pulls/access/open-pulls.ts'
-import { createPullComment } from '../../../src/domain/pulls/review/pull-comments.ts'
+import { findUserById } from '../../../src/forge/accounts/users/users.rows.ts'
+import { createPullComment } from '../../../src/forge/pulls/conversation/pull-comments.ts'
+import { type OpenPull, openPull } from '../../../src/forge/pulls/heads/open-pulls.ts'
 import {
   type ConversationNeed,
   changeReviews,
   rereadConversation,
-} from '../../../src/domain/pulls/review/review-changes.ts'
-import { findUserById } from '../../../src/forge/accounts/users/users.rows.ts'
+} from '../../../src/forge/pulls/review/review-changes.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { session } from '../../support/forge-rows.ts'
 import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { checkMergeability } from '../../../src/domain/pulls/merging/mergeability.ts'
+import { checkMergeability } from '../../../src/forge/pulls/merging/mergeability.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'

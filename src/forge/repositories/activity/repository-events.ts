@@ -1,7 +1,5 @@
 import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
-import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import type { Caller } from '../../core/access.ts'
@@ -15,6 +13,8 @@ import {
   startOfEvents,
 } from '../../core/event-logs.ts'
 import { suffices } from '../../core/levels.ts'
+import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
+import type { PullRequest } from '../../pulls/schema.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'

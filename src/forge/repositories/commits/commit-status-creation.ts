@@ -1,9 +1,9 @@
-import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import { userAsOwner } from '../../accounts/users/owners.ts'
 import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import {
   type HookEvent,
   type HookFacts,

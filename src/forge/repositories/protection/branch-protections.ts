@@ -1,7 +1,6 @@
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import { findUsersByIds } from '../../accounts/users/users.rows.ts'
 import type { Caller } from '../../core/access.ts'
@@ -11,6 +10,7 @@ import { MAX_PATTERN_CHARACTERS } from '../../core/globs.ts'
 import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { findTeamById, hasRepository } from '../../organizations/teams.rows.ts'
+import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import {
   accessOfUser,
   checkNotArchived,

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../platform/database/schema.ts'
-import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { PullRequest } from '../../pulls/schema.ts'
 import type { BranchRule } from './protection-rules.ts'
 
 /** A push by the server on behalf of a user: a merge or an update of a pull request. */

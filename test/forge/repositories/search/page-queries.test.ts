@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { listPulls } from '../../../../src/domain/pulls/listing/pull-lists.ts'
 import type { Caller } from '../../../../src/forge/core/access.ts'
+import { listPulls } from '../../../../src/forge/pulls/lists/pull-lists.ts'
 import type { ReposApp } from '../../../../src/forge/repositories/ports.ts'
 import { listReleases } from '../../../../src/forge/repositories/releases/release-views.ts'
 import { insertRelease } from '../../../../src/forge/repositories/releases/releases.rows.ts'

@@ -1,0 +1,228 @@
+import type { Tx } from '../../../platform/database/schema.ts'
+import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
+import { nowSeconds } from '../../core/core.ts'
+import type { PullEventType } from '../../repositories/activity/repository-events.ts'
+import type { MovedRef, ReposApp } from '../../repositories/ports.ts'
+import { findBranchRename } from '../../repositories/refs/branch-renames.rows.ts'
+import { findBranch } from '../../repositories/refs/branches.rows.ts'
+import { recordTimeline } from '../conversation/pull-timeline.ts'
+import * as movedRows from '../heads/moved-branches.rows.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
+import * as rows from '../heads/pull-heads.rows.ts'
+import { touchPull } from '../heads/pull-requests.rows.ts'
+import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merge-drops.ts'
+import { deleteAutoMergesInto, wakeAutoMerges } from '../merging/scheduled-merges.rows.ts'
+import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
+import type { PullRequest } from '../schema.ts'
+
+/**
+ * Updates open pull requests when their branches move, are deleted or are renamed. This happens in
+ * the transaction that records the branches, so an open pull request always has its branches.
+ */
+
+interface MovedBranch extends MovedRef {
+  readonly branch: string
+}
+
+/**
+ * Updates open pull requests after branches have moved or were deleted. Without its head branch, a
+ * pull request is closed. Without its base branch, it is retargeted to the branch that the base was
+ * merged into, or else to the default branch. If that is not possible, it is closed.
+ *
+ * @param defaultBranch the default branch of the repository after the updates.
+ * @returns the pull requests whose head has moved.
+ */
+export async function followBranches(
+  app: ReposApp,
+  tx: Tx,
+  repositoryId: number,
+  defaultBranch: string,
+  moved: readonly MovedRef[],
+): Promise<PullRequest[]> {
+  const branches = moved.flatMap((ref) =>
+    ref.ref.startsWith(HEADS) ? [{ ...ref, branch: ref.ref.slice(HEADS.length) }] : [],
+  )
+  const heads = new Set(await rows.openHeadBranches(tx, repositoryId, namesOf(branches)))
+  const gone = await withoutRenamed(
+    tx,
+    repositoryId,
+    branches.filter(({ newId }) => newId === undefined),
+  )
+  const followed: PullRequest[] = []
+  for (const { branch, newId, pusherId } of branches) {
+    if (newId === undefined) continue
+    await wakeAutoMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
+    if (!heads.has(branch)) continue
+    const pulls = await movedRows.moveHeads(tx, repositoryId, branch, newId)
+    await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_HEAD_MOVED')
+    followed.push(...pulls)
+  }
+  const now = nowSeconds(app.clock)
+  for (const { branch, pusherId } of gone) {
+    if (heads.has(branch))
+      await pullsClosed(
+        app,
+        tx,
+        await movedRows.closeHeads(tx, repositoryId, branch, now),
+        pusherId,
+      )
+  }
+  await followBases(app, tx, repositoryId, defaultBranch, gone)
+  return followed
+}
+
+/** Starts the work that needs Git after heads have moved. Call it after the commit. */
+export function headsMoved(app: ReposApp, pulls: readonly PullRequest[]): void {
+  if (pulls.length === 0) return
+  app.signals.pullHeads.notify()
+  for (const { id } of pulls) compareReviewsSoon(app, id)
+}
+
+/**
+ * The latest open pull requests whose reviews are compared after a forced push to their base.
+ * Reviews of others are compared when someone reads them.
+ */
+const MAX_COMPARED = 100
+
+/**
+ * Compares the reviews of open pull requests whose base branch has lost commits, since the pull
+ * request contains more than was reviewed. Call it after the commit.
+ */
+export function basesMoved(app: ReposApp, repositoryId: number, moved: readonly MovedRef[]): void {
+  const bases = moved.filter(
+    ({ ref, oldId, newId }) => ref.startsWith(HEADS) && oldId !== undefined && newId !== undefined,
+  )
+  if (bases.length === 0) return
+  app.background.run('look for bases that were forced', async () => {
+    for (const { ref, oldId = '', newId = '' } of bases) {
+      const branch = ref.slice(HEADS.length)
+      const pulls = await rows.listReviewedInto(app.db, repositoryId, branch, MAX_COMPARED)
+      if (pulls.length === 0) continue
+      const isForced = (await independentCommits(app.git, repositoryId, [oldId, newId])).has(oldId)
+      if (isForced) for (const id of pulls) compareReviewsSoon(app, id)
+    }
+  })
+}
+
+/** Returns branches that are not being renamed. `renameBranchOfPulls` handles the others. */
+async function withoutRenamed(
+  tx: Tx,
+  repositoryId: number,
+  gone: readonly MovedBranch[],
+): Promise<MovedBranch[]> {
+  const kept: MovedBranch[] = []
+  for (const moved of gone) {
+    const rename = await findBranchRename(tx, repositoryId, moved.branch)
+    if (!rename || rename.note_id === null) kept.push(moved)
+  }
+  return kept
+}
+
+async function followBases(
+  app: ReposApp,
+  tx: Tx,
+  repositoryId: number,
+  defaultBranch: string,
+  gone: readonly MovedBranch[],
+): Promise<void> {
+  const bases = new Set(await rows.openBaseBranches(tx, repositoryId, namesOf(gone)))
+  if (bases.size === 0) return
+  for (const { branch, oldId = '', pusherId } of gone) {
+    if (!bases.has(branch)) continue
+    const mergedInto = await rows.findMergedInto(tx, repositoryId, branch, oldId)
+    const to =
+      (await existing(tx, repositoryId, mergedInto)) ??
+      (await existing(tx, repositoryId, defaultBranch))
+    // A user who scheduled a merge meant the old base branch.
+    const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
+    await retargetPulls(app, tx, repositoryId, { branch, to, pusherId })
+    for (const id of dropped) await recordDropped(app, tx, pusherId, id)
+  }
+}
+
+async function existing(
+  tx: Tx,
+  repositoryId: number,
+  branch: string | undefined,
+): Promise<string | undefined> {
+  return branch === undefined ? undefined : (await findBranch(tx, repositoryId, branch))?.name
+}
+
+/** A change of the base branch of pull requests. */
+export interface Retarget {
+  readonly branch: string
+  readonly to: string | undefined
+  readonly pusherId: number | undefined
+}
+
+/**
+ * Retargets the open pull requests of a base branch to another branch of the repository. Closes
+ * those for which that is not possible.
+ *
+ * @param to undefined if there is no other branch.
+ */
+async function retargetPulls(
+  app: ReposApp,
+  tx: Tx,
+  repositoryId: number,
+  { branch, to, pusherId }: Retarget,
+): Promise<void> {
+  const closed = await movedRows.closeBases(tx, repositoryId, branch, to, nowSeconds(app.clock))
+  await pullsClosed(app, tx, closed, pusherId)
+  if (to === undefined) return
+  const moved = await movedRows.moveBases(tx, repositoryId, branch, to)
+  for (const pull of moved) {
+    await recomputeOfficial(tx, pull)
+    const event = { type: 'change_target_branch', oldValue: branch, newValue: to } as const
+    await recordTimeline(app, tx, pusherId, pull.id, event)
+  }
+  await recordAll(app, tx, moved, pusherId, 'PULL_REQUEST_RETARGETED')
+}
+
+/** Updates open pull requests after a rename of a branch. */
+export async function renameBranchOfPulls(
+  app: ReposApp,
+  tx: Tx,
+  repositoryId: number,
+  oldName: string,
+  newName: string,
+): Promise<void> {
+  const renamed = await movedRows.renameHeads(tx, repositoryId, oldName, newName)
+  await recordAll(app, tx, renamed, undefined, 'PULL_REQUEST_EDITED')
+  // These have a duplicate with the new name.
+  await pullsClosed(
+    app,
+    tx,
+    await movedRows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)),
+    undefined,
+  )
+  await retargetPulls(app, tx, repositoryId, { branch: oldName, to: newName, pusherId: undefined })
+}
+
+function namesOf(branches: readonly MovedBranch[]): string[] {
+  return branches.map(({ branch }) => branch)
+}
+
+async function pullsClosed(
+  app: ReposApp,
+  tx: Tx,
+  pulls: readonly PullRequest[],
+  pusherId: number | undefined,
+): Promise<void> {
+  for (const { id } of pulls) await dropScheduledMerge(app, tx, pusherId, id)
+  await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_CLOSED')
+}
+
+async function recordAll(
+  app: ReposApp,
+  tx: Tx,
+  pulls: readonly PullRequest[],
+  pusherId: number | undefined,
+  type: PullEventType,
+): Promise<void> {
+  for (const pull of pulls) {
+    await touchPull(tx, pull.id, nowSeconds(app.clock), pusherId)
+    await recordPullChange(app, tx, pusherId, pull, type)
+  }
+}

@@ -1,0 +1,114 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import type { App } from '../../../domain/app.ts'
+import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import { type Caller, signedIn } from '../../core/access.ts'
+import { callerOf } from '../../core/wire/call.ts'
+import { defineService } from '../../core/wire/define-service.ts'
+import { readNumberedPage } from '../../core/wire/pages.ts'
+import { atSecond, secondsOf } from '../../core/wire/times.ts'
+import { gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
+import {
+  createPullComment,
+  deletePullComment,
+  editPullComment,
+  getPullComment,
+  listPullComments,
+  listRepositoryComments,
+  type PullCommentView,
+} from './pull-comments.ts'
+
+/** Maximum number of comments in a response to clients that request no page. */
+const MAX_WHOLE_LIST = 1000
+
+/** Implements IssueCommentService. */
+function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> {
+  return {
+    async listIssueComments({ owner, repo, index, since, before, ...page }, context) {
+      const caller = callerOf(context)
+      const isWhole = page.page === 0 && page.limit === 0
+      const { offset, limit } = isWhole
+        ? { offset: 0, limit: MAX_WHOLE_LIST }
+        : readNumberedPage(app.settings, page)
+      const period = { since: secondsOf(since), before: secondsOf(before) }
+      const found = await listPullComments(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        period,
+        { offset, limit },
+      )
+      return {
+        comments: found.comments.map((view) => commentMessage(app, caller, view)),
+        total: BigInt(found.total),
+        limit,
+      }
+    },
+
+    async listRepositoryComments({ owner, repo, since, before, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const period = { since: secondsOf(since), before: secondsOf(before) }
+      const found = await listRepositoryComments(app, caller, { owner, repo }, period, page)
+      return {
+        comments: found.comments.map((view) => commentMessage(app, caller, view)),
+        total: BigInt(found.total),
+        limit: page.limit,
+      }
+    },
+
+    async createIssueComment({ owner, repo, index, body }, context) {
+      const caller = signedIn(callerOf(context))
+      return commentMessage(
+        app,
+        caller,
+        await createPullComment(app, caller, { owner, repo, number: Number(index) }, body),
+      )
+    },
+
+    async getIssueComment({ owner, repo, id }, context) {
+      const caller = callerOf(context)
+      return commentMessage(
+        app,
+        caller,
+        await getPullComment(app, caller, { owner, repo }, Number(id)),
+      )
+    },
+
+    async editIssueComment({ owner, repo, id, body }, context) {
+      const caller = signedIn(callerOf(context))
+      return commentMessage(
+        app,
+        caller,
+        await editPullComment(app, caller, { owner, repo }, Number(id), body),
+      )
+    },
+
+    async deleteIssueComment({ owner, repo, id }, context) {
+      await deletePullComment(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
+      return {}
+    },
+  }
+}
+
+/** Returns a comment on a pull request as a viewer may see it. */
+export function commentMessage(
+  app: App,
+  viewer: Caller,
+  { open, number, comment, poster }: PullCommentView,
+): IssueComment {
+  const page = gitUrls(app, open).html(`/pulls/${number}`)
+  return create(IssueCommentSchema, {
+    id: BigInt(comment.id),
+    htmlUrl: `${page}#issuecomment-${comment.id}`,
+    pullRequestUrl: page,
+    user: accountMessage(app, viewer, poster),
+    body: comment.body,
+    createdAt: atSecond(comment.create_time),
+    updatedAt: atSecond(comment.update_time),
+  })
+}
+
+export const issueComments = defineService(IssueCommentService, issueCommentService)

@@ -1,0 +1,299 @@
+import { create } from '@bufbuild/protobuf'
+import type { Value } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { type Issue, IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
+import {
+  type EditIssueRequest,
+  type IssueReference,
+  IssueService,
+} from '#gen/branchline/v1/issue_service_pb.ts'
+import type { App } from '../../../domain/app.ts'
+import { labelMessagesIn } from '../../conversations/label.service.ts'
+import { type Caller, signedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
+import { callerOf } from '../../core/wire/call.ts'
+import { defineService } from '../../core/wire/define-service.ts'
+import { textsOf } from '../../core/wire/list-values.ts'
+import { readNumberedPage } from '../../core/wire/pages.ts'
+import { secondsOf } from '../../core/wire/times.ts'
+import { gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
+import { editPull } from '../lifecycle/edit-pull.ts'
+import type { PullEdit } from '../lifecycle/edit-reading.ts'
+import { lookOf } from '../lifecycle/pull-request.service.ts'
+import { getPull } from '../lifecycle/pull-requests.ts'
+import { listIssues, searchIssues } from '../lists/issue-lists.ts'
+import type { PullPage } from '../lists/pull-lists.ts'
+import { pullRequestMessage } from '../lists/pull-request.message.ts'
+import type { PullView } from '../lists/pull-views.ts'
+import { conversationMethods } from './issue-conversations.service.ts'
+import {
+  type LabelledPull,
+  type LabelReference,
+  labelPull,
+  listLabelsOfPull,
+  unlabelPull,
+} from './label-changes.ts'
+import {
+  addDependency,
+  type DependencyReference,
+  listDependencies,
+  removeDependency,
+} from './pull-dependencies.ts'
+
+/** Implements IssueService. */
+function issueService(app: App): ServiceImpl<typeof IssueService> {
+  return {
+    ...listMethods(app),
+
+    async getIssue({ owner, repo, index }, context) {
+      const caller = callerOf(context)
+      return issueMessage(
+        app,
+        caller,
+        await getPull(app, caller, { owner, repo, number: Number(index) }, lookOf(context)),
+      )
+    },
+
+    async editIssue(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo, index } = request
+      return issueMessage(
+        app,
+        caller,
+        await editPull(app, caller, { owner, repo, number: Number(index) }, editOf(request)),
+      )
+    },
+
+    ...labelMethods(app),
+    ...dependencyMethods(app),
+    ...conversationMethods(app),
+  }
+}
+
+type ListMethods = Pick<ServiceImpl<typeof IssueService>, 'listIssues' | 'searchIssues'>
+
+function listMethods(app: App): ListMethods {
+  const answer = (caller: Caller, { pulls, total }: PullPage, { limit }: Page) => ({
+    issues: pulls.map((view) => issueMessage(app, caller, view)),
+    total: BigInt(total),
+    limit,
+  })
+  return {
+    async listIssues({ owner, repo, since, before, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const query = { ...request, since: secondsOf(since), before: secondsOf(before) }
+      return answer(caller, await listIssues(app, caller, { owner, repo }, query, page), page)
+    },
+
+    async searchIssues({ since, before, priorityRepoId, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const query = {
+        ...request,
+        since: secondsOf(since),
+        before: secondsOf(before),
+        priorityRepoId: Number(priorityRepoId),
+      }
+      return answer(caller, await searchIssues(app, caller, query, page), page)
+    },
+  }
+}
+
+type LabelMethods = Pick<
+  ServiceImpl<typeof IssueService>,
+  | 'listIssueLabels'
+  | 'addIssueLabels'
+  | 'replaceIssueLabels'
+  | 'clearIssueLabels'
+  | 'removeIssueLabel'
+>
+
+function labelMethods(app: App): LabelMethods {
+  type InPull = { owner: string; repo: string; index: bigint }
+  const label = (
+    { owner, repo, index }: InPull,
+    context: HandlerContext,
+    labels: readonly Value[],
+    keeps: 'all others' | 'none',
+  ) =>
+    labelPull(
+      app,
+      signedIn(callerOf(context)),
+      { owner, repo, number: Number(index) },
+      labels.map(referenceOf),
+      keeps,
+    )
+
+  return {
+    async listIssueLabels({ owner, repo, index }, context) {
+      return labelsMessage(
+        app,
+        await listLabelsOfPull(app, callerOf(context), { owner, repo, number: Number(index) }),
+      )
+    },
+
+    async addIssueLabels(request, context) {
+      return labelsMessage(app, await label(request, context, request.labels, 'all others'))
+    },
+
+    async replaceIssueLabels(request, context) {
+      return labelsMessage(app, await label(request, context, request.labels, 'none'))
+    },
+
+    async clearIssueLabels(request, context) {
+      await label(request, context, [], 'none')
+      return {}
+    },
+
+    async removeIssueLabel({ owner, repo, index, id }, context) {
+      await unlabelPull(
+        app,
+        signedIn(callerOf(context)),
+        { owner, repo, number: Number(index) },
+        Number(id),
+      )
+      return {}
+    },
+  }
+}
+
+type DependencyMethods = Pick<
+  ServiceImpl<typeof IssueService>,
+  'listIssueDependencies' | 'addIssueDependency' | 'removeIssueDependency'
+>
+
+/** Stands for a dependency that the caller may not read. */
+const HIDDEN_ISSUE = create(IssueSchema, { title: 'HIDDEN' })
+
+function dependencyMethods(app: App): DependencyMethods {
+  return {
+    async listIssueDependencies({ owner, repo, index, ...page }, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const { pulls, total } = await listDependencies(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        { offset, limit },
+      )
+      return {
+        issues: pulls.map((view) => (view ? issueMessage(app, caller, view) : HIDDEN_ISSUE)),
+        total: BigInt(total),
+        limit,
+      }
+    },
+
+    async addIssueDependency({ owner, repo, index, dependency }, context) {
+      const caller = signedIn(callerOf(context))
+      const other = dependencyOf(dependency)
+      return issueMessage(
+        app,
+        caller,
+        await addDependency(app, caller, { owner, repo, number: Number(index) }, other),
+      )
+    },
+
+    async removeIssueDependency({ owner, repo, index, dependency }, context) {
+      const caller = signedIn(callerOf(context))
+      const other = dependencyOf(dependency)
+      return issueMessage(
+        app,
+        caller,
+        await removeDependency(app, caller, { owner, repo, number: Number(index) }, other),
+      )
+    },
+  }
+}
+
+function dependencyOf(reference: IssueReference | undefined): DependencyReference {
+  return {
+    owner: reference?.owner ?? '',
+    repo: reference?.repo ?? '',
+    number: Number(reference?.index ?? 0),
+  }
+}
+
+/** @throws INVALID_FIELD */
+function referenceOf({ kind }: Value): LabelReference {
+  if (kind.case === 'stringValue') return kind.value
+  if (kind.case === 'numberValue' && Number.isSafeInteger(kind.value)) return kind.value
+  throw new DomainError('INVALID_FIELD', { field: 'labels' })
+}
+
+function labelsMessage(app: App, { open, labels }: LabelledPull) {
+  return { labels: labelMessagesIn(app, open, labels) }
+}
+
+function editOf(request: EditIssueRequest): PullEdit {
+  const { contentVersion, assignees, milestone } = request
+  return {
+    ...request,
+    body: request.body,
+    contentVersion: contentVersion === undefined ? undefined : Number(contentVersion),
+    unsetDueDate: request.unsetDueDate ?? false,
+    assignees: assignees && textsOf('assignees', assignees),
+    milestoneId: milestone === undefined ? undefined : Number(milestone),
+    labelIds: undefined,
+    state: request.state,
+    base: '',
+    allowMaintainerEdit: undefined,
+  }
+}
+
+/** Returns a pull request as an issue, as its viewer sees it. */
+export function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
+  const { pull, base } = view
+  const { repository, owner } = base.repository
+  const message = pullRequestMessage(app, viewer, view)
+  const {
+    id,
+    number,
+    user,
+    title,
+    body,
+    labels,
+    assignees,
+    state,
+    comments,
+    htmlUrl,
+    contentVersion,
+  } = message
+  const { milestone, assignee, createdAt, updatedAt, closedAt, dueDate } = message
+  return create(IssueSchema, {
+    id,
+    url: gitUrls(app, base.repository).api(`/issues/${pull.number}`),
+    htmlUrl,
+    number,
+    title,
+    body,
+    labels,
+    assignees,
+    state,
+    isLocked: message.isLocked,
+    comments,
+    contentVersion,
+    ...(user && { user }),
+    ...(milestone && { milestone }),
+    ...(assignee && { assignee }),
+    ...(createdAt && { createdAt }),
+    ...(updatedAt && { updatedAt }),
+    ...(closedAt && { closedAt }),
+    ...(dueDate && { dueDate }),
+    pullRequest: {
+      merged: message.merged,
+      ...(message.mergedAt && { mergedAt: message.mergedAt }),
+      draft: message.draft,
+      htmlUrl,
+    },
+    repository: {
+      id: BigInt(repository.id),
+      name: repository.name,
+      owner: owner.name,
+      fullName: `${owner.name}/${repository.name}`,
+    },
+  })
+}
+
+export const issues = defineService(IssueService, issueService)

@@ -1,0 +1,74 @@
+import type { Tx } from '../../../platform/database/schema.ts'
+import { isBlocked } from '../../accounts/users/blocks.ts'
+import { findUserByUsername } from '../../accounts/users/owners.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import { nameKey } from '../../core/names.ts'
+import { accessOfUser, type OpenRepository } from '../../repositories/access/permissions.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { assigneesOf, replacePullAssignees } from './pull-assignees.rows.ts'
+import { differenceEvents, type PullChangePlace, recordTimelineEvents } from './pull-timeline.ts'
+
+/** Maximum number of assignees. */
+const MAX_ASSIGNEES = 100
+
+/**
+ * Finds assignees of a pull request: active users who may read it.
+ *
+ * @param names usernames in any case of letters. Duplicates count once.
+ * @returns their ids.
+ * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when an assignee
+ *   and the caller, or the owner and an assignee, block each other.
+ */
+export async function findAssignees(
+  app: ReposApp,
+  caller: SignedIn,
+  open: Pick<OpenRepository, 'repository' | 'owner'>,
+  names: readonly string[],
+): Promise<number[]> {
+  if (names.length > MAX_ASSIGNEES) throw new DomainError('INVALID_FIELD', { field: 'assignees' })
+  const ids = new Set<number>()
+  for (const name of new Map(names.map((each) => [nameKey(each), each])).values()) {
+    ids.add(await findAssignee(app, caller, open, name))
+  }
+  return [...ids]
+}
+
+async function findAssignee(
+  app: ReposApp,
+  caller: SignedIn,
+  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
+  name: string,
+): Promise<number> {
+  const user = await findUserByUsername(app.db, name)
+  if (!user) throw new DomainError('ASSIGNEE_NOT_FOUND', { name: metadataText(name) })
+  const { id } = user
+  const { pulls } = await accessOfUser(app, user, repository, owner)
+  if (user.state !== 'NORMAL' || !suffices(pulls, 'read')) {
+    throw new DomainError('ASSIGNEE_NOT_ASSIGNABLE', {
+      user_id: String(id),
+      repository: repository.name,
+    })
+  }
+  const isUnwelcome =
+    (await isBlocked(app, [id], caller.user.id)) || (await isBlocked(app, [owner.id], id))
+  if (isUnwelcome) throw new DomainError('USER_BLOCKED')
+  return id
+}
+
+/**
+ * Replaces the assignees of a pull request, and tells its timeline.
+ *
+ * @throws a foreign key violation if one of the users was deleted.
+ */
+export async function setPullAssignees(
+  app: ReposApp,
+  tx: Tx,
+  place: PullChangePlace,
+  userIds: readonly number[],
+): Promise<void> {
+  const before = await assigneesOf(tx, place.pullId)
+  await replacePullAssignees(tx, place.pullId, userIds)
+  await recordTimelineEvents(app, tx, place, differenceEvents('assignees', before, userIds))
+}

@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { NewTimelineEntry, PullTimelineTable } from '../schema.ts'
+import type { CommentPeriod } from './pull-comments.rows.ts'
+
+/** Something that happened to a pull request, or that somebody said. */
+export interface TimelineRow {
+  readonly type: PullTimelineTable['type'] | 'comment' | 'review'
+  /** Id of the event, the comment or the review. */
+  readonly id: number
+  /** Null for the server, or when the account is gone. */
+  readonly actor_id: number | null
+  readonly create_time: number
+  readonly update_time: number
+  /** Markdown; empty for events. */
+  readonly body: string
+  readonly old_value: string
+  readonly new_value: string
+}
+
+export async function insertTimelineEntries(
+  tx: Tx,
+  entries: readonly NewTimelineEntry[],
+): Promise<void> {
+  if (entries.length > 0) await tx.insertInto('pull_timeline').values(entries).execute()
+}
+
+/** Lists the events, comments and submitted reviews of a pull request, oldest first. */
+export function listTimeline(
+  db: Db,
+  pullId: number,
+  period: CommentPeriod,
+  offset: number,
+  limit: number,
+): Promise<TimelineRow[]> {
+  return selectTimeline(db, pullId, period)
+    .selectAll()
+    .orderBy('create_time')
+    .orderBy('type')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** Returns the number of entries in that list. */
+export async function countTimeline(
+  db: Db,
+  pullId: number,
+  period: CommentPeriod,
+): Promise<number> {
+  const { count } = await selectTimeline(db, pullId, period)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectTimeline(db: Db, pullId: number, { since, before }: CommentPeriod) {
+  const none = sql.lit('').$castTo<string>()
+  const events = db
+    .selectFrom('pull_timeline')
+    .select(['type', 'id', 'actor_id', 'create_time', 'create_time as update_time'])
+    .select([none.as('body'), 'old_value', 'new_value'])
+    .where('pull_request_id', '=', pullId)
+    .$castTo<TimelineRow>()
+  const comments = db
+    .selectFrom('pull_comments')
+    .select([sql.lit('comment').as('type'), 'id', 'poster_id as actor_id', 'create_time'])
+    .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
+    .where('pull_request_id', '=', pullId)
+    .$castTo<TimelineRow>()
+  const reviews = db
+    .selectFrom('reviews')
+    .select([sql.lit('review').as('type'), 'id', 'reviewer_id as actor_id', 'create_time'])
+    .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
+    .$castTo<TimelineRow>()
+  return db
+    .selectFrom(events.unionAll(comments).unionAll(reviews).as('timeline'))
+    .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
+    .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
+}

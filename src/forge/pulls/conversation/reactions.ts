@@ -1,0 +1,145 @@
+import { transaction } from '../../../platform/database/database.ts'
+import type { Owner } from '../../accounts/schema.ts'
+import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
+import { GHOST, userAsOwner } from '../../accounts/users/owners.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import type { Page, PullName, RepositoryName } from '../../core/names.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { type OpenPull, openPull, type PullNeed } from '../heads/open-pulls.ts'
+import { checkConversation, rereadConversation } from '../review/review-changes.ts'
+import type { PullReaction } from '../schema.ts'
+import { findPullComment } from './pull-comments.rows.ts'
+import { openComment } from './pull-comments.ts'
+import * as rows from './reactions.rows.ts'
+
+/** The reactions that compatible systems allow by default. */
+export const REACTIONS: readonly string[] = [
+  '+1',
+  '-1',
+  'laugh',
+  'hooray',
+  'confused',
+  'heart',
+  'rocket',
+  'eyes',
+]
+
+/** Subject of a reaction: a pull request, or a comment on one by its id. */
+export type ReactedText =
+  | { readonly pull: PullName }
+  | { readonly repository: RepositoryName; readonly commentId: number }
+
+/** A reaction, with the user. */
+export interface ReactionView {
+  readonly reaction: PullReaction
+  readonly user: Owner
+}
+
+/** A page of reactions. */
+export interface ReactionPage {
+  readonly reactions: readonly ReactionView[]
+  /** Length of the whole list. */
+  readonly total: number
+}
+
+/**
+ * Lists the reactions to a text, oldest first.
+ *
+ * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND
+ */
+export async function listReactions(
+  app: ReposApp,
+  caller: Caller,
+  text: ReactedText,
+  { offset, limit }: Page,
+): Promise<ReactionPage> {
+  const { target } = await openText(app, caller, text, 'read')
+  const found = await rows.listReactions(app.db, target, offset, limit)
+  const users = await findOwnersByIds(app.db, [...new Set(found.map(({ user_id }) => user_id))])
+  return {
+    reactions: found.map((reaction) => ({
+      reaction,
+      user: users.get(reaction.user_id) ?? GHOST,
+    })),
+    total: await rows.countReactions(app.db, target),
+  }
+}
+
+/**
+ * Adds a reaction of the caller to a text, unless there is one of the kind already.
+ *
+ * @returns the reaction, and whether it is new.
+ * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, USER_BLOCKED,
+ *   CONVERSATION_LOCKED
+ */
+export async function addReaction(
+  app: ReposApp,
+  caller: SignedIn,
+  text: ReactedText,
+  content: string,
+): Promise<ReactionView & { readonly isNew: boolean }> {
+  const { open, target } = await openText(app, caller, text, 'take part')
+  await checkConversation(app.db, caller, open, 'voice')
+  checkContent(content)
+  const { id: userId } = caller.user
+  const added = await transaction(app.db, async (tx) => {
+    const pull = await rereadConversation(tx, caller, open, 'voice')
+    const { commentId } = target
+    // The comment may have been deleted since.
+    if (commentId !== null && !(await findPullComment(tx, open.repository.id, commentId)))
+      throw new DomainError('ISSUE_COMMENT_NOT_FOUND')
+    const known = await rows.findReaction(tx, target, userId, content)
+    if (known) return { reaction: known, isNew: false }
+    const reaction = await rows.insertReaction(tx, {
+      pull_request_id: pull.id,
+      comment_id: commentId,
+      user_id: userId,
+      content,
+      create_time: nowSeconds(app.clock),
+    })
+    return { reaction, isNew: true }
+  })
+  return { ...added, user: userAsOwner(caller.user) }
+}
+
+/**
+ * Removes a reaction of the caller, if there is one.
+ *
+ * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, CONVERSATION_LOCKED
+ */
+export async function removeReaction(
+  app: ReposApp,
+  caller: SignedIn,
+  text: ReactedText,
+  content: string,
+): Promise<void> {
+  const { open, target } = await openText(app, caller, text, 'take part')
+  await checkConversation(app.db, caller, open, 'no lock')
+  checkContent(content)
+  await transaction(app.db, async (tx) => {
+    await rereadConversation(tx, caller, open, 'no lock')
+    await rows.deleteReaction(tx, target, caller.user.id, content)
+  })
+}
+
+async function openText(
+  app: ReposApp,
+  caller: Caller,
+  text: ReactedText,
+  needed: PullNeed,
+): Promise<{ open: OpenPull; target: rows.ReactionTarget }> {
+  if ('pull' in text) {
+    const open = await openPull(app, caller, text.pull, needed)
+    return { open, target: { pullId: open.pull.id, commentId: null } }
+  }
+  const { open, comment } = await openComment(app, caller, text.repository, text.commentId, needed)
+  return { open, target: { pullId: open.pull.id, commentId: comment.id } }
+}
+
+/** @throws INVALID_REACTION */
+function checkContent(content: string): void {
+  if (!REACTIONS.includes(content))
+    throw new DomainError('INVALID_REACTION', { content: metadataText(content) })
+}

@@ -1,0 +1,317 @@
+import { Code } from '@connectrpc/connect'
+import type { Metadata, Refusals } from '../core/refusal.ts'
+
+/** The message of compatible systems for a user without read access. */
+const noAccess = ({ user_id, repository }: Metadata) =>
+  `user doesn't have access to repo [user_id: ${user_id}, repo_name: ${repository}]`
+
+/** Errors of pull requests, merges and comments. */
+export const PULLS = {
+  CONVERSATION_LOCKED: {
+    code: Code.PermissionDenied,
+    message: 'the conversation is locked for users without write access',
+  },
+  FILTER_OWNER_UNKNOWN: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `user does not exist [uid: 0, name: ${name}]`,
+    restStatus: 400,
+    field: 'owner',
+  },
+  INVALID_LOCK_REASON: {
+    code: Code.InvalidArgument,
+    message: 'reason not valid',
+    restStatus: 400,
+    field: 'lock_reason',
+  },
+  INVALID_REACTION: {
+    code: Code.InvalidArgument,
+    message: ({ content }) => `'${content}' is not an allowed reaction`,
+    restStatus: 403,
+    field: 'content',
+  },
+  APPROVALS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: 'Does not have enough approvals',
+    restStatus: 405,
+  },
+  ASSIGNEE_NOT_ASSIGNABLE: {
+    code: Code.FailedPrecondition,
+    message: noAccess,
+    restStatus: 422,
+  },
+  ASSIGNEE_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ name }) =>
+      `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
+    restStatus: 422,
+    field: 'assignees',
+  },
+  AUTO_MERGE_CANCEL_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'user has no permission to cancel the scheduled auto merge',
+  },
+  AUTO_MERGE_NOT_SCHEDULED: { code: Code.NotFound, message: 'not found' },
+  AUTO_MERGE_SCHEDULED: {
+    code: Code.AlreadyExists,
+    message: ({ id }) =>
+      `pull request is already scheduled to auto merge when checks succeed [pull_id: ${id}]`,
+  },
+  CHANGES_REQUESTED: {
+    code: Code.FailedPrecondition,
+    message: 'There are requested changes',
+    restStatus: 405,
+  },
+  CLOSE_BLOCKED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot close this issue or pull request because it still has open dependencies',
+    restStatus: 412,
+  },
+  COLLABORATION_REQUIRED: { code: Code.PermissionDenied, message: 'user must be a collaborator' },
+  HEAD_BEHIND_BASE: {
+    code: Code.FailedPrecondition,
+    message: 'The head branch is behind the base branch',
+    restStatus: 405,
+  },
+  HEAD_COMMITS_UNVERIFIED: {
+    code: Code.FailedPrecondition,
+    message: 'the branch requires signed commits but not all head commits are verified',
+    restStatus: 405,
+  },
+  HEAD_COMMIT_DIFFERS: { code: Code.Aborted, message: 'head out of date' },
+  INVALID_COMPARISON: {
+    code: Code.InvalidArgument,
+    message: ({ text }) => `invalid compare argument: ${text}`,
+    restStatus: 400,
+  },
+  // The specification hides the cause.
+  INVALID_DEPENDENCY: {
+    code: Code.InvalidArgument,
+    message:
+      'a pull request cannot depend on itself, on one that depends on it, or on more than 100 others',
+    restStatus: 422,
+  },
+  INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
+  INVALID_PULL_REQUEST_STATE: {
+    code: Code.InvalidArgument,
+    message: ({ state }) => `unknown state: ${state}`,
+    restStatus: 412,
+    field: 'state',
+  },
+  ISSUE_COMMENT_DENIED: {
+    code: Code.PermissionDenied,
+    message:
+      'only the author of a comment and users with write access to pull requests may change it',
+  },
+  ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  MAINTAINER_EDIT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'SetAllowEdits: user not allowed to do this action',
+  },
+  MERGE_BLOCKED: {
+    code: Code.FailedPrecondition,
+    message: 'is blocked by an open dependency',
+    restStatus: 405,
+  },
+  MERGE_CONFLICT: {
+    code: Code.FailedPrecondition,
+    message: ({ paths }) =>
+      paths === '[]' ? 'the branches have no common ancestor' : 'merge failed due to conflicts',
+    restStatus: 409,
+    body: ({ style = '', text = '' }, message) => ({
+      Style: style,
+      StdOut: text,
+      StdErr: '',
+      Err: {},
+      message,
+    }),
+  },
+  MERGE_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'User not allowed to merge PR',
+    restStatus: 405,
+  },
+  MERGE_FAST_FORWARD_IMPOSSIBLE: {
+    reason: 'FAST_FORWARD_IMPOSSIBLE',
+    code: Code.FailedPrecondition,
+    message: 'the base branch has commits that are not in the head branch',
+    restStatus: 409,
+    body: ({ style = '' }, message) => ({
+      Style: style,
+      StdOut: '',
+      StdErr: 'fatal: Not possible to fast-forward, aborting.',
+      Err: {},
+      message,
+    }),
+  },
+  MERGE_OUT_OF_DATE: { code: Code.Aborted, message: 'merge push out of date' },
+  MERGE_PUSH_REFUSED: {
+    code: Code.FailedPrecondition,
+    message: ({ text }) =>
+      text
+        ? `PushRejected with remote message: ${text}`
+        : 'PushRejected without remote error message',
+    restStatus: 409,
+  },
+  MERGE_STYLE_NOT_ALLOWED: {
+    code: Code.FailedPrecondition,
+    // The message of compatible systems.
+    message: ({ style }) => `${style} is not allowed an allowed merge style for this repository`,
+    restStatus: 405,
+  },
+  MERGE_UNSIGNED: { code: Code.FailedPrecondition, message: 'wont sign: nokey', restStatus: 405 },
+  NEW_BASE_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ branch }) => `new base '${branch}' not exist`,
+  },
+  NOTIFICATION_THREAD_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  PROTECTED_FILES_CHANGED: {
+    code: Code.FailedPrecondition,
+    message: 'Changed protected files',
+    restStatus: 405,
+  },
+  PULL_BASE_INVALID: { code: Code.NotFound, message: 'invalid base branch or revision' },
+  PULL_REQUEST_ACCESS_LOST: { code: Code.FailedPrecondition, message: noAccess, restStatus: 400 },
+  PULL_REQUEST_BRANCH_GONE: {
+    code: Code.FailedPrecondition,
+    message: ({ branch }) =>
+      `cannot reopen this pull request because branch ${branch} does not exist`,
+    restStatus: 412,
+  },
+  PULL_REQUEST_CHANGED: { code: Code.Aborted, message: 'the issue is already changed' },
+  PULL_REQUEST_CLOSED: { code: Code.FailedPrecondition, message: 'not found', restStatus: 404 },
+  PULL_REQUEST_EDIT_DENIED: {
+    code: Code.PermissionDenied,
+    message:
+      'only the author and users with write access to pull requests may edit this pull request',
+    restStatus: 403,
+    isBodiless: true,
+  },
+  PULL_REQUEST_EXISTS: {
+    code: Code.AlreadyExists,
+    // Compatible systems have two ids for a pull request.
+    message: ({ id, head_repo_id, base_repo_id, head_branch, base_branch }) =>
+      `pull request already exists for these targets [id: ${id}, issue_id: ${id}, head_repo_id: ${head_repo_id}, ` +
+      `base_repo_id: ${base_repo_id}, head_branch: ${head_branch}, base_branch: ${base_branch}]`,
+  },
+  PULL_REQUEST_MERGED: {
+    code: Code.FailedPrecondition,
+    message: 'The PR is already merged',
+    restStatus: 405,
+  },
+  PULL_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  PULL_REQUEST_NOT_MERGEABLE: {
+    code: Code.FailedPrecondition,
+    message: 'Please try again later',
+    restStatus: 405,
+  },
+  PULL_REQUEST_NOT_MERGED: { code: Code.NotFound, message: 'not found' },
+  PULL_REQUEST_NOT_OF_BRANCHES: {
+    code: Code.InvalidArgument,
+    message: 'Invalid PullRequest: base and head must be branches',
+    restStatus: 422,
+  },
+  PULL_REQUEST_STATE_FIXED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot change state of this pull request, it was already merged',
+    restStatus: 412,
+  },
+  PULL_REQUEST_UNRELATED: {
+    code: Code.FailedPrecondition,
+    message: 'Invalid PullRequest: The head and the base have no common history',
+    restStatus: 422,
+  },
+  PULL_REQUEST_UPDATE_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'this account may not update the head branch in this way',
+    restStatus: 403,
+    isBodiless: true,
+  },
+  PULL_REQUEST_WITHOUT_CHANGES: {
+    code: Code.InvalidArgument,
+    message: 'Invalid PullRequest: There are no changes between the head and the base',
+    restStatus: 422,
+  },
+  PULL_REQUEST_WORK_IN_PROGRESS: {
+    code: Code.FailedPrecondition,
+    message: 'Work in progress PRs cannot be merged',
+    restStatus: 405,
+  },
+  REBASE_CONFLICT: {
+    code: Code.FailedPrecondition,
+    message: 'rebase failed due to conflicts',
+    restStatus: 409,
+    body: ({ style = '', commit_sha = '', text = '' }, message) => ({
+      Style: style,
+      CommitSHA: commit_sha,
+      StdOut: text,
+      StdErr: '',
+      Err: {},
+      message,
+    }),
+  },
+  RETARGET_OF_CLOSED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot change the target branch of a closed pull request',
+    restStatus: 422,
+  },
+  RETARGET_OF_MERGED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot change the target branch of a merged pull request',
+    restStatus: 409,
+  },
+  REVIEWS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: 'There are official review requests',
+    restStatus: 405,
+  },
+  STATUS_CHECKS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: 'Not all required status checks successful',
+    restStatus: 405,
+  },
+  TOO_MANY_COMMITS_TO_REBASE: {
+    code: Code.FailedPrecondition,
+    message: ({ limit }) => `at most ${limit} commits can be rebased at once`,
+    restStatus: 409,
+  },
+  UNKNOWN_POSTER: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `user does not exist [uid: 0, name: ${name}]`,
+    restStatus: 400,
+    field: 'poster',
+  },
+  // The message of compatible systems.
+  SUBSCRIPTION_DENIED: {
+    code: Code.PermissionDenied,
+    message: ({ username }) => `you are not permitted to change subscriptions for ${username}`,
+  },
+  UPDATE_CONFLICT: {
+    reason: 'MERGE_CONFLICT',
+    code: Code.FailedPrecondition,
+    message: 'merge failed because of conflict',
+    restStatus: 409,
+  },
+  UPDATE_OF_CLOSED: {
+    reason: 'PULL_REQUEST_CLOSED',
+    code: Code.FailedPrecondition,
+    message: 'pull request is already closed',
+    restStatus: 422,
+  },
+  UPDATE_OF_MERGED: {
+    reason: 'PULL_REQUEST_MERGED',
+    code: Code.FailedPrecondition,
+    message: 'pull request is already merged',
+    restStatus: 422,
+  },
+  UPDATE_REBASE_CONFLICT: {
+    reason: 'REBASE_CONFLICT',
+    code: Code.FailedPrecondition,
+    message: 'rebase failed because of conflict',
+    restStatus: 409,
+  },
+  WRONG_MERGE_COMMIT: {
+    code: Code.FailedPrecondition,
+    message: 'Wrong commit ID',
+    restStatus: 409,
+  },
+} satisfies Refusals

@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { PullMessage, PullRequest } from '../schema.ts'
+
+/** A webhook and its account. */
+export interface OwnedWebhook {
+  readonly id: number
+  readonly user_id: number
+}
+
+/**
+ * Lists the enabled webhooks of the users that a change of a pull request concerns: the owner of
+ * the repository, the poster, the assignees and the requested reviewers. Each webhook is listed
+ * once.
+ */
+export function listWebhooksAbout(
+  tx: Tx,
+  { id, repository_id }: Pick<PullRequest, 'id' | 'repository_id'>,
+): Promise<OwnedWebhook[]> {
+  return tx
+    .selectFrom('user_webhooks')
+    .select(['id', 'user_id'])
+    .where('scope', '=', 'account')
+    .where('disabled', '=', 0)
+    .where('user_id', 'in', (eb) =>
+      eb
+        .selectFrom('repositories')
+        .select('owner_id as concerned_id')
+        .where('id', '=', repository_id)
+        .union(
+          eb
+            .selectFrom('pull_requests')
+            .select((of) => of.ref('poster_id').$notNull().as('concerned_id'))
+            .where('id', '=', id)
+            .where('poster_id', 'is not', null),
+        )
+        .union(
+          eb
+            .selectFrom('pull_request_assignees')
+            .select('pull_request_assignees.user_id as concerned_id')
+            .where('pull_request_id', '=', id),
+        )
+        .union(
+          eb
+            .selectFrom('reviews')
+            .select((of) => of.ref('reviewer_id').$notNull().as('concerned_id'))
+            .where('pull_request_id', '=', id)
+            // A literal, because it is the condition of the partial index.
+            .where(sql<boolean>`state = 'REQUEST_REVIEW'`)
+            .where('reviewer_id', 'is not', null),
+        ),
+    )
+    .orderBy('id')
+    .execute()
+}
+
+/** Stores the subject of a message. */
+export async function insertPullMessage(tx: Tx, message: PullMessage): Promise<void> {
+  await tx.insertInto('pull_messages').values(message).execute()
+}
+
+/** Returns the subject of a message. Undefined for a message that contains everything. */
+export function findPullMessage(db: Db, messageId: number): Promise<PullMessage | undefined> {
+  return db
+    .selectFrom('pull_messages')
+    .selectAll()
+    .where('message_id', '=', messageId)
+    .executeTakeFirst()
+}

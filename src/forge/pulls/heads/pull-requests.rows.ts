@@ -1,0 +1,205 @@
+import { sql } from 'kysely'
+import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { Label } from '../../repositories/schema.ts'
+import { wakeAutoMerge } from '../merging/scheduled-merges.rows.ts'
+import type { NewPullRequest, PullRequest, PullRequestChanges } from '../schema.ts'
+
+/** Returns the pull request of a repository with a number. */
+export const findPullRequest = prepareFirst((db, repositoryId: number, number: number) =>
+  db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('number', '=', number),
+)
+
+export const findPullRequestById = prepareFirst((db, id: number) =>
+  db.selectFrom('pull_requests').selectAll().where('id', '=', id),
+)
+
+/** Returns the pull requests with some ids, by id. */
+export async function findPullRequestsByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, PullRequest>> {
+  if (ids.length === 0) return new Map()
+  const found = await pullsByIds(db, JSON.stringify(ids))
+  return new Map(found.map((pull) => [pull.id, pull]))
+}
+
+const pullsByIds = prepareQuery((db, ids: string) =>
+  db.selectFrom('pull_requests').selectAll().where('id', 'in', numbersOf(ids)),
+)
+
+/** The head and the base of a pull request. */
+export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {
+  readonly head_repository_id: number
+}
+
+/** Returns the open pull request between two branches or, without one, the latest. */
+export async function findPullRequestBetween(
+  db: Db,
+  coordinates: PullCoordinates,
+): Promise<PullRequest | undefined> {
+  const between = db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .where('head_repository_id', '=', coordinates.head_repository_id)
+    .where('head_branch', '=', coordinates.head_branch)
+    .where('repository_id', '=', coordinates.repository_id)
+    .where('base_branch', '=', coordinates.base_branch)
+  // A literal, because it is the condition of the partial index.
+  const open = await between.where(sql<boolean>`state = 'OPEN'`).executeTakeFirst()
+  return open ?? between.orderBy('id', 'desc').limit(1).executeTakeFirst()
+}
+
+/** Returns the latest pull request whose merge created a commit. */
+export function findPullRequestByMergeCommit(
+  db: Db,
+  repositoryId: number,
+  commitId: string,
+): Promise<PullRequest | undefined> {
+  return db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('merge_commit', '=', commitId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/**
+ * Stores a pull request under the next number of its repository.
+ *
+ * @throws a unique violation if an open one has the same head and base; a foreign key violation if
+ *   a repository was deleted.
+ */
+export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
+  const number = await takeIssueNumber(tx, pull.repository_id)
+  return tx
+    .insertInto('pull_requests')
+    .values({ ...pull, number })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** @returns 0 if the repository was deleted. The insert that uses the number then fails. */
+async function takeIssueNumber(tx: Tx, repositoryId: number): Promise<number> {
+  const taken = await tx
+    .updateTable('repositories')
+    .set((eb) => ({ last_issue_number: eb('last_issue_number', '+', 1) }))
+    .where('id', '=', repositoryId)
+    .returning('last_issue_number')
+    .executeTakeFirst()
+  return taken?.last_issue_number ?? 0
+}
+
+/**
+ * Updates an existing pull request. Changes that participants need to see also call `touchPull`.
+ *
+ * @throws a unique violation if an open one has the same head and base.
+ */
+export function updatePullRequest(
+  tx: Tx,
+  id: number,
+  changes: PullRequestChanges,
+): Promise<PullRequest> {
+  return tx
+    .updateTable('pull_requests')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** The counts of a pull request and the commits between which they were counted. */
+export type PullCountColumns = Pick<
+  PullRequest,
+  'counted_base' | 'counted_head' | 'additions' | 'deletions' | 'changed_files'
+>
+
+/** Stores the counts of a pull request if it still exists. */
+export async function storeCounts(db: Db, id: number, counts: PullCountColumns): Promise<void> {
+  await db.updateTable('pull_requests').set(counts).where('id', '=', id).execute()
+}
+
+/**
+ * Records a change that participants need to see. An actor who had seen everything before still
+ * has.
+ *
+ * @param now Unix seconds.
+ * @param actorId undefined for a change without a known actor.
+ */
+export async function touchPull(tx: Tx, id: number, now: number, actorId?: number): Promise<void> {
+  const touched = await tx
+    .updateTable('pull_requests')
+    .set((eb) => ({ update_time: now, change_count: eb('change_count', '+', 1) }))
+    .where('id', '=', id)
+    .returning('change_count')
+    .executeTakeFirst()
+  if (!touched) return
+  // A scheduled merge may have waited for the change.
+  await wakeAutoMerge(tx, now * 1000, id)
+  if (actorId === undefined) return
+  const seen = touched.change_count
+  await tx
+    .updateTable('pull_participants')
+    .set({ seen })
+    .where('pull_request_id', '=', id)
+    .where('user_id', '=', actorId)
+    .where('seen', '=', seen - 1)
+    .execute()
+}
+
+/** Returns the labels of pull requests, by the id of the pull request, sorted by name. */
+export async function labelsOfPulls(
+  db: Db,
+  pullIds: readonly number[],
+): Promise<ReadonlyMap<number, Label[]>> {
+  if (pullIds.length === 0) return new Map()
+  const rows = await labelsAmong(db, JSON.stringify(pullIds))
+  return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
+}
+
+const labelsAmong = prepareQuery((db, pullIds: string) =>
+  db
+    .selectFrom('pull_request_labels')
+    .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
+    .selectAll('labels')
+    .select('pull_request_labels.pull_request_id')
+    .where('pull_request_labels.pull_request_id', 'in', numbersOf(pullIds))
+    .orderBy('labels.name')
+    .orderBy('labels.id'),
+)
+
+/** Returns the ids of the assignees of pull requests, by the id of the pull request, sorted. */
+export async function assigneesOfPulls(
+  db: Db,
+  pullIds: readonly number[],
+): Promise<ReadonlyMap<number, number[]>> {
+  if (pullIds.length === 0) return new Map()
+  const rows = await assigneesAmong(db, JSON.stringify(pullIds))
+  return grouped(rows.map(({ pull_request_id, user_id }) => [pull_request_id, user_id]))
+}
+
+const assigneesAmong = prepareQuery((db, pullIds: string) =>
+  db
+    .selectFrom('pull_request_assignees')
+    .selectAll()
+    .where('pull_request_id', 'in', numbersOf(pullIds))
+    .orderBy('pull_request_id')
+    .orderBy('user_id'),
+)
+
+/** Groups values by key in their order. */
+function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const [key, value] of pairs) {
+    const group = groups.get(key)
+    if (group) group.push(value)
+    else groups.set(key, [value])
+  }
+  return groups
+}

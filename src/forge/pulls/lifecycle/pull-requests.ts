@@ -1,0 +1,91 @@
+import { type Caller, seesPublicDataOnly } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { PullName, RepositoryName } from '../../core/names.ts'
+import type { OpenRepository } from '../../repositories/access/permissions.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { markSeenUpTo } from '../conversation/pull-participants.rows.ts'
+import { openHead, parseHeadName } from '../heads/head-names.ts'
+import { openPull, openPulls } from '../heads/open-pulls.ts'
+import { findPullRequestBetween } from '../heads/pull-requests.rows.ts'
+import { type PullView, viewPull } from '../lists/pull-views.ts'
+import { isKnown, startCheck } from '../merging/mergeability.ts'
+import type { PullRequest } from '../schema.ts'
+
+/** Whether a caller reads a pull request, or only asks for the headers of a response. */
+export type PullLook = 'reads' | 'asks'
+
+/**
+ * Returns one pull request by its number.
+ *
+ * @throws as `openPull` for reading.
+ */
+export async function getPull(
+  app: ReposApp,
+  caller: Caller,
+  name: PullName,
+  look: PullLook,
+): Promise<PullView> {
+  const { pull, ...open } = await openPull(app, caller, name, 'read')
+  return readPull(app, caller, open, pull, look)
+}
+
+/** The branches of a pull request. */
+export interface BranchPair {
+  readonly base: string
+  readonly head: string
+}
+
+/**
+ * Returns one pull request by its branches: the open one or, if none is open, the latest.
+ *
+ * @param base name of a branch of the repository.
+ * @param head `branch`, `owner:branch` or `owner/repository:branch`.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also when the caller may not read the head
+ *   repository.
+ */
+export async function getPullBetween(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  { base, head }: BranchPair,
+  look: PullLook,
+): Promise<PullView> {
+  const open = await openPulls(app, caller, name)
+  const headName = parseHeadName(head)
+  const from = await openHead(app, caller, open, headName)
+  const pull =
+    from &&
+    (await findPullRequestBetween(app.db, {
+      head_repository_id: from.repository.id,
+      head_branch: headName.branch,
+      repository_id: open.repository.id,
+      base_branch: base,
+    }))
+  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return readPull(app, caller, open, pull, look)
+}
+
+/** Shows a pull request, starts its mergeability check, and marks it as seen. */
+async function readPull(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  pull: PullRequest,
+  look: PullLook,
+): Promise<PullView> {
+  const view = await viewPull(app, caller, open, pull)
+  if (!isKnown(view.mergeability)) startCheck(app, pull)
+  if (view.isUnread && look === 'reads') noteSeen(app, caller, pull)
+  return view
+}
+
+/**
+ * Marks what the caller is shown as seen. A change that comes meanwhile remains unseen. A program
+ * with a token that is restricted to public data does not count.
+ */
+function noteSeen(app: ReposApp, caller: Caller, { id, change_count }: PullRequest): void {
+  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return
+  app.background.run('mark a pull request as seen', () =>
+    markSeenUpTo(app.db, id, caller.user.id, change_count),
+  )
+}

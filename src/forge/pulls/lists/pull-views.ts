@@ -1,0 +1,230 @@
+import type { Owner } from '../../accounts/schema.ts'
+import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
+import { GHOST } from '../../accounts/users/owners.ts'
+import { findMilestonesByIds } from '../../conversations/milestones.rows.ts'
+import type { Caller } from '../../core/access.ts'
+import { suffices } from '../../core/levels.ts'
+import type { TeamView } from '../../organizations/teams.ts'
+import { type OpenRepository, openRepositories } from '../../repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../../repositories/lifecycle/repositories.rows.ts'
+import {
+  type RepositoryView,
+  viewRepositories,
+} from '../../repositories/lifecycle/repository-views.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { findBranches } from '../../repositories/refs/branches.rows.ts'
+import type { Label, Milestone } from '../../repositories/schema.ts'
+import { countPull } from '../changes/pull-counts.ts'
+import type { PullCounts } from '../changes/pull-ranges.ts'
+import { unseenPulls } from '../conversation/pull-participants.rows.ts'
+import { headRefOf } from '../heads/pull-heads.ts'
+import { assigneesOfPulls, labelsOfPulls } from '../heads/pull-requests.rows.ts'
+import { isWorkInProgress } from '../heads/work-in-progress.ts'
+import { findAutoMerges } from '../merging/scheduled-merges.rows.ts'
+import { viewReviewRequests } from '../review/review-views.ts'
+import type { AutoMerge, Mergeability, PullRequest } from '../schema.ts'
+
+/** A pull request in the form in which a caller sees it. */
+export interface PullView {
+  readonly pull: PullRequest
+  readonly poster: Owner
+  /** By name. */
+  readonly labels: readonly Label[]
+  readonly milestone: Milestone | undefined
+  readonly assignees: readonly Owner[]
+  readonly requestedReviewers: readonly Owner[]
+  /** The requested teams that the caller may see. */
+  readonly requestedTeams: readonly TeamView[]
+  /** Undefined while it is not merged. */
+  readonly merger: Owner | undefined
+  readonly isWorkInProgress: boolean
+  /** The result of the last check of the present commits. */
+  readonly mergeability: Mergeability
+  /** Undefined in lists, and when counting fails. */
+  readonly counts: PullCounts | undefined
+  readonly base: PullSide & { readonly repository: RepositoryView }
+  readonly head: PullSide
+  /** The scheduled merge. Undefined if there is none. */
+  readonly autoMerge: { readonly order: AutoMerge; readonly scheduler: Owner } | undefined
+  /** Whether the caller participates and has not seen the latest changes. */
+  readonly isUnread: boolean
+}
+
+/** The head or the base of a pull request. */
+export interface PullSide {
+  /** Undefined when it was deleted or the caller may not read it. */
+  readonly repository: RepositoryView | undefined
+  /**
+   * Name of the branch, or the full name of the ref that replaces a branch that was deleted or that
+   * the caller may not read.
+   */
+  readonly ref: string
+  /** The tip. Empty for a base that was deleted. */
+  readonly commitId: string
+}
+
+/**
+ * Returns the mergeability of a pull request. The result of a check applies only to the commits
+ * that it checked.
+ *
+ * @param baseTip tip of the base branch. Undefined when it was deleted.
+ */
+export function mergeabilityOf(pull: PullRequest, baseTip: string | undefined): Mergeability {
+  const isCurrent = pull.checked_base === baseTip && pull.checked_head === pull.head_commit
+  return isCurrent ? pull.mergeability : 'CHECKING'
+}
+
+/**
+ * Returns the views of pull requests of a repository that the caller has opened. The number of
+ * queries does not depend on the number of pull requests.
+ *
+ * The tips come from the rows of branches, which follow every update.
+ */
+export async function viewPulls(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  pulls: readonly PullRequest[],
+): Promise<PullView[]> {
+  if (pulls.length === 0) return []
+  const ids = pulls.map(({ id }) => id)
+  const requests = await viewReviewRequests(app, caller, open, ids)
+  const views = await viewPullsOf(app, caller, [open], pulls)
+  return views.map((view) => ({
+    ...view,
+    requestedReviewers: requests.get(view.pull.id)?.users ?? [],
+    requestedTeams: requests.get(view.pull.id)?.teams ?? [],
+  }))
+}
+
+/**
+ * Returns the views of pull requests of some repositories that the caller has opened, without
+ * requests for reviews. The number of queries does not depend on the number of repositories.
+ */
+export async function viewPullsOf(
+  app: ReposApp,
+  caller: Caller,
+  opened: readonly OpenRepository[],
+  pulls: readonly PullRequest[],
+): Promise<PullView[]> {
+  if (pulls.length === 0) return []
+  const { db } = app
+  const ids = pulls.map(({ id }) => id)
+  const bases = new Map(opened.map((open) => [open.repository.id, open]))
+  const labels = await labelsOfPulls(db, ids)
+  const assignees = await assigneesOfPulls(db, ids)
+  const milestones = await findMilestonesByIds(
+    db,
+    present(pulls.map(({ milestone_id }) => milestone_id)),
+  )
+  const autoMerges = await findAutoMerges(db, ids)
+  const people = pulls.flatMap(({ id, poster_id, merger_id }) => [
+    poster_id,
+    merger_id,
+    ...(assignees.get(id) ?? []),
+  ])
+  const schedulers = [...autoMerges.values()].map(({ scheduler_id }) => scheduler_id)
+  const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
+  const sidesOf = await viewSides(app, caller, opened, pulls)
+  const unseen =
+    caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
+  return pulls.map((pull) => {
+    const sides = sidesOf(pull)
+    const order = autoMerges.get(pull.id)
+    return {
+      pull,
+      poster: owners.get(pull.poster_id ?? 0) ?? GHOST,
+      labels: (labels.get(pull.id) ?? []).filter((label) =>
+        isLabelHere(label, bases.get(pull.repository_id)),
+      ),
+      milestone: milestones.get(pull.milestone_id ?? 0),
+      assignees: (assignees.get(pull.id) ?? []).map((id) => owners.get(id) ?? GHOST),
+      requestedReviewers: [],
+      requestedTeams: [],
+      merger: pull.state === 'MERGED' ? (owners.get(pull.merger_id ?? 0) ?? GHOST) : undefined,
+      isWorkInProgress: isWorkInProgress(app, pull.title),
+      mergeability: mergeabilityOf(pull, sides.base.commitId),
+      counts: undefined,
+      ...sides,
+      autoMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
+      isUnread: unseen.has(pull.id),
+    }
+  })
+}
+
+/**
+ * Returns the view of one pull request of a repository that the caller has opened, with the numbers
+ * that lists omit.
+ */
+export async function viewPull(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  pull: PullRequest,
+): Promise<PullView> {
+  const counts = await countPull(app, { ...open, pull })
+  const [view] = await viewPulls(app, caller, open, [pull])
+  if (!view) throw new Error('a pull request has no view')
+  return { ...view, counts }
+}
+
+/**
+ * Returns whether a label belongs to the repository or to its present owner. A transfer may leave
+ * labels of the former organisation behind.
+ */
+export function isLabelHere(
+  { repository_id, organization_id }: Label,
+  open: Pick<OpenRepository, 'repository' | 'owner'> | undefined,
+): boolean {
+  return repository_id === open?.repository.id || organization_id === open?.owner.id
+}
+
+/** Returns the head and the base of each pull request. */
+async function viewSides(
+  app: ReposApp,
+  caller: Caller,
+  opened: readonly OpenRepository[],
+  pulls: readonly PullRequest[],
+): Promise<(pull: PullRequest) => Pick<PullView, 'base' | 'head'>> {
+  const baseIds = new Set(opened.map(({ repository }) => repository.id))
+  const otherIds = present(pulls.map(({ head_repository_id }) => head_repository_id)).filter(
+    (id) => !baseIds.has(id),
+  )
+  const others = await findRepositoriesByIds(app.db, otherIds)
+  const readable = await openRepositories(app, caller, [...others.values()])
+  const known = [...opened, ...readable.filter(({ access }) => suffices(access, 'read'))]
+  const views = await viewRepositories(app, caller, known)
+  const repositories = new Map(views.map((view) => [view.repository.id, view]))
+
+  const sides = pulls.flatMap((pull): [number, string][] => {
+    const head = repositories.get(pull.head_repository_id ?? 0)
+    const ofBase: [number, string] = [pull.repository_id, pull.base_branch]
+    return head ? [ofBase, [head.repository.id, pull.head_branch]] : [ofBase]
+  })
+  const branches = await findBranches(app.db, sides)
+  const tips = new Map(
+    branches.map(({ repository_id, name, commit_id }) => [`${repository_id}:${name}`, commit_id]),
+  )
+  return (pull) => {
+    const base = repositories.get(pull.repository_id)
+    if (!base) throw new Error('a repository that was opened has no view')
+    const repository = repositories.get(pull.head_repository_id ?? 0)
+    const tip = repository && tips.get(`${repository.repository.id}:${pull.head_branch}`)
+    return {
+      base: {
+        repository: base,
+        ref: pull.base_branch,
+        commitId: tips.get(`${pull.repository_id}:${pull.base_branch}`) ?? '',
+      },
+      head:
+        tip === undefined
+          ? { repository, ref: headRefOf(pull), commitId: pull.head_commit }
+          : { repository, ref: pull.head_branch, commitId: tip },
+    }
+  }
+}
+
+/** Returns the ids without duplicates and nulls. */
+function present(ids: readonly (number | null)[]): number[] {
+  return [...new Set(ids)].filter((id) => id !== null)
+}

@@ -1,0 +1,195 @@
+import { type Author, listAuthors } from '../../../platform/git/history/authors.ts'
+import { cleanSigner, readCommit } from '../../../platform/git/objects/commits.ts'
+import { readObject } from '../../../platform/git/objects/objects.ts'
+import type { Signer } from '../../../platform/git/objects/signers.ts'
+import { findEntry } from '../../../platform/git/objects/trees.ts'
+import { readRef } from '../../../platform/git/refs/refs.ts'
+import { GHOST, noReplyAddress } from '../../accounts/users/owners.ts'
+import { findUserById } from '../../accounts/users/users.rows.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { findAccounts } from '../../repositories/commits/commit-authors.ts'
+import { commitEmail, publicIdentity } from '../../repositories/commits/git-identity.ts'
+import { reading } from '../../repositories/content/git-reading.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import type { MergeStyle } from '../../repositories/schema.ts'
+import type { PullRequest } from '../schema.ts'
+import { headNameOf, templateVariables } from './merge-variables.ts'
+import type { CheckedMerge, MergeOptions, OpenMerge } from './open-merges.ts'
+
+/** The messages and authors of merge commits. */
+
+type Message = Pick<MergeOptions, 'title' | 'message'>
+
+/** Paths of the message templates on the default branch, as in compatible systems. */
+const TEMPLATES: Readonly<Partial<Record<MergeStyle, string>>> = {
+  merge: '.gitea/default_merge_message/MERGE_TEMPLATE.md',
+  rebase: '.gitea/default_merge_message/REBASE_TEMPLATE.md',
+  'rebase-merge': '.gitea/default_merge_message/REBASE-MERGE_TEMPLATE.md',
+  squash: '.gitea/default_merge_message/SQUASH_TEMPLATE.md',
+}
+
+/** Longer templates are truncated. */
+const MAX_TEMPLATE_BYTES = 5 * 1024
+
+/** Authors that a squash commit names beside the poster. */
+const MAX_CO_AUTHORS = 50
+
+/** A variable in a template. */
+const VARIABLE = /\$\{([A-Za-z]+)\}/g
+
+const CO_AUTHORED = 'Co-authored-by: '
+
+/** Trailers at the end of a message (git-interpret-trailers(1)). */
+const TRAILERS = /\n\n(?:[A-Za-z0-9-]+: [^\n]*(?:\n|$))+$/
+
+/**
+ * Returns the message of the merge commit, or of the last commit of a rebase; undefined if that
+ * commit keeps its own message.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeMessage(
+  app: ReposApp,
+  merge: CheckedMerge,
+): Promise<string | undefined> {
+  const { title, message } = clean(merge.options)
+  const template = title === '' ? await readTemplate(app, merge) : undefined
+  const given = template === undefined ? { title, message: '' } : await fill(app, merge, template)
+  const body = message || given.message
+  const fullTitle = given.title || (await defaultTitle(app, merge, body !== ''))
+  return fullTitle === undefined
+    ? undefined
+    : `${[fullTitle, ...(body === '' ? [] : [body])].join('\n\n')}\n`
+}
+
+/** Removes null bytes, at which Git ends a message, and normalizes line ends. */
+function clean({ title, message }: Message): Message {
+  const cleaned = (text: string) => text.replaceAll('\0', '').replaceAll('\r\n', '\n').trim()
+  return { title: cleaned(title), message: cleaned(message) }
+}
+
+/** @param hasBody whether the message has a body, for which a rebase rewords its last commit. */
+async function defaultTitle(
+  app: ReposApp,
+  merge: CheckedMerge,
+  hasBody: boolean,
+): Promise<string | undefined> {
+  const { title, number, base_branch } = merge.pull
+  switch (merge.style) {
+    case 'merge':
+    case 'rebase-merge': {
+      const { text } = await headNameOf(app, merge)
+      return `Merge pull request '${title}' (#${number}) from ${text} into ${base_branch}`
+    }
+    case 'squash':
+      return `${title} (#${number})`
+    case 'rebase':
+      return hasBody ? await subjectOf(app, merge.repository.id, merge.head) : undefined
+    case 'fast-forward-only':
+      return undefined
+  }
+}
+
+async function subjectOf(app: ReposApp, repositoryId: number, commitId: string): Promise<string> {
+  const commit = await readCommit(app.git, repositoryId, commitId)
+  return commit?.message.trim().split('\n')[0] ?? ''
+}
+
+async function readTemplate(
+  app: ReposApp,
+  { repository: { id, default_branch }, style }: CheckedMerge,
+): Promise<string | undefined> {
+  const path = TEMPLATES[style]
+  const tip =
+    path === undefined ? undefined : await readRef(app.git, id, `refs/heads/${default_branch}`)
+  const commit = tip === undefined ? undefined : await readCommit(app.git, id, tip)
+  if (path === undefined || !commit) return undefined
+  const entry = await findEntry(app.git, id, commit.treeId, path)
+  if (entry?.kind !== 'file') return undefined
+  const file = await reading(readObject(app.git, id, entry.id, MAX_TEMPLATE_BYTES))
+  return file?.content.toString()
+}
+
+/** Replaces the variables in a template. The first line of the result is the title. */
+async function fill(app: ReposApp, merge: OpenMerge, template: string): Promise<Message> {
+  const variables = await templateVariables(app, merge)
+  const parts: string[] = []
+  let end = 0
+  for (const { 0: variable, 1: name = '', index } of template.matchAll(VARIABLE)) {
+    parts.push(template.slice(end, index), (await variables.get(name)?.()) ?? '')
+    end = index + variable.length
+  }
+  const text = [...parts, template.slice(end)].join('')
+  const [title = '', ...rest] = clean({ title: text, message: '' }).title.split('\n')
+  return clean({ title, message: rest.join('\n') })
+}
+
+/** The author and message of a squash commit. */
+export interface SquashText {
+  readonly author: Signer
+  readonly message: string
+}
+
+/**
+ * Makes the poster the author of a squash commit. A default message credits the other authors of its
+ * commits and their co-authors by `Co-authored-by` trailers, each once. A message of the caller is
+ * the whole message.
+ *
+ * @param committer the Git identity of the caller.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function creditAuthors(
+  app: ReposApp,
+  { caller, repository, pull, head, mergeBase, options }: CheckedMerge,
+  committer: Signer,
+  message: string,
+): Promise<SquashText> {
+  const { authors, coAuthors } = await reading(
+    listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS),
+  )
+  const written = new Set(authors.map(({ email }) => email.toLowerCase()))
+  const people = [...authors, ...coAuthors.filter(({ email }) => !written.has(email.toLowerCase()))]
+  const accounts = await findAccounts(
+    app,
+    people.map(({ email }) => email),
+  )
+  const isPoster = ({ email }: Author) => accounts.get(email)?.id === pull.poster_id
+  const author =
+    caller.user.id === pull.poster_id
+      ? committer
+      : await posterIdentity(app, pull, authors.find(isPoster)?.email)
+  const given = clean(options)
+  if (given.title !== '' || given.message !== '') return { author, message }
+  const own = author.email.toLowerCase()
+  const said = message.toLowerCase()
+  const trailers = people.slice(0, MAX_CO_AUTHORS).flatMap((credited) => {
+    const account = accounts.get(credited.email)
+    const person =
+      account?.keep_email_private === 1
+        ? { ...credited, email: commitEmail(app, account) }
+        : credited
+    if (person.email.toLowerCase() === own || isPoster(credited)) return []
+    if (said.includes(`<${person.email.toLowerCase()}>`)) return []
+    const { name, email } = cleanSigner({ ...author, ...person })
+    return `${CO_AUTHORED}${name} <${email}>\n`
+  })
+  if (trailers.length === 0) return { author, message }
+  return { author, message: `${message}${TRAILERS.test(message) ? '' : '\n'}${trailers.join('')}` }
+}
+
+/** @param address of the poster as author of one of the commits; undefined for none. */
+async function posterIdentity(
+  app: ReposApp,
+  { poster_id }: PullRequest,
+  address: string | undefined,
+): Promise<Signer> {
+  const user = poster_id === null ? undefined : await findUserById(app.db, poster_id)
+  const isShown = address !== undefined && user?.keep_email_private === 0
+  if (user) return { ...publicIdentity(app, user), ...(isShown && { email: address }) }
+  return {
+    name: GHOST.name,
+    email: noReplyAddress(app, GHOST),
+    time: nowSeconds(app.clock),
+    offsetMinutes: 0,
+  }
+}

@@ -1,0 +1,146 @@
+import { transaction } from '../../../platform/database/database.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
+import { checkWritable } from '../../repositories/access/permissions.ts'
+import { changeWatched } from '../../repositories/activity/repository-events.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
+import { markSeen, unseenPulls } from '../conversation/pull-participants.rows.ts'
+import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
+import { type OpenPull, openPull } from '../heads/open-pulls.ts'
+import { findPullRequestById } from '../heads/pull-requests.rows.ts'
+import type { PullRequest } from '../schema.ts'
+import { mergeManually } from './manual-merge.ts'
+import { recordMergeAttempt, recordUnchanged } from './merge-attempts.ts'
+import { checkMerge, MANUALLY_MERGED, openMerge } from './merge-checks.ts'
+import { createMergeCommits } from './merge-commits.ts'
+import { deleteWantedHead } from './merge-follow-ups.ts'
+import { scheduleMerge } from './merge-schedules.ts'
+import {
+  type CheckedMerge,
+  isScheduled,
+  type MergeOptions,
+  type MergeOutcome,
+  mergeResult,
+  type OpenMerge,
+} from './open-merges.ts'
+import { mergeProblem } from './readiness.ts'
+
+/**
+ * Merges a pull request, or schedules the merge for the time when the pull request is ready. Deletes
+ * the head branch afterwards if the caller or the repository wants it. A failure to delete the
+ * branch does not fail the merge.
+ *
+ * @throws as `openPull`, `openMerge`, `checkMerge`, `createMergeCommits` and `mergeManually`;
+ *   REPOSITORY_IS_MIRROR; MERGE_PUSH_REFUSED, TOO_MANY_GIT_HOOKS, MERGE_OUT_OF_DATE;
+ *   AUTO_MERGE_SCHEDULED; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergePull(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  options: MergeOptions,
+): Promise<MergeOutcome> {
+  const open = await openPull(app, caller, name, 'take part')
+  checkWritable(open.repository)
+  if (!isScheduled(caller)) await markPullSeen(app, caller, open.pull)
+  const outcome = await withPullLock(app, open.pull.id, () =>
+    mergeLocked(app, caller, open, options),
+  )
+  if (outcome === 'merged') await deleteWantedHead(app, open.pull.id)
+  return outcome
+}
+
+/** A user who merges a pull request has seen it. */
+async function markPullSeen(
+  { db }: ReposApp,
+  { user }: SignedIn,
+  { id }: PullRequest,
+): Promise<void> {
+  if ((await unseenPulls(db, [id], user.id)).size > 0)
+    await transaction(db, (tx) => markSeen(tx, id, user.id))
+}
+
+/** Runs under the lock of the pull request. */
+async function mergeLocked(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  options: MergeOptions,
+): Promise<MergeOutcome> {
+  const merge = await openMerge(app, caller, open, options)
+  if (options.style === MANUALLY_MERGED) {
+    await mergeManually(app, merge)
+    return 'merged'
+  }
+  const { repository_id, base_branch } = merge.pull
+  return withMergeLock(app, repository_id, base_branch, () => mergeToBase(app, merge))
+}
+
+/** Runs under the lock of the base branch, too. */
+async function mergeToBase(app: ReposApp, open: OpenMerge): Promise<MergeOutcome> {
+  const merge = await checkMerge(app, open)
+  if (merge.mustWait) {
+    await scheduleMerge(app, merge)
+    return 'scheduled'
+  }
+  await moveBase(app, merge, await createMergeCommits(app, merge))
+  return 'merged'
+}
+
+/** Moves the base branch to the result of a merge and marks the pull request as merged; or neither. */
+async function moveBase(app: ReposApp, merge: CheckedMerge, to: string): Promise<void> {
+  const { caller, pull, base, head, mergeBase } = merge
+  const commits = { base_commit: base, merge_base: mergeBase, head_commit: head, merge_commit: to }
+  const result = mergeResult(app, merge, commits)
+  if (to === base) {
+    // A rebase left nothing: the base branch already has every change.
+    await changeWatched(app, (tx) => recordUnchanged(app, tx, pull, result))
+    return
+  }
+  const update = { name: `refs/heads/${pull.base_branch}`, from: base, to }
+  try {
+    await pushUpdates(app, caller, pull.repository_id, [update], {
+      pull: {
+        trigger: 'pr-merge-to-base',
+        pull,
+        problemOf: async (rule) => (await mergeProblem(app, merge, rule))?.text,
+        record: (tx, updateId) => recordMergeAttempt(tx, updateId, pull, result),
+      },
+    })
+  } catch (error) {
+    throw refusalOf(error)
+  }
+  // Another push may have moved the branch back before the merge was recorded.
+  const merged = await findPullRequestById(app.db, pull.id)
+  if (merged?.state !== 'MERGED') throw new DomainError('MERGE_OUT_OF_DATE')
+}
+
+/** Converts an error of the ref-update pipeline to the error of a merge. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error
+  const { reason, metadata } = error
+  switch (reason) {
+    case 'REF_CHANGED':
+      return new DomainError('MERGE_OUT_OF_DATE')
+    case 'REPOSITORY_ACCESS_DENIED':
+      return new DomainError('MERGE_DENIED')
+    case 'BRANCH_PROTECTED':
+    case 'REF_REFUSED':
+    case 'GIT_HOOK_REFUSED':
+      return new DomainError('MERGE_PUSH_REFUSED', { text: metadata.text ?? '' })
+    default:
+      return error
+  }
+}
+
+/**
+ * Checks that a pull request is merged.
+ *
+ * @throws as `openPull`; PULL_REQUEST_NOT_MERGED
+ */
+export async function checkMerged(app: ReposApp, caller: Caller, name: PullName): Promise<void> {
+  const { pull } = await openPull(app, caller, name, 'read')
+  if (pull.state !== 'MERGED') throw new DomainError('PULL_REQUEST_NOT_MERGED')
+}

@@ -1,0 +1,161 @@
+import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
+import { fetchCommit } from '../../../platform/git/packs/forks.ts'
+import { readRef } from '../../../platform/git/refs/refs.ts'
+import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import type { PullName } from '../../core/names.ts'
+import {
+  checkWritable,
+  type OpenRepository,
+  openRepositoryById,
+} from '../../repositories/access/permissions.ts'
+import { gitIdentity } from '../../repositories/commits/git-identity.ts'
+import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
+import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
+import { reading } from '../../repositories/content/git-reading.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { readBranchRules } from '../../repositories/protection/branch-rules.ts'
+import { mayForcePush, mayPush } from '../../repositories/protection/protection-rules.ts'
+import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
+import type { UpdateStyle } from '../../repositories/schema.ts'
+import { maintainedBranches } from '../heads/maintainer-edits.ts'
+import { withPullLock } from '../heads/merge-locks.ts'
+import { type OpenPull, openPull, reopenPull } from '../heads/open-pulls.ts'
+
+/**
+ * Updates the head branch of a pull request with its base branch, as a push of the caller.
+ *
+ * @param requested `rebase`; anything else is a merge.
+ * @returns false if the head branch was up to date.
+ * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, PULL_REQUEST_UPDATE_DENIED;
+ *   REPOSITORY_ARCHIVED and REPOSITORY_IS_MIRROR of the head; MERGE_CONFLICT, REBASE_CONFLICT,
+ *   TOO_MANY_COMMITS_TO_REBASE; the errors of `pushUpdates`; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function updatePullHead(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  requested: string,
+): Promise<boolean> {
+  const style = requested === 'rebase' ? 'rebase' : 'merge'
+  const open = await openPull(app, caller, name, 'take part')
+  return withPullLock(app, open.pull.id, async () =>
+    updateLocked(app, caller, await reopenPull(app, open), style),
+  )
+}
+
+async function updateLocked(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  style: UpdateStyle,
+): Promise<boolean> {
+  const { repository: base, pull } = open
+  if (pull.state === 'MERGED') throw new DomainError('UPDATE_OF_MERGED')
+  if (pull.state === 'CLOSED') throw new DomainError('UPDATE_OF_CLOSED')
+  const head = await openHeadOf(app, caller, open)
+  const isAllowed = (style === 'merge' ? base.allow_merge_update : base.allow_rebase_update) === 1
+  if (!isAllowed || !(await mayUpdate(app, caller, head, pull.head_branch, style))) throw denied()
+  checkWritable(head.repository)
+  const { id } = head.repository
+  const ref = `refs/heads/${pull.head_branch}`
+  const [ours, theirs] = [
+    await readRef(app.git, id, ref),
+    await readRef(app.git, base.id, `refs/heads/${pull.base_branch}`),
+  ]
+  if (ours === undefined || theirs === undefined) throw denied()
+  const tips = await reading(independentCommits(app.git, id, [ours, theirs], { alsoFrom: base.id }))
+  if (ours === theirs || !tips.has(theirs)) return false
+  if (id !== base.id) await reading(fetchCommit(app.git, id, base.id, theirs))
+  const to = await makeUpdate(app, caller, open, id, { style, ours, theirs })
+  if (to === ours) return false
+  await pushUpdates(app, caller, id, [{ name: ref, from: ours, to }], {
+    pull: { trigger: 'pr-update-with-base', pull },
+  })
+  return true
+}
+
+/** Opens the head repository. */
+async function openHeadOf(
+  app: ReposApp,
+  caller: SignedIn,
+  { repository, pull }: OpenPull,
+): Promise<OpenRepository> {
+  const { head_repository_id: id } = pull
+  if (id === null) throw denied()
+  try {
+    return await openRepositoryById(app, caller, id, id === repository.id ? 'none' : 'read')
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    throw seesPublicDataOnly(caller) ? new DomainError('PULL_REQUEST_NOT_FOUND') : denied()
+  }
+}
+
+function denied(): DomainError {
+  return new DomainError('PULL_REQUEST_UPDATE_DENIED')
+}
+
+/** Returns whether the caller may push the update. A rebase is a force push. */
+async function mayUpdate(
+  app: ReposApp,
+  caller: SignedIn,
+  head: OpenRepository,
+  branch: string,
+  style: UpdateStyle,
+): Promise<boolean> {
+  const mayWrite = suffices(head.units.code, 'write')
+  if (!mayWrite && !(await maintainedBranches(app, caller, head, [branch])).has(branch))
+    return false
+  const units = mayWrite ? head.units : { code: 'write' as const }
+  const inForce = (
+    await readBranchRules(app, head.repository.id, caller.user.id, units)
+  ).inForceFor(branch)
+  if (!inForce) return true
+  return (style === 'merge' ? mayPush : mayForcePush)(inForce.rule, inForce.pusher)
+}
+
+interface Update {
+  readonly style: UpdateStyle
+  /** Ids of the commits at the head and at the base. */
+  readonly ours: string
+  readonly theirs: string
+}
+
+/**
+ * Creates the commits of an update in the head repository.
+ *
+ * @returns the id of the commit to move the head branch to.
+ */
+async function makeUpdate(
+  app: ReposApp,
+  caller: SignedIn,
+  { pull }: OpenPull,
+  headId: number,
+  { style, ours, theirs }: Update,
+): Promise<string> {
+  const self = gitIdentity(app, caller)
+  try {
+    if (style === 'rebase')
+      return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
+    const treeId = await mergeTrees(app, headId, ours, theirs, style)
+    const message = `Merge branch '${pull.base_branch}' into ${pull.head_branch}\n`
+    return await storeServerCommit(app, headId, {
+      treeId,
+      parentIds: [ours, theirs],
+      author: self,
+      committer: self,
+      message,
+    })
+  } catch (error) {
+    throw conflictOf(error)
+  }
+}
+
+function conflictOf(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error
+  if (error.reason === 'MERGE_CONFLICT') return new DomainError('UPDATE_CONFLICT', error.metadata)
+  return error.reason === 'REBASE_CONFLICT'
+    ? new DomainError('UPDATE_REBASE_CONFLICT', error.metadata)
+    : error
+}

@@ -1,0 +1,173 @@
+import type { Tx } from '../../../platform/database/schema.ts'
+import { readCommit } from '../../../platform/git/objects/commits.ts'
+import { readObject } from '../../../platform/git/objects/objects.ts'
+import { findEntry, type TreeEntry, treePath } from '../../../platform/git/objects/trees.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { reading } from '../../repositories/content/git-reading.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import type { ReviewComment } from '../schema.ts'
+import { type HunkFinder, hunkFinder } from './diff-hunks.ts'
+import { insertReviewComment } from './review-comments.rows.ts'
+import type { ReviewedCommit } from './reviewed-commits.ts'
+import { findReviewById } from './reviews.rows.ts'
+
+/** Maximum length of a review or a comment. */
+export const MAX_TEXT_CHARACTERS = 65_536
+
+/** Maximum number of comments of a review. */
+const MAX_COMMENTS = 1_000
+
+/** Maximum number of comments in one request. Each may need a diff of two commits. */
+const MAX_COMMENTS_AT_A_TIME = 100
+
+/** Time limit for all of these diffs. */
+const MAX_PLACING_MS = 30_000
+
+/** In larger files, only lines within hunks are checked, because counting lines takes too long. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024
+
+/** A comment on a line, as the caller requests it. */
+export interface CommentDraft {
+  readonly path: string
+  readonly body: string
+  /** Line of the file in the commit, from 1. 0 if not set. */
+  readonly newLine: number
+  /** Line of the file in the merge base, from 1. 0 if not set. Takes precedence over `newLine`. */
+  readonly oldLine: number
+}
+
+/** A comment and its position. */
+export type PlacedComment = Pick<
+  ReviewComment,
+  'path' | 'side' | 'line' | 'commit_id' | 'original_commit_id' | 'diff_hunk' | 'body'
+>
+
+/**
+ * Finds the positions of comments on a commit of a pull request. As in compatible systems, a
+ * comment may be on any line of any file. A line outside all hunks has no hunk to show.
+ *
+ * @param drafts Comments without a line are about the whole file.
+ * @throws INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function placeComments(
+  app: ReposApp,
+  repositoryId: number,
+  commit: ReviewedCommit,
+  drafts: readonly CommentDraft[],
+): Promise<PlacedComment[]> {
+  if (drafts.length > MAX_COMMENTS_AT_A_TIME) throw tooMany(MAX_COMMENTS_AT_A_TIME)
+  for (const { body } of drafts) checkCommentText('body', body)
+  const deadline = performance.now() + MAX_PLACING_MS
+  const { id: head, mergeBase: base } = commit
+  const hunks = base ? hunkFinder(app, repositoryId, { base, head }) : undefined
+  const placed: PlacedComment[] = []
+  for (const draft of drafts) {
+    if (performance.now() > deadline) throw new DomainError('GIT_TIMEOUT')
+    placed.push(await placeComment(app, repositoryId, commit, hunks, draft))
+  }
+  return placed
+}
+
+function tooMany(limit: number): DomainError {
+  return new DomainError('TOO_MANY_REVIEW_COMMENTS', { limit: String(limit) })
+}
+
+/** @throws INVALID_FIELD if the text is blank or too long. */
+export function checkCommentText(field: string, text: string): void {
+  if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field })
+  checkLength(field, text, MAX_TEXT_CHARACTERS)
+}
+
+async function placeComment(
+  app: ReposApp,
+  repositoryId: number,
+  { id, mergeBase }: ReviewedCommit,
+  hunks: HunkFinder | undefined,
+  draft: CommentDraft,
+): Promise<PlacedComment> {
+  const side = draft.oldLine > 0 ? 'old' : 'new'
+  const line = side === 'old' ? draft.oldLine : draft.newLine
+  const unfit = new DomainError('INVALID_REVIEW_LINE', {
+    path: metadataText(draft.path),
+    side,
+    line: String(line),
+  })
+  const path = treePath(draft.path)
+  if (!path || !Number.isSafeInteger(line) || line < 0) throw unfit
+  const placed = {
+    path,
+    side,
+    line,
+    commit_id: id,
+    original_commit_id: id,
+    body: draft.body,
+  } as const
+  const hunk = line > 0 ? await hunks?.find(path, { side, line }) : undefined
+  if (hunk !== undefined) return { ...placed, diff_hunk: hunk }
+  const entry = await fileAt(app, repositoryId, side === 'new' ? id : mergeBase, path)
+  // A deleted file can be commented on, too.
+  const isThere =
+    line > 0
+      ? entry && (await hasLine(app, repositoryId, entry, line))
+      : (entry ?? (await fileAt(app, repositoryId, mergeBase, path)))
+  if (!isThere) throw unfit
+  return { ...placed, diff_hunk: '' }
+}
+
+async function fileAt(
+  app: ReposApp,
+  repositoryId: number,
+  commitId: string | undefined,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  const commit = commitId ? await readCommit(app.git, repositoryId, commitId) : undefined
+  const entry = commit && (await findEntry(app.git, repositoryId, commit.treeId, path))
+  return entry?.kind === 'dir' ? undefined : entry
+}
+
+async function hasLine(
+  app: ReposApp,
+  repositoryId: number,
+  { id, kind }: TreeEntry,
+  line: number,
+): Promise<boolean> {
+  if (kind === 'submodule') return line === 1
+  const file = await reading(readObject(app.git, repositoryId, id, MAX_FILE_BYTES))
+  return file !== undefined && file.bytes <= MAX_FILE_BYTES && line <= countLines(file.content)
+}
+
+/** Text after the last line feed is a line, unless it is empty. */
+function countLines(content: Buffer): number {
+  let lines = 0
+  for (let end = content.indexOf('\n'); end >= 0; end = content.indexOf('\n', end + 1)) lines += 1
+  return content.at(-1) === LINE_FEED || content.length === 0 ? lines : lines + 1
+}
+
+const LINE_FEED = 0x0a
+
+/**
+ * Adds comments to a review.
+ *
+ * @returns the new comments, in the same order.
+ * @throws REVIEW_NOT_FOUND if the review was deleted; TOO_MANY_REVIEW_COMMENTS
+ */
+export async function insertComments(
+  tx: Tx,
+  { user }: SignedIn,
+  reviewId: number,
+  comments: readonly PlacedComment[],
+  now: number,
+): Promise<ReviewComment[]> {
+  const review = await findReviewById(tx, reviewId)
+  if (!review) throw new DomainError('REVIEW_NOT_FOUND')
+  if (review.comments_count + comments.length > MAX_COMMENTS) throw tooMany(MAX_COMMENTS)
+  const inserted: ReviewComment[] = []
+  for (const comment of comments) {
+    const times = { create_time: now, update_time: now }
+    const row = { ...comment, ...times, review_id: reviewId, poster_id: user.id, resolver_id: null }
+    inserted.push(await insertReviewComment(tx, row))
+  }
+  return inserted
+}

@@ -1,0 +1,116 @@
+import type { Db, Tx } from '../../../platform/database/schema.ts'
+import { blockExists } from '../../accounts/users/blocks.rows.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import { changeWatched } from '../../repositories/activity/repository-events.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { checkNotLocked } from '../conversation/conversation-locks.ts'
+import { insertActor } from '../conversation/pull-participants.rows.ts'
+import { type OpenPull, rereadForChange } from '../heads/open-pulls.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
+import type { Concerns } from '../heads/pull-notices.ts'
+import { touchPull } from '../heads/pull-requests.rows.ts'
+import type { PullHookEvent } from '../heads/pull-webhook-events.ts'
+import type { PullRequest } from '../schema.ts'
+
+/** The types of events that watchers of the repository receive. */
+export type ReviewEventType =
+  | 'PULL_REQUEST_REVIEWED'
+  | 'PULL_REQUEST_REVIEW_REQUESTED'
+  | 'PULL_REQUEST_COMMENTED'
+
+/**
+ * What a change of a conversation needs, besides the access with which its pull request was opened:
+ * - `voice`: neither the owner of the repository nor the poster of the pull request blocks the
+ *   caller, and the conversation is not locked for the caller.
+ * - `no block`: neither of them blocks the caller.
+ * - `no lock`: the conversation is not locked for the caller.
+ * - `nothing`: for changes that add nothing.
+ */
+export type ConversationNeed = 'voice' | 'no block' | 'no lock' | 'nothing'
+
+/** A change of reviews, and the events that its result has for webhooks of the forge. */
+export interface ReviewChange<T> {
+  readonly type: ReviewEventType
+  readonly needs: ConversationNeed
+  readonly told: (result: T) => readonly PullHookEvent[]
+  /** Whom the change concerns; without, nobody is told. */
+  readonly concerns?: (tx: Tx, result: T) => Concerns | Promise<Concerns>
+}
+
+/**
+ * Changes reviews of a pull request, notifies its watchers, and makes the caller a participant.
+ *
+ * @param change a type alone stands for a change that needs nothing and that nobody is told of.
+ * @param work receives the pull request as the transaction reads it.
+ * @throws PULL_REQUEST_NOT_FOUND if the pull request was deleted; REPOSITORY_ARCHIVED, USER_BLOCKED,
+ *   CONVERSATION_LOCKED
+ */
+export async function changeReviews<T>(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  change: ReviewEventType | ReviewChange<T>,
+  work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
+): Promise<T> {
+  const now = nowSeconds(app.clock)
+  return changeWatched(app, async (tx) => {
+    const needs = typeof change === 'string' ? 'nothing' : change.needs
+    const present = await rereadConversation(tx, caller, open, needs)
+    const result = await work(tx, present, now)
+    await insertActor(tx, present.id, caller.user.id)
+    await touchPull(tx, present.id, now, caller.user.id)
+    const recorded =
+      typeof change === 'string'
+        ? change
+        : {
+            type: change.type,
+            told: change.told(result),
+            concerns: await change.concerns?.(tx, result),
+          }
+    await recordPullChange(app, tx, caller.user.id, present, recorded)
+    return result
+  })
+}
+
+/**
+ * Returns the current row of a pull request in the transaction of a change of its conversation, and
+ * checks there what the change needs: the repository may have been archived, the conversation locked
+ * or the caller blocked since the pull request was opened.
+ *
+ * @throws PULL_REQUEST_NOT_FOUND, REPOSITORY_ARCHIVED, USER_BLOCKED, CONVERSATION_LOCKED
+ */
+export async function rereadConversation(
+  tx: Tx,
+  caller: SignedIn,
+  open: OpenPull,
+  needs: ConversationNeed,
+): Promise<PullRequest> {
+  const pull = await rereadForChange(tx, open)
+  await checkConversation(tx, caller, { ...open, pull }, needs)
+  return pull
+}
+
+/**
+ * Checks what a change of a conversation needs, as far as that is known before its transaction. The
+ * transaction checks again by `rereadConversation`.
+ *
+ * Administrators of the repository cannot be blocked.
+ *
+ * @throws USER_BLOCKED, CONVERSATION_LOCKED
+ */
+export async function checkConversation(
+  db: Db,
+  caller: SignedIn,
+  { owner, pull, units, access }: OpenPull,
+  needs: ConversationNeed,
+): Promise<void> {
+  const minds = needs === 'voice' || needs === 'no block'
+  if (minds && !suffices(units.code, 'admin')) {
+    const blockers = pull.poster_id === null ? [owner.id] : [owner.id, pull.poster_id]
+    if (await blockExists(db, blockers, caller.user.id)) throw new DomainError('USER_BLOCKED')
+  }
+  if (needs === 'voice' || needs === 'no lock') checkNotLocked({ access, pull })
+}

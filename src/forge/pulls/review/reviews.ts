@@ -1,0 +1,373 @@
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { Page, PullName } from '../../core/names.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import { isPoster, type OpenPull, openPull } from '../heads/open-pulls.ts'
+import { newMentions } from '../heads/pull-notices.ts'
+import type { PullRequest, Review } from '../schema.ts'
+import {
+  type CommentDraft,
+  insertComments,
+  MAX_TEXT_CHARACTERS,
+  placeComments,
+} from './comment-lines.ts'
+import { findOfficials } from './official-reviewers.ts'
+import {
+  type ConversationNeed,
+  changeReviews,
+  checkConversation,
+  type ReviewChange,
+  rereadConversation,
+} from './review-changes.ts'
+import { textsOfReview } from './review-comments.rows.ts'
+import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
+import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
+import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
+import { type ReviewedCommit, reviewedCommit } from './reviewed-commits.ts'
+import * as rows from './reviews.rows.ts'
+
+export interface ReviewDraft {
+  /** A word for `readEvent`. */
+  readonly event: string
+  readonly body: string
+  /** Id of the reviewed commit. Empty for the head. */
+  readonly commitId: string
+  readonly comments: readonly CommentDraft[]
+}
+
+/** A review that a caller may see, with its pull request. */
+export interface OpenReview extends OpenPull {
+  readonly review: Review
+}
+
+/** A page of a list. */
+export interface ReviewPage {
+  readonly reviews: readonly ReviewView[]
+  /** Length of the whole list. */
+  readonly total: number
+}
+
+/**
+ * Lists the reviews and review requests of a pull request that a caller may see, oldest first.
+ *
+ * @throws as `openPull`; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function listReviews(
+  app: ReposApp,
+  caller: Caller,
+  name: PullName,
+  page: Page,
+): Promise<ReviewPage> {
+  const open = await openPull(app, caller, name, 'read')
+  await compareReviews(app, open.pull)
+  const viewer = await reviewViewer(app, caller, open)
+  const reviews = await rows.listReviews(app.db, open.pull.id, viewer, page.offset, page.limit)
+  return {
+    reviews: await viewReviews(app, caller, open, reviews),
+    total: await rows.countReviews(app.db, open.pull.id, viewer),
+  }
+}
+
+/**
+ * Returns one review that a caller may see.
+ *
+ * @throws as `openPull`; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getReview(
+  app: ReposApp,
+  caller: Caller,
+  name: PullName,
+  id: number,
+): Promise<ReviewView> {
+  const open = await openPull(app, caller, name, 'read')
+  await compareReviews(app, open.pull)
+  return viewReview(app, caller, open, await findReview(app, caller, open, id))
+}
+
+/**
+ * Opens a review that a caller may see.
+ *
+ * @throws as `openPull`; REVIEW_NOT_FOUND
+ */
+export async function openReview(
+  app: ReposApp,
+  caller: Caller,
+  name: PullName,
+  id: number,
+  needed: 'read' | 'take part',
+): Promise<OpenReview> {
+  const open = await openPull(app, caller, name, needed)
+  return { ...open, review: await findReview(app, caller, open, id) }
+}
+
+/** @throws REVIEW_NOT_FOUND if there is no such review, or the caller may not see it. */
+export async function findReview(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenPull,
+  id: number,
+): Promise<Review> {
+  const review = await rows.findReview(
+    app.db,
+    open.pull.id,
+    await reviewViewer(app, caller, open),
+    id,
+  )
+  if (!review) throw new DomainError('REVIEW_NOT_FOUND')
+  return review
+}
+
+/**
+ * Creates a review of a pull request that the caller may read. A pending review of the caller
+ * becomes part of the new review.
+ *
+ * @throws as `openPull`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
+ *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE,
+ *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function createReview(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  draft: ReviewDraft,
+): Promise<ReviewView> {
+  const open = await openPull(app, caller, name, 'take part')
+  await checkConversation(app.db, caller, open, 'voice')
+  const event = readEvent(draft.event)
+  const { body } = draft
+  checkLength('body', body, MAX_TEXT_CHARACTERS)
+  const begun = await rows.findPendingReview(app.db, open.pull.id, caller.user.id)
+  check(caller, open.pull, event, body, (begun?.comments_count ?? 0) + draft.comments.length)
+  const commit = await reviewedCommit(app, open.pull, draft.commitId)
+  const comments = await placeComments(app, open.repository.id, commit, draft.comments)
+
+  const write = async (tx: Tx, pull: PullRequest, now: number) => {
+    const { id } = await putPending(tx, caller, pull, {
+      about: aboutCommit(open.pull, pull, commit),
+      body,
+      now,
+    })
+    await insertComments(tx, caller, id, comments, now)
+    const pending = present(await rows.findReviewById(tx, id))
+    check(caller, pull, event, body, pending.comments_count)
+    return event === 'PENDING' ? pending : submit(tx, caller, pull, pending, { event, body, now })
+  }
+  const review =
+    event === 'PENDING'
+      ? await changePending(app, caller, open, 'voice', write)
+      : await changeReviews(app, caller, open, SUBMITTED, write)
+  return viewReview(app, caller, open, review)
+}
+
+/** The events of submitted reviews for webhooks of the forge. */
+const EVENTS_OF_STATES = {
+  APPROVED: 'pull_request_review_approved',
+  REQUEST_CHANGES: 'pull_request_review_rejected',
+  COMMENT: 'pull_request_review_comment',
+} as const
+
+const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state' | 'body'>> = {
+  type: 'PULL_REQUEST_REVIEWED',
+  needs: 'voice',
+  told: ({ id, state }) =>
+    state in EVENTS_OF_STATES
+      ? [
+          {
+            type: EVENTS_OF_STATES[state as keyof typeof EVENTS_OF_STATES],
+            action: 'reviewed',
+            review: id,
+          },
+        ]
+      : [],
+  async concerns(tx, { id, body }) {
+    const comments = await textsOfReview(tx, id)
+    return { everybody: true, review: id, mentioned: newMentions([body, ...comments]) }
+  },
+}
+
+/**
+ * Submits a pending review. The review remains about the commit for which it was begun, because the
+ * reviewer may not have seen later commits.
+ *
+ * @param body Empty for the stored text.
+ * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING,
+ *   INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
+ *   REVIEW_ON_CLOSED_PULL
+ */
+export async function submitReview(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  id: number,
+  { event: text, body }: Pick<ReviewDraft, 'event' | 'body'>,
+): Promise<ReviewView> {
+  const open = await openReview(app, caller, name, id, 'take part')
+  await checkConversation(app.db, caller, open, 'voice')
+  checkPending(open.review)
+  checkLength('body', body, MAX_TEXT_CHARACTERS)
+  const event = readEvent(text)
+  const review = await changeReviews(app, caller, open, SUBMITTED, async (tx, pull, now) => {
+    const pending = present(await rows.findReviewById(tx, id))
+    checkPending(pending)
+    const said = body.trim() === '' ? pending.body : body
+    check(caller, pull, event, said, pending.comments_count)
+    if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
+    return submit(tx, caller, pull, pending, { event, body: said, now })
+  })
+  return viewReview(app, caller, open, review)
+}
+
+/**
+ * Deletes a review and its comments, on behalf of the reviewer or an administrator of the instance.
+ * Earlier votes of the reviewer stay superseded.
+ *
+ * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
+ */
+export async function deleteReview(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  id: number,
+): Promise<void> {
+  const open = await openReview(app, caller, name, id, 'take part')
+  const isOwn = open.review.reviewer_id === caller.user.id
+  if (!isOwn && !actsAsAdministrator(caller, 'write'))
+    throw new DomainError('REVIEW_DELETION_DENIED')
+  const remove = async (tx: Tx, pull: PullRequest, now: number) => {
+    const { state, reviewer_id, ...review } = present(await rows.findReviewById(tx, id))
+    await rows.deleteReview(tx, id)
+    if (reviewer_id === null) return
+    if (state === 'REQUEST_REVIEW') await restoreVotes(tx, pull, [reviewer_id])
+    // Earlier votes must not count after a change of the base branch either.
+    if (isVote({ state }))
+      await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
+  }
+  if (open.review.state === 'PENDING') await changePending(app, caller, open, 'nothing', remove)
+  else await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', remove)
+}
+
+/** Changes a pending review, which notifies no one. */
+export function changePending<T>(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  needs: ConversationNeed,
+  work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
+): Promise<T> {
+  return transaction(app.db, async (tx) =>
+    work(tx, await rereadConversation(tx, caller, open, needs), nowSeconds(app.clock)),
+  )
+}
+
+function check(
+  caller: SignedIn,
+  pull: PullRequest,
+  event: ReviewEvent,
+  body: string,
+  comments: number,
+): void {
+  checkReview({
+    event,
+    body,
+    hasComments: comments > 0,
+    isOwn: isPoster(caller, pull),
+    state: pull.state,
+  })
+}
+
+function checkPending({ state }: Review): void {
+  if (state !== 'PENDING') throw new DomainError('REVIEW_NOT_PENDING')
+}
+
+/**
+ * Returns the columns of a review about a commit.
+ *
+ * @param before the pull request as it was when the commit was found.
+ */
+function aboutCommit(
+  before: PullRequest,
+  { base_branch, head_commit }: PullRequest,
+  commit: ReviewedCommit,
+) {
+  const isOfHead = commit.id === head_commit && before.base_branch === base_branch
+  return {
+    commit_id: commit.id,
+    merge_base: commit.mergeBase ?? '',
+    compared_head: isOfHead ? commit.id : '',
+    compared_base: commit.mergeBase ?? '',
+    stale: 0,
+  }
+}
+
+/** The text of a review and the commit that it is about. */
+interface ReviewText {
+  readonly about: ReturnType<typeof aboutCommit>
+  readonly body: string
+  readonly now: number
+}
+
+/** Creates a pending review, or updates the pending review of the caller. */
+async function putPending(
+  tx: Tx,
+  { user }: SignedIn,
+  { id }: PullRequest,
+  { about, body, now }: ReviewText,
+): Promise<Review> {
+  const changes = { ...about, body, create_time: now, update_time: now }
+  const begun = await rows.findPendingReview(tx, id, user.id)
+  if (begun) return present(await rows.updateReview(tx, begun.id, changes))
+  const key = {
+    pull_request_id: id,
+    reviewer_id: user.id,
+    team_id: null,
+    state: 'PENDING',
+    official: 0,
+  } as const
+  return rows.insertReview(tx, { ...key, ...changes })
+}
+
+/** The submission of a review. */
+interface Submission {
+  readonly event: Exclude<ReviewEvent, 'PENDING'>
+  readonly body: string
+  readonly now: number
+}
+
+/**
+ * Submits a pending review. It supersedes earlier reviews of the reviewer and answers requests to
+ * the reviewer.
+ */
+async function submit(
+  tx: Tx,
+  { user }: SignedIn,
+  pull: PullRequest,
+  { id }: Review,
+  { event, body, now }: Submission,
+): Promise<Review> {
+  let official = 0
+  if (isVote({ state: event })) {
+    await rows.clearOfficialVotes(tx, pull.id, user.id)
+    const officials = await findOfficials(
+      tx,
+      await homeOf(tx, pull),
+      await findRule(tx, pull),
+      [user.id],
+      [],
+    )
+    official = Number(officials.userIds.has(user.id))
+  }
+  // The poster cannot answer a request to a team of which they are a member.
+  if (user.id !== pull.poster_id) await rows.deleteAnsweredRequests(tx, pull.id, user.id)
+  const changes = { state: event, official, body, create_time: now, update_time: now }
+  return present(await rows.updateReview(tx, id, changes))
+}
+
+/** @throws REVIEW_NOT_FOUND if the review was deleted. */
+export function present(review: Review | undefined): Review {
+  if (!review) throw new DomainError('REVIEW_NOT_FOUND')
+  return review
+}

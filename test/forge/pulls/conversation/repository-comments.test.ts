@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrations } from '../../../../src/forge/migrations/index.ts'
+import {
+  type CommentPeriod,
+  countRepositoryComments,
+  insertPullComment,
+  pageOfRepositoryComments,
+} from '../../../../src/forge/pulls/conversation/pull-comments.rows.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import type { Db } from '../../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../../support/database.ts'
+import { addOrganization, addPull, addRepository } from '../../../support/forge-rows.ts'
+import { plansOf } from '../../../support/query-plan.ts'
+
+const ALWAYS: CommentPeriod = { since: undefined, before: undefined }
+const COUNT = 40
+
+let db: Db
+let repositoryId = 0
+
+beforeAll(async () => {
+  db = await openTestDatabase()
+  await transaction(db, async (tx) => {
+    const owner_id = await addOrganization(tx, { name: 'acme' })
+    const { id: elsewhere } = await addRepository(tx, { owner_id, name: 'other' })
+    const { id } = await addRepository(tx, { owner_id, name: 'engine' })
+    repositoryId = id
+    const pulls = [
+      await addPull(tx, { repository_id: id }),
+      await addPull(tx, { repository_id: id }),
+    ]
+    const other = await addPull(tx, { repository_id: elsewhere })
+    for (let i = 0; i < COUNT; i++)
+      for (const pull of [pulls[i % 2] ?? other, other])
+        await insertPullComment(tx, {
+          pull_request_id: pull.id,
+          repository_id: pull.repository_id,
+          poster_id: null,
+          // Equal times, so that the id decides.
+          create_time: Math.floor(i / 3),
+          update_time: COUNT - i,
+          body: String(i),
+        })
+  })
+})
+afterAll(() => db.destroy())
+
+const page = async (offset: number, limit: number, period = ALWAYS) => {
+  const total = await countRepositoryComments(db, repositoryId, period)
+  const rows = await pageOfRepositoryComments(db, repositoryId, period, { offset, limit }, total)
+  return rows.map(({ body }) => Number(body))
+}
+const numbers = (from: number, to: number) =>
+  Array.from({ length: Math.max(to - from, 0) }, (_, i) => from + i)
+
+describe('the comments of a repository', () => {
+  it('come in the same order from either end of the list', async () => {
+    for (const limit of [1, 7, 50])
+      for (let offset = 0; offset < COUNT + limit; offset += limit)
+        expect(await page(offset, limit)).toEqual(numbers(offset, Math.min(offset + limit, COUNT)))
+  })
+
+  it('can be limited to a period of the last change', async () => {
+    expect(await page(0, 50, { since: 31, before: undefined })).toEqual(numbers(0, 10))
+    expect(await page(5, 3, { since: undefined, before: 10 })).toEqual([35, 36, 37])
+  })
+
+  it('are counted by triggers', async () => {
+    const counts = () =>
+      db.selectFrom('repositories').select('pull_comments_count').orderBy('id').execute()
+    const both = (count: number) => ({ pull_comments_count: count })
+    expect(await counts()).toEqual([both(COUNT), both(COUNT)])
+    const undone = new Error('undone')
+    const work = transaction(db, async (tx) => {
+      await tx.deleteFrom('pull_comments').where('repository_id', '=', repositoryId).execute()
+      const { pull_comments_count } = await tx
+        .selectFrom('repositories')
+        .select('pull_comments_count')
+        .where('id', '=', repositoryId)
+        .executeTakeFirstOrThrow()
+      expect(pull_comments_count).toBe(0)
+      throw undone
+    })
+    await expect(work).rejects.toBe(undone)
+  })
+
+  it('are read by an index, whatever their number', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      const first = { offset: 0, limit: 2 }
+      await pageOfRepositoryComments(watched, 1, ALWAYS, first, 9)
+      await pageOfRepositoryComments(watched, 1, ALWAYS, { offset: 7, limit: 2 }, 9)
+      const recent = { since: 5, before: undefined }
+      await pageOfRepositoryComments(watched, 1, recent, first, 9)
+      await countRepositoryComments(watched, 1, recent)
+    })
+    const comments = plans.map((plan) => plan.filter((step) => step.includes('COVERING')))
+    const all =
+      'SEARCH pull_comments USING COVERING INDEX pull_comments_of_repository (repository_id=?)'
+    const changed =
+      'SEARCH pull_comments USING COVERING INDEX pull_comments_by_update (repository_id=? AND update_time>?)'
+    expect(comments).toEqual([[all], [all], [changed], [changed]])
+  })
+
+  it('get their repository and their number from a migration', async () => {
+    const step = migrations.find(({ name }) => name === '0038-repository-comments')
+    const before = await db.selectFrom('pull_comments').selectAll().orderBy('id').execute()
+    await transaction(db, async (tx) => {
+      await step?.down(tx)
+      await step?.up(tx)
+    })
+    expect(await db.selectFrom('pull_comments').selectAll().orderBy('id').execute()).toEqual(before)
+    const counts = await db.selectFrom('repositories').select('pull_comments_count').execute()
+    expect(counts.map(({ pull_comments_count }) => pull_comments_count)).toEqual([COUNT, COUNT])
+  })
+})

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  countPullComments,
+  listPullComments,
+} from '../../../../src/forge/pulls/conversation/pull-comments.rows.ts'
+import { findLabelsNamed } from '../../../../src/forge/pulls/conversation/pull-labels.rows.ts'
+import {
+  findPullMessage,
+  listWebhooksAbout,
+} from '../../../../src/forge/pulls/heads/pull-messages.rows.ts'
+import { wakeAutoMerge } from '../../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
+import { transaction } from '../../../../src/platform/database/database.ts'
+import type { Db } from '../../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../../support/database.ts'
+import { plansOf } from '../../../support/query-plan.ts'
+
+let db: Db
+
+beforeEach(async () => {
+  db = await openTestDatabase()
+})
+afterEach(() => db.destroy())
+
+describe('queries in the transaction of each change of a pull request', () => {
+  it('use only indexes, whatever the number of webhooks, reviews, comments and labels', async () => {
+    const names = ['bug', 'late']
+    const plans = await plansOf(db, (watched) =>
+      transaction(watched, async (tx) => {
+        await listWebhooksAbout(tx, { id: 1, repository_id: 1 })
+        await findPullMessage(tx, 1)
+        await listPullComments(tx, 1, { since: 1, before: 2 }, 0, 50)
+        await countPullComments(tx, 1, { since: undefined, before: undefined })
+        await findLabelsNamed(tx, { repository_id: 1, organization_id: 2 }, names)
+        await wakeAutoMerge(tx, 1, 1)
+      }),
+    )
+    const searches = plans.map((plan) => plan.filter((step) => /^(SEARCH|SCAN) /.test(step)))
+    expect(searches).toEqual([
+      [
+        'SEARCH user_webhooks USING INDEX user_webhooks_of_user (user_id=?)',
+        'SEARCH repositories USING INTEGER PRIMARY KEY (rowid=?)',
+        'SEARCH pull_requests USING INTEGER PRIMARY KEY (rowid=?)',
+        'SEARCH pull_request_assignees USING PRIMARY KEY (pull_request_id=?)',
+        'SEARCH reviews USING COVERING INDEX reviews_requested (pull_request_id=? AND reviewer_id>?)',
+      ],
+      ['SEARCH pull_messages USING INTEGER PRIMARY KEY (rowid=?)'],
+      ['SEARCH pull_comments USING INDEX pull_comments_of_pull (pull_request_id=?)'],
+      ['SEARCH pull_comments USING COVERING INDEX pull_comments_of_pull (pull_request_id=?)'],
+      [
+        'SEARCH labels USING INDEX labels_of_repository (repository_id=? AND name=?)',
+        'SEARCH labels USING INDEX labels_of_organization (organization_id=? AND name=?)',
+      ],
+      [
+        'SEARCH auto_merges USING INTEGER PRIMARY KEY (rowid=?)',
+        'SEARCH pull_dependencies USING COVERING INDEX pull_dependencies_depends_on_id (depends_on_id=?)',
+        'SCAN CONSTANT ROW',
+      ],
+    ])
+    // The list comes in its order.
+    expect(plans[2]).toHaveLength(1)
+  })
+})
