@@ -17,7 +17,7 @@ const domainOfTransport = [
   'forge/accounts/sign-on/proxy-sign-in.ts',
   'forge/accounts/users/users.ts',
   'domain/deliveries/payloads.ts',
-  'domain/notifications/unsubscribe.ts',
+  'forge/notifications/unsubscribe.ts',
   'domain/oauth2/',
   'forge/repositories/content/readers.ts',
   'forge/repositories/refs/git-services.ts',

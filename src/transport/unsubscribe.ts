@@ -3,7 +3,7 @@ import {
   isUnsubscribeToken,
   UNSUBSCRIBE_PATH,
   unsubscribe,
-} from '../domain/notifications/unsubscribe.ts'
+} from '../forge/notifications/unsubscribe.ts'
 import { html } from '../platform/http/html.ts'
 import type { HttpRequest, HttpResponse } from '../platform/http/requests.ts'
 import { toConnectError } from './errors/index.ts'

@@ -38,6 +38,10 @@ import type {
   UserEventsTable,
 } from '../../forge/memos/schema.ts'
 import type {
+  NotificationThreadsTable,
+  PullNoticesTable,
+} from '../../forge/notifications/schema.ts'
+import type {
   OrganizationMembersTable,
   OrganizationsTable,
   TeamMembersTable,
@@ -108,10 +112,6 @@ import type {
   WebhookDeliveriesTable,
   WebhookMessagesTable,
 } from '../../forge/webhooks/schema.ts'
-import type {
-  NotificationThreadsTable,
-  PullNoticesTable,
-} from '../../storage/schema/notification-threads.ts'
 import type {
   OAuth2AccessTokensTable,
   OAuth2ApplicationsTable,

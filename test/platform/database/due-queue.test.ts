@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { threadMailQueue } from '../../../src/forge/notifications/threads.rows.ts'
 import { pullNoticeQueue } from '../../../src/forge/pulls/heads/pull-notices.rows.ts'
 import { autoMergeQueue } from '../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
 import { mirrorQueue } from '../../../src/forge/repositories/lifecycle/mirrors.rows.ts'
 import { pushMirrorQueue } from '../../../src/forge/repositories/lifecycle/push-mirrors.rows.ts'
 import { webhookQueue } from '../../../src/forge/webhooks/outbox/webhook-deliveries.rows.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
-import { threadMailQueue } from '../../../src/storage/pulls/notification-threads.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely'
-import type { User } from '../../forge/accounts/schema.ts'
-import type { Visibility } from '../../forge/organizations/schema.ts'
-import type { PullSubscriptionsTable } from '../../forge/repositories/activity/subscriptions.schema.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { User } from '../accounts/schema.ts'
+import type { Visibility } from '../organizations/schema.ts'
+import type { PullSubscriptionsTable } from '../repositories/activity/subscriptions.schema.ts'
 
 /** Returns whether a user has subscribed to a pull request; undefined without a decision. */
 export async function findPullSubscription(

@@ -9,6 +9,16 @@ import {
   NotificationThreadSchema,
 } from '#gen/branchline/v1/notification_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { type AccountMessages, accountMessages } from '../accounts/users/accounts.service.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { RepositoryName } from '../core/names.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { atSecond } from '../core/wire/times.ts'
+import { gitUrls } from '../repositories/lifecycle/git-urls.message.ts'
+import { repositoryMessageWith } from '../repositories/lifecycle/repository.message.ts'
 import {
   countUnread,
   getThread,
@@ -18,20 +28,7 @@ import {
   type ThreadFilter,
   type ThreadStatus,
   type ThreadView,
-} from '../../domain/notifications/threads.ts'
-import {
-  type AccountMessages,
-  accountMessages,
-} from '../../forge/accounts/users/accounts.service.ts'
-import { type Caller, signedIn } from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { RepositoryName } from '../../forge/core/names.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
-import { gitUrls } from '../../forge/repositories/lifecycle/git-urls.message.ts'
-import { repositoryMessageWith } from '../../forge/repositories/lifecycle/repository.message.ts'
+} from './threads.ts'
 
 /** Implements NotificationService. */
 function notificationService(app: App): ServiceImpl<typeof NotificationService> {

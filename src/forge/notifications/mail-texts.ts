@@ -1,4 +1,4 @@
-import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
+import type { NotificationThread } from './schema.ts'
 
 /** The maximum number of characters of a comment that a mail repeats. */
 const MAX_QUOTED_CHARACTERS = 2_000

@@ -1,20 +1,20 @@
+import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import {
   getUserByUsername,
   type NumberedUserPage,
   visibilitiesFor,
-} from '../../forge/accounts/users/owners.ts'
-import { actsAsAdministrator, type Caller, type SignedIn } from '../../forge/core/access.ts'
-import { nowSeconds } from '../../forge/core/core.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Page, PullName } from '../../forge/core/names.ts'
-import { isParticipant } from '../../forge/pulls/conversation/pull-participants.rows.ts'
-import { type OpenPull, openPull } from '../../forge/pulls/heads/open-pulls.ts'
-import type { PullRequest } from '../../forge/pulls/schema.ts'
-import { findRepositorySubscription } from '../../forge/repositories/activity/subscriptions.rows.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
-import type { Db } from '../../platform/database/schema.ts'
-import * as rows from '../../storage/pulls/pull-subscriptions.ts'
+} from '../accounts/users/owners.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Page, PullName } from '../core/names.ts'
+import { isParticipant } from '../pulls/conversation/pull-participants.rows.ts'
+import { type OpenPull, openPull } from '../pulls/heads/open-pulls.ts'
+import type { PullRequest } from '../pulls/schema.ts'
+import { findRepositorySubscription } from '../repositories/activity/subscriptions.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import * as rows from './pull-subscriptions.rows.ts'
 
 /** A pull request, and whether the caller is told of it. */
 export interface PullSubscriptionView extends OpenPull {

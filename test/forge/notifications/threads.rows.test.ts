@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findDecisions, listFollowers } from '../../../src/forge/pulls/heads/pull-notices.rows.ts'
-import { transaction } from '../../../src/platform/database/database.ts'
-import type { Db, Tx } from '../../../src/platform/database/schema.ts'
 import {
   countThreads,
   listThreads,
   type ThreadSearch,
-} from '../../../src/storage/pulls/notification-threads.ts'
+} from '../../../src/forge/notifications/threads.rows.ts'
+import { findDecisions, listFollowers } from '../../../src/forge/pulls/heads/pull-notices.rows.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db, Tx } from '../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

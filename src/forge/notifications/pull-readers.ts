@@ -1,10 +1,10 @@
-import type { User } from '../../forge/accounts/schema.ts'
-import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
-import { suffices } from '../../forge/core/levels.ts'
-import type { PullRequest } from '../../forge/pulls/schema.ts'
-import { accessOfUsers } from '../../forge/repositories/access/permissions.ts'
-import { findRepositoryById } from '../../forge/repositories/lifecycle/repositories.rows.ts'
 import type { Db } from '../../platform/database/schema.ts'
+import type { User } from '../accounts/schema.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
+import { suffices } from '../core/levels.ts'
+import type { PullRequest } from '../pulls/schema.ts'
+import { accessOfUsers } from '../repositories/access/permissions.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 
 /** Returns those of some users who are active and may read a pull request at this moment. */
 export async function pullReaders(

@@ -1,24 +1,24 @@
-import type { SignedIn } from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { suffices } from '../../forge/core/levels.ts'
-import type { Page, RepositoryName } from '../../forge/core/names.ts'
-import { presentCommentIds } from '../../forge/pulls/conversation/pull-comments.rows.ts'
-import { findPullRequestsByIds } from '../../forge/pulls/heads/pull-requests.rows.ts'
-import type { PullRequest } from '../../forge/pulls/schema.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
+import type { Page, RepositoryName } from '../core/names.ts'
+import { presentCommentIds } from '../pulls/conversation/pull-comments.rows.ts'
+import { findPullRequestsByIds } from '../pulls/heads/pull-requests.rows.ts'
+import type { PullRequest } from '../pulls/schema.ts'
 import {
   openRepositories,
   openRepository,
   repositoryReader,
-} from '../../forge/repositories/access/permissions.ts'
-import { findRepositoriesByIds } from '../../forge/repositories/lifecycle/repositories.rows.ts'
+} from '../repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import {
   type RepositoryView,
   viewRepositories,
-} from '../../forge/repositories/lifecycle/repository-views.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import { transaction } from '../../platform/database/database.ts'
-import * as rows from '../../storage/pulls/notification-threads.ts'
-import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
+} from '../repositories/lifecycle/repository-views.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import type { NotificationThread } from './schema.ts'
+import * as rows from './threads.rows.ts'
 
 /** The state of a notification thread. */
 export type ThreadStatus = NotificationThread['status']

@@ -1,8 +1,8 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import type { User } from '../../forge/accounts/schema.ts'
-import { findEmailNotifications } from '../../forge/accounts/users/user-settings.rows.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import type { NotificationThread, PullNotice } from '../../storage/schema/notification-threads.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import type { User } from '../accounts/schema.ts'
+import { findEmailNotifications } from '../accounts/users/user-settings.rows.ts'
+import type { NotificationThread, PullNotice } from './schema.ts'
 
 /** A change that a mail tells. Its texts are read when the mail is sent. */
 export interface MailItem {

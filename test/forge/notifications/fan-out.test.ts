@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { finishFanOut, startFanOut } from '../../../src/domain/notifications/fan-out.ts'
 import type { User } from '../../../src/forge/accounts/schema.ts'
+import { finishFanOut, startFanOut } from '../../../src/forge/notifications/fan-out.ts'
 import { recordPullChange } from '../../../src/forge/pulls/heads/pull-changes.ts'
 import type { PullRequest } from '../../../src/forge/pulls/schema.ts'
 import { putRepositorySubscription } from '../../../src/forge/repositories/activity/subscriptions.rows.ts'

@@ -1,12 +1,12 @@
-import { open, seal } from '../../forge/accounts/credentials/sealed-secrets.ts'
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { updateUserSettings } from '../../forge/accounts/users/user-settings.ts'
-import { findUserById } from '../../forge/accounts/users/users.rows.ts'
-import { nowSeconds } from '../../forge/core/core.ts'
-import { findPullRequestById } from '../../forge/pulls/heads/pull-requests.rows.ts'
 import { transaction } from '../../platform/database/database.ts'
-import { dropThreadMails } from '../../storage/pulls/notification-threads.ts'
-import { putPullSubscription } from '../../storage/pulls/pull-subscriptions.ts'
+import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { updateUserSettings } from '../accounts/users/user-settings.ts'
+import { findUserById } from '../accounts/users/users.rows.ts'
+import { nowSeconds } from '../core/core.ts'
+import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
+import { putPullSubscription } from './pull-subscriptions.rows.ts'
+import { dropThreadMails } from './threads.rows.ts'
 
 /**
  * Links in mails that end notifications without a sign-in. A link has a sealed token, from which

@@ -1,5 +1,5 @@
 import type { Generated, Selectable } from 'kysely'
-import type { RepositoryEventsTable } from '../../forge/repositories/activity/schema.ts'
+import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
 
 /** The types of changes of pull requests. */
 type PullEventType = Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>

@@ -1,15 +1,12 @@
 import type { Insertable, SelectQueryBuilder } from 'kysely'
-import {
-  type RepositoryReader,
-  readableBy,
-} from '../../forge/repositories/access/repository-readers.rows.ts'
 import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import type {
-  NotificationThread,
-  NotificationThreadsTable,
-} from '../schema/notification-threads.ts'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../repositories/access/repository-readers.rows.ts'
+import type { NotificationThread, NotificationThreadsTable } from './schema.ts'
 
 /** The threads of some users about a pull request, by user. */
 export async function findThreadsAbout(

@@ -10,18 +10,13 @@ import {
   SubscriptionService,
 } from '#gen/branchline/v1/subscription_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import {
-  checkPullSubscription,
-  listPullSubscribers,
-  setPullSubscription,
-} from '../../domain/notifications/pull-subscriptions.ts'
-import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
-import type { NumberedUserPage } from '../../forge/accounts/users/owners.ts'
-import { type Caller, signedIn } from '../../forge/core/access.ts'
-import { callerOf, restStatusKey } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
+import { userAccountMessage } from '../accounts/users/accounts.service.ts'
+import type { NumberedUserPage } from '../accounts/users/owners.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import { callerOf, restStatusKey } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { atSecond } from '../core/wire/times.ts'
 import {
   deleteRepositorySubscription,
   getRepositorySubscription,
@@ -30,9 +25,14 @@ import {
   listWatchers,
   type SubscriptionView,
   setRepositorySubscription,
-} from '../../forge/repositories/activity/subscriptions.ts'
-import { repositoryMessages } from '../../forge/repositories/lifecycle/repository.message.ts'
-import type { RepositoryPage } from '../../forge/repositories/lifecycle/repository-views.ts'
+} from '../repositories/activity/subscriptions.ts'
+import { repositoryMessages } from '../repositories/lifecycle/repository.message.ts'
+import type { RepositoryPage } from '../repositories/lifecycle/repository-views.ts'
+import {
+  checkPullSubscription,
+  listPullSubscribers,
+  setPullSubscription,
+} from './pull-subscriptions.ts'
 
 type SubscriptionMethods = ServiceImpl<typeof SubscriptionService>
 

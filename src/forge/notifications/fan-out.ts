@@ -1,29 +1,26 @@
-import type { User } from '../../forge/accounts/schema.ts'
-import {
-  findActiveUsersByUsernameKeys,
-  findUsersByIds,
-} from '../../forge/accounts/users/users.rows.ts'
-import { nameKey } from '../../forge/core/names.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import type { User } from '../accounts/schema.ts'
+import { findActiveUsersByUsernameKeys, findUsersByIds } from '../accounts/users/users.rows.ts'
+import { nameKey } from '../core/names.ts'
 import {
   type DueWork,
   type DueWorker,
   finishDueWork,
   startDueWork,
-} from '../../forge/core/scheduled-work.ts'
-import { assigneesOf } from '../../forge/pulls/conversation/pull-assignees.rows.ts'
-import * as rows from '../../forge/pulls/heads/pull-notices.rows.ts'
-import { concernsOf, type StoredConcerns } from '../../forge/pulls/heads/pull-notices.ts'
-import { findPullRequestById } from '../../forge/pulls/heads/pull-requests.rows.ts'
-import { isWorkInProgress } from '../../forge/pulls/heads/work-in-progress.ts'
-import { listReviewRequests } from '../../forge/pulls/review/reviews.rows.ts'
-import type { PullRequest } from '../../forge/pulls/schema.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import { transaction } from '../../platform/database/database.ts'
-import type { Tx } from '../../platform/database/schema.ts'
-import { findThreadsAbout, putThreads } from '../../storage/pulls/notification-threads.ts'
-import type { NotificationThread, PullNotice } from '../../storage/schema/notification-threads.ts'
+} from '../core/scheduled-work.ts'
+import { assigneesOf } from '../pulls/conversation/pull-assignees.rows.ts'
+import * as rows from '../pulls/heads/pull-notices.rows.ts'
+import { concernsOf, type StoredConcerns } from '../pulls/heads/pull-notices.ts'
+import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
+import { isWorkInProgress } from '../pulls/heads/work-in-progress.ts'
+import { listReviewRequests } from '../pulls/review/reviews.rows.ts'
+import type { PullRequest } from '../pulls/schema.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 import { mailableUsers, mailPart } from './mail-items.ts'
 import { pullReaders } from './pull-readers.ts'
+import type { NotificationThread, PullNotice } from './schema.ts'
+import { findThreadsAbout, putThreads } from './threads.rows.ts'
 
 /**
  * Tells users of changes of pull requests. The transaction of a change stores one row, a notice,
