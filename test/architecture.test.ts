@@ -16,7 +16,7 @@ const domainOfTransport = [
   'forge/accounts/credentials/sudo.ts',
   'forge/accounts/sign-on/proxy-sign-in.ts',
   'forge/accounts/users/users.ts',
-  'domain/deliveries/payloads.ts',
+  'forge/deliveries/payloads.ts',
   'forge/notifications/unsubscribe.ts',
   'domain/oauth2/',
   'forge/repositories/content/readers.ts',

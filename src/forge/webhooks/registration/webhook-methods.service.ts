@@ -10,11 +10,11 @@ import {
   HookSchema,
 } from '#gen/branchline/v1/hook_pb.ts'
 import type { App } from '../../../domain/app.ts'
-import { deliveryPayload } from '../../../domain/deliveries/hook-payloads.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
+import { deliveryPayload } from '../../deliveries/webhook-payloads.ts'
 import {
   getHookDelivery,
   listHookDeliveries,

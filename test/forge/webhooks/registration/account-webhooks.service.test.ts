@@ -7,8 +7,8 @@ import {
   UserWebhookDelivery_State,
   type UserWebhookSchema,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import { deliverDue } from '../../../../src/domain/deliveries/webhook-worker.ts'
 import type { User } from '../../../../src/forge/accounts/schema.ts'
+import { deliverDue } from '../../../../src/forge/deliveries/webhook-worker.ts'
 import {
   userWebhookMessages,
   userWebhookMethods,

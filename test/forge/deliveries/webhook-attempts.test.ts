@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readRetryAfter } from '../../../src/domain/deliveries/webhook-attempts.ts'
-import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
 import type { User } from '../../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
+import { readRetryAfter } from '../../../src/forge/deliveries/webhook-attempts.ts'
+import { deliverDue } from '../../../src/forge/deliveries/webhook-worker.ts'
 import {
   listWebhookDeliveries,
   queueDeliveries,

@@ -3,8 +3,8 @@ import {
   type DueWorker,
   finishDueWork,
   startDueWork,
-} from '../../forge/core/scheduled-work.ts'
-import { webhookQueue } from '../../forge/webhooks/outbox/webhook-deliveries.rows.ts'
+} from '../core/scheduled-work.ts'
+import { webhookQueue } from '../webhooks/outbox/webhook-deliveries.rows.ts'
 import type { DeliveriesApp } from './payloads.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
 

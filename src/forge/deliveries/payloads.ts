@@ -1,11 +1,11 @@
-import type { Owner } from '../../forge/accounts/schema.ts'
-import type { Caller } from '../../forge/core/access.ts'
-import type { MemoPayloads, MemosApp } from '../../forge/memos/ports.ts'
-import type { PullCommentView } from '../../forge/pulls/conversation/pull-comments.ts'
-import type { PullView } from '../../forge/pulls/lists/pull-views.ts'
-import type { RepositoryView } from '../../forge/repositories/lifecycle/repository-views.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import type { ReleaseView } from '../../forge/repositories/releases/release-views.ts'
+import type { Owner } from '../accounts/schema.ts'
+import type { Caller } from '../core/access.ts'
+import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
+import type { PullCommentView } from '../pulls/conversation/pull-comments.ts'
+import type { PullView } from '../pulls/lists/pull-views.ts'
+import type { RepositoryView } from '../repositories/lifecycle/repository-views.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import type { ReleaseView } from '../repositories/releases/release-views.ts'
 
 /** The interfaces that webhook deliveries need. */
 export interface DeliveriesApp extends MemosApp, ReposApp {

@@ -1,15 +1,12 @@
-import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import {
-  getPullComment,
-  type PullCommentView,
-} from '../../forge/pulls/conversation/pull-comments.ts'
-import { findReadablePull } from '../../forge/pulls/heads/open-pulls.ts'
-import type { PullFacts } from '../../forge/pulls/heads/pull-webhook-events.ts'
-import { type PullView, viewPulls } from '../../forge/pulls/lists/pull-views.ts'
-import { findReviewById } from '../../forge/pulls/review/reviews.rows.ts'
-import type { HookSubject } from './hook-pushes.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
+import { DomainError } from '../core/errors.ts'
+import { getPullComment, type PullCommentView } from '../pulls/conversation/pull-comments.ts'
+import { findReadablePull } from '../pulls/heads/open-pulls.ts'
+import type { PullFacts } from '../pulls/heads/pull-webhook-events.ts'
+import { type PullView, viewPulls } from '../pulls/lists/pull-views.ts'
+import { findReviewById } from '../pulls/review/reviews.rows.ts'
 import type { DeliveriesApp } from './payloads.ts'
+import type { HookSubject } from './webhook-pushes.ts'
 
 /** The types of reviews in the events of compatible systems. */
 const REVIEW_TYPES: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import type { ChatSettings } from '../../forge/webhooks/registration/webhook-values.ts'
-import type { Hook } from '../../forge/webhooks/registration/webhooks.ts'
+import type { ChatSettings } from '../webhooks/registration/webhook-values.ts'
+import type { Hook } from '../webhooks/registration/webhooks.ts'
 import { type ChatMessage, chatMessageOf } from './chat-messages.ts'
 
 /** The length of the text of a message, which each chat accepts. */

@@ -1,20 +1,20 @@
-import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
-import { GHOST } from '../../forge/accounts/users/owners.ts'
-import type { SignedIn } from '../../forge/core/access.ts'
-import { openRepositories } from '../../forge/repositories/access/permissions.ts'
-import type { ReleaseFacts } from '../../forge/repositories/activity/repository-events.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
+import { openRepositories } from '../repositories/access/permissions.ts'
+import type { ReleaseFacts } from '../repositories/activity/repository-events.ts'
 import type {
   DeletedRepository,
   ForkFacts,
-} from '../../forge/repositories/activity/repository-webhook-events.ts'
-import type { StatusFacts } from '../../forge/repositories/commits/commit-status-creation.ts'
-import { findRepositoriesByIds } from '../../forge/repositories/lifecycle/repositories.rows.ts'
-import { viewRepository } from '../../forge/repositories/lifecycle/repository-views.ts'
-import { viewRelease } from '../../forge/repositories/releases/release-views.ts'
-import { findRelease } from '../../forge/repositories/releases/releases.rows.ts'
-import type { HookFacts } from '../../forge/webhooks/outbox/webhook-queue.ts'
-import { type HookSubject, isoTime, lastCommitPayload } from './hook-pushes.ts'
+} from '../repositories/activity/repository-webhook-events.ts'
+import type { StatusFacts } from '../repositories/commits/commit-status-creation.ts'
+import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
+import { viewRepository } from '../repositories/lifecycle/repository-views.ts'
+import { viewRelease } from '../repositories/releases/release-views.ts'
+import { findRelease } from '../repositories/releases/releases.rows.ts'
+import type { HookFacts } from '../webhooks/outbox/webhook-queue.ts'
 import type { DeliveriesApp } from './payloads.ts'
+import { type HookSubject, isoTime, lastCommitPayload } from './webhook-pushes.ts'
 
 /**
  * Returns the JSON object of an event `release`; undefined when the release was deleted since. A

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
-import * as rows from '../../forge/webhooks/outbox/webhook-deliveries.rows.ts'
-import { disableUserWebhook } from '../../forge/webhooks/registration/account-webhooks.rows.ts'
 import { checkLeases } from '../../platform/concurrency/leases.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { OutboundError, type OutboundFailure } from '../../platform/outbound/errors.ts'
+import * as rows from '../webhooks/outbox/webhook-deliveries.rows.ts'
+import { disableUserWebhook } from '../webhooks/registration/account-webhooks.rows.ts'
 import { type DeliveryRequest, type Refused, requestOf } from './delivery-requests.ts'
 import type { DeliveriesApp } from './payloads.ts'
 

@@ -1,19 +1,19 @@
-import type { Owner } from '../../forge/accounts/schema.ts'
-import type { SignedIn } from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { OpenRepository } from '../../forge/repositories/access/permissions.ts'
+import { GitError } from '../../platform/git/core/errors.ts'
+import { HEADS, TAGS } from '../../platform/git/core/ref-names.ts'
+import { resolveCommit } from '../../platform/git/refs/refs.ts'
+import type { Owner } from '../accounts/schema.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { OpenRepository } from '../repositories/access/permissions.ts'
 import {
   type CommitPage,
   type CommitView,
   readPage,
   viewCommits,
-} from '../../forge/repositories/commits/commits.ts'
-import { readBranch } from '../../forge/repositories/refs/ref-index.ts'
-import type { RefFacts } from '../../forge/webhooks/outbox/ref-observer.ts'
-import type { HookFacts } from '../../forge/webhooks/outbox/webhook-queue.ts'
-import { GitError } from '../../platform/git/core/errors.ts'
-import { HEADS, TAGS } from '../../platform/git/core/ref-names.ts'
-import { resolveCommit } from '../../platform/git/refs/refs.ts'
+} from '../repositories/commits/commits.ts'
+import { readBranch } from '../repositories/refs/ref-index.ts'
+import type { RefFacts } from '../webhooks/outbox/ref-observer.ts'
+import type { HookFacts } from '../webhooks/outbox/webhook-queue.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
 /** The number of commits that an event lists. It also has the number of all of them. */

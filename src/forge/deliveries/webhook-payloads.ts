@@ -1,32 +1,26 @@
-import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
-import { GHOST } from '../../forge/accounts/users/owners.ts'
-import type { SignedIn } from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import {
-  type OpenRepository,
-  openRepositoryById,
-} from '../../forge/repositories/access/permissions.ts'
-import type { RepositoryFacts } from '../../forge/repositories/activity/repository-webhook-events.ts'
-import { findRepositoryById } from '../../forge/repositories/lifecycle/repositories.rows.ts'
-import { viewRepository } from '../../forge/repositories/lifecycle/repository-views.ts'
-import type { RefFacts } from '../../forge/webhooks/outbox/ref-observer.ts'
-import type { HookFacts } from '../../forge/webhooks/outbox/webhook-queue.ts'
-import {
-  checkTokenReadsRepositories,
-  type Hook,
-} from '../../forge/webhooks/registration/webhooks.ts'
-import type { WebhookDelivery } from '../../forge/webhooks/schema.ts'
-import { formOf } from './hook-forms.ts'
-import { commentPayload, pullPayload } from './hook-pulls.ts'
-import { createPayload, deletePayload, type HookSubject, pushPayload } from './hook-pushes.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import { type OpenRepository, openRepositoryById } from '../repositories/access/permissions.ts'
+import type { RepositoryFacts } from '../repositories/activity/repository-webhook-events.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import { viewRepository } from '../repositories/lifecycle/repository-views.ts'
+import type { RefFacts } from '../webhooks/outbox/ref-observer.ts'
+import type { HookFacts } from '../webhooks/outbox/webhook-queue.ts'
+import { checkTokenReadsRepositories, type Hook } from '../webhooks/registration/webhooks.ts'
+import type { WebhookDelivery } from '../webhooks/schema.ts'
+import type { DeliveriesApp } from './payloads.ts'
+import { formOf } from './webhook-forms.ts'
+import { commentPayload, pullPayload } from './webhook-pulls.ts'
+import { createPayload, deletePayload, type HookSubject, pushPayload } from './webhook-pushes.ts'
 import {
   deletionPayload,
   forkPayload,
   releasePayload,
   repositoryPayload,
   statusPayload,
-} from './hook-resources.ts'
-import type { DeliveriesApp } from './payloads.ts'
+} from './webhook-resources.ts'
 
 /** Builds the JSON object of an event; undefined if its subject is gone. */
 type Builder = (

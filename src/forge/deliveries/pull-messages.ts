@@ -1,10 +1,10 @@
-import type { User } from '../../forge/accounts/schema.ts'
-import { findOwnerById } from '../../forge/accounts/users/owners.rows.ts'
-import { GHOST } from '../../forge/accounts/users/owners.ts'
-import { onBehalfOf } from '../../forge/core/access.ts'
-import { findReadablePull } from '../../forge/pulls/heads/open-pulls.ts'
-import { findPullMessage } from '../../forge/pulls/heads/pull-messages.rows.ts'
-import { viewPulls } from '../../forge/pulls/lists/pull-views.ts'
+import type { User } from '../accounts/schema.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import { onBehalfOf } from '../core/access.ts'
+import { findReadablePull } from '../pulls/heads/open-pulls.ts'
+import { findPullMessage } from '../pulls/heads/pull-messages.rows.ts'
+import { viewPulls } from '../pulls/lists/pull-views.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
 /** A message that is to be sent. */
