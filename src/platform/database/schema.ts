@@ -42,6 +42,12 @@ import type {
   PullNoticesTable,
 } from '../../forge/notifications/schema.ts'
 import type {
+  OAuth2AccessTokensTable,
+  OAuth2ApplicationsTable,
+  OAuth2AuthorizationsTable,
+  OAuth2GrantsTable,
+} from '../../forge/oauth2/schema.ts'
+import type {
   OrganizationMembersTable,
   OrganizationsTable,
   TeamMembersTable,
@@ -112,12 +118,6 @@ import type {
   WebhookDeliveriesTable,
   WebhookMessagesTable,
 } from '../../forge/webhooks/schema.ts'
-import type {
-  OAuth2AccessTokensTable,
-  OAuth2ApplicationsTable,
-  OAuth2AuthorizationsTable,
-  OAuth2GrantsTable,
-} from '../../storage/schema/oauth2.ts'
 
 /** All tables, each typed in the file of its subject. */
 export interface Schema {

@@ -1,13 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { App } from '../../domain/app.ts'
-import { ownerNameOf } from '../../domain/oauth2/applications.ts'
-import {
-  type AuthorizationRequest,
-  readAuthorizationRequest,
-  refusalLocation,
-} from '../../domain/oauth2/authorization-requests.ts'
-import { grantRequest, needsConsent } from '../../domain/oauth2/consent.ts'
-import { OAuth2Refusal } from '../../domain/oauth2/refusals.ts'
 import {
   type BrowserSession,
   endBrowserSession,
@@ -19,6 +11,14 @@ import {
   startProviderVisit,
 } from '../../forge/accounts/sign-on/provider-visits.ts'
 import { DomainError } from '../../forge/core/errors.ts'
+import { ownerNameOf } from '../../forge/oauth2/applications.ts'
+import {
+  type AuthorizationRequest,
+  readAuthorizationRequest,
+  refusalLocation,
+} from '../../forge/oauth2/authorization-requests.ts'
+import { grantRequest, needsConsent } from '../../forge/oauth2/consent.ts'
+import { OAuth2Refusal } from '../../forge/oauth2/refusals.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnOrigin } from '../callers/foreign-pages.ts'
 import { addressAfterSignIn, authorizeAddress, callbackUri, SIGN_IN_PROMPTS } from './addresses.ts'

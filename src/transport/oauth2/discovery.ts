@@ -1,5 +1,5 @@
 import type { App } from '../../domain/app.ts'
-import { SUPPORTED_SCOPES } from '../../domain/oauth2/granted-scopes.ts'
+import { SUPPORTED_SCOPES } from '../../forge/oauth2/granted-scopes.ts'
 import { type Handler, jsonReply } from './exchange.ts'
 
 /** The paths of the endpoints, which compatible systems have too. */

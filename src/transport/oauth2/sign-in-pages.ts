@@ -1,7 +1,7 @@
-import type { AuthorizationRequest } from '../../domain/oauth2/authorization-requests.ts'
 import type { IdentityProvider } from '../../forge/accounts/sign-on/provider-visits.ts'
 import type { User } from '../../forge/accounts/users/users.ts'
 import type { DomainError } from '../../forge/core/errors.ts'
+import type { AuthorizationRequest } from '../../forge/oauth2/authorization-requests.ts'
 import { type Html, html } from '../../platform/http/html.ts'
 import { toConnectError } from '../errors/index.ts'
 import type { EndpointReply } from './exchange.ts'

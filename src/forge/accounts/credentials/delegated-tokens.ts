@@ -1,6 +1,6 @@
-import { findAccessToken } from '../../../storage/oauth2/authorizations.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
+import { findAccessToken } from '../../oauth2/authorizations.rows.ts'
 import type { AccountsApp, VerifiedCaller } from '../ports.ts'
 import { tokenHash } from './token-texts.ts'
 

@@ -1,5 +1,5 @@
-import { findOwnerOfAuthorization } from '../../../storage/oauth2/authorizations.ts'
 import { nowSeconds } from '../../core/core.ts'
+import { findOwnerOfAuthorization } from '../../oauth2/authorizations.rows.ts'
 import type { AccountsApp } from '../ports.ts'
 import type { User } from '../schema.ts'
 import { findUserById } from '../users/users.rows.ts'

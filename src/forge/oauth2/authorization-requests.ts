@@ -1,11 +1,11 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { hasInvisibleCharacters } from '../../forge/core/invisible-characters.ts'
-import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { DomainError } from '../core/errors.ts'
+import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
 import { findClient } from './clients.ts'
 import { readRequestedScopes } from './granted-scopes.ts'
 import { findRedirect } from './redirect-uris.ts'
 import { OAuth2Refusal, type RefusalCode } from './refusals.ts'
+import type { OAuth2Application } from './schema.ts'
 
 /** Where the response to an authorization request goes. */
 export interface ResponseTarget {

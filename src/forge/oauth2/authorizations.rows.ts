@@ -1,8 +1,8 @@
-import type { User } from '../../forge/accounts/schema.ts'
-import { findUserById } from '../../forge/accounts/users/users.rows.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { OAuth2AccessToken, OAuth2Authorization } from '../schema/oauth2.ts'
+import type { User } from '../accounts/schema.ts'
+import { findUserById } from '../accounts/users/users.rows.ts'
+import type { OAuth2AccessToken, OAuth2Authorization } from './schema.ts'
 
 /** An authorization, and the user and the application of its grant. */
 export interface GrantedAuthorization extends OAuth2Authorization {

@@ -1,6 +1,6 @@
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { NewOAuth2Application, OAuth2Application } from '../schema/oauth2.ts'
+import type { NewOAuth2Application, OAuth2Application } from './schema.ts'
 
 /** The owner of applications: the id of a user or an organisation, or null for the instance. */
 export type ApplicationOwner = number | null

@@ -8,6 +8,12 @@ import {
 } from '#gen/branchline/v1/oauth2_application_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { signedIn } from '../core/access.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { atSecond } from '../core/wire/times.ts'
+import { openOrganization } from '../organizations/organization-access.ts'
 import {
   type ApplicationOwner,
   type ApplicationValues,
@@ -17,15 +23,9 @@ import {
   getApplication,
   listApplications,
   type OAuth2Application,
-} from '../../domain/oauth2/applications.ts'
-import { type GrantOfApplication, listGrants, revokeGrant } from '../../domain/oauth2/grants.ts'
-import { redirectUrisOf } from '../../domain/oauth2/redirect-uris.ts'
-import { signedIn } from '../../forge/core/access.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { defineService } from '../../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
-import { atSecond } from '../../forge/core/wire/times.ts'
-import { openOrganization } from '../../forge/organizations/organization-access.ts'
+} from './applications.ts'
+import { type GrantOfApplication, listGrants, revokeGrant } from './grants.ts'
+import { redirectUrisOf } from './redirect-uris.ts'
 
 /** Implements OAuth2ApplicationService. */
 function oauth2ApplicationService(app: App): ServiceImpl<typeof OAuth2ApplicationService> {

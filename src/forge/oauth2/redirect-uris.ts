@@ -1,5 +1,5 @@
-import { DomainError } from '../../forge/core/errors.ts'
-import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
+import { DomainError } from '../core/errors.ts'
+import type { OAuth2Application } from './schema.ts'
 
 const MAX_URI_CHARACTERS = 2048
 const MAX_URIS = 50

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
-import { tokenHash } from '../../forge/accounts/credentials/token-texts.ts'
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import { findApplicationByClientId } from '../../storage/oauth2/applications.ts'
-import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
+import { tokenHash } from '../accounts/credentials/token-texts.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { findApplicationByClientId } from './applications.rows.ts'
 import { OAuth2Refusal } from './refusals.ts'
+import type { OAuth2Application } from './schema.ts'
 
 /** Credentials of a client. */
 export interface ClientCredentials {

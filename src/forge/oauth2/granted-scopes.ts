@@ -1,5 +1,5 @@
-import { DomainError } from '../../forge/core/errors.ts'
-import { SCOPES, Scopes } from '../../forge/core/scopes.ts'
+import { DomainError } from '../core/errors.ts'
+import { SCOPES, Scopes } from '../core/scopes.ts'
 
 /** Scopes of OpenID Connect: what an application learns about the user. They permit no call. */
 const IDENTITY_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'groups']

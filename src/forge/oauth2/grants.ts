@@ -1,12 +1,12 @@
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import type { User } from '../../forge/accounts/schema.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import type { Page } from '../../forge/core/names.ts'
-import { wakeAutoMergesBy } from '../../forge/pulls/merging/scheduled-merges.rows.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import { listAuthorizationIds } from '../../storage/oauth2/authorizations.ts'
-import * as rows from '../../storage/oauth2/grants.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import type { User } from '../accounts/schema.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
+import { wakeAutoMergesBy } from '../pulls/merging/scheduled-merges.rows.ts'
+import { listAuthorizationIds } from './authorizations.rows.ts'
+import * as rows from './grants.rows.ts'
 
 export type GrantOfApplication = rows.GrantOfApplication
 

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { newTokenText, tokenHash } from '../../forge/accounts/credentials/token-texts.ts'
-import type { AccountsApp } from '../../forge/accounts/ports.ts'
-import type { User } from '../../forge/accounts/schema.ts'
-import { findUserById } from '../../forge/accounts/users/users.rows.ts'
-import { nowSeconds } from '../../forge/core/core.ts'
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
+import { newTokenText, tokenHash } from '../accounts/credentials/token-texts.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import type { User } from '../accounts/schema.ts'
+import { findUserById } from '../accounts/users/users.rows.ts'
+import { nowSeconds } from '../core/core.ts'
+import { type AuthorizationRequest, responseLocation } from './authorization-requests.ts'
 import {
   deleteExpiredAuthorizations,
   deleteStalestAuthorizations,
   insertAuthorization,
-} from '../../storage/oauth2/authorizations.ts'
-import { findGrant, putGrant } from '../../storage/oauth2/grants.ts'
-import { type AuthorizationRequest, responseLocation } from './authorization-requests.ts'
+} from './authorizations.rows.ts'
 import { areCovered } from './granted-scopes.ts'
+import { findGrant, putGrant } from './grants.rows.ts'
 import { OAuth2Refusal } from './refusals.ts'
 
 const CODE_PREFIX = 'branchline_oac_'

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { OAuth2Application, OAuth2Grant } from '../schema/oauth2.ts'
+import type { OAuth2Application, OAuth2Grant } from './schema.ts'
 
 /** A grant and the application that has it. */
 export interface GrantOfApplication {
