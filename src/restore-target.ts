@@ -8,7 +8,7 @@ import {
   postgresOf,
   writeFolderId,
 } from './data-folder.ts'
-import type { RestoreTarget } from './domain/maintenance/restore.ts'
+import type { RestoreTarget } from './forge/administration/restore.ts'
 import { ServerSession } from './platform/database/coordination/session.ts'
 import {
   beginRestore,

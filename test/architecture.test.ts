@@ -21,7 +21,7 @@ const domainOfTransport = [
   'domain/oauth2/',
   'forge/repositories/content/readers.ts',
   'forge/repositories/refs/git-services.ts',
-  'domain/web/public-pages.ts',
+  'forge/administration/public-pages.ts',
 ]
 
 /**
@@ -62,7 +62,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
     ],
   ],
   ['data-folder.ts', ['storage/', 'platform/git/repositories/repositories.ts']],
-  ['restore-target.ts', ['data-folder.ts', 'domain/maintenance/restore.ts', 'storage/']],
+  ['restore-target.ts', ['data-folder.ts', 'forge/administration/restore.ts', 'storage/']],
   [
     'config',
     [
@@ -330,7 +330,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['platform/git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
-  ['domain/maintenance/storage-peer-program.ts', 'the main file of a process of its own'],
+  ['forge/administration/storage-peer-program.ts', 'the main file of a process of its own'],
   [
     'platform/database/rollbacks.ts',
     'what a transaction has done, which ends with the transaction',

@@ -44,7 +44,7 @@ async function build() {
         'license-texts': 'src/forge/repositories/lifecycle/license-texts.ts',
         'markup-program': 'src/platform/markup/markup-program.ts',
         'process-spawner': 'src/platform/git/processes/process-spawner-program.ts',
-        'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
+        'storage-peer': 'src/forge/administration/storage-peer-program.ts',
       },
       outdir: dirname(bundlePath),
       bundle: true,

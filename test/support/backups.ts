@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { About, Progress } from '../../src/domain/maintenance/archive.ts'
-import { writeBackup } from '../../src/domain/maintenance/backup.ts'
-import { restoreBackup } from '../../src/domain/maintenance/restore.ts'
+import type { About, Progress } from '../../src/forge/administration/archive.ts'
+import { writeBackup } from '../../src/forge/administration/backup.ts'
+import { restoreBackup } from '../../src/forge/administration/restore.ts'
 import { openRestoreTarget } from '../../src/restore-target.ts'
 
 export const noProgress = (): Progress => ({

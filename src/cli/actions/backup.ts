@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { attachmentsOf, type DataPlace, openDataAsItIs, repositoriesOf } from '../../data-folder.ts'
-import { writeBackup } from '../../domain/maintenance/backup.ts'
+import { writeBackup } from '../../forge/administration/backup.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { systemClock } from '../../server/app.ts'
 import { print } from '../print.ts'

@@ -1,6 +1,6 @@
 import type { LogLevel } from '../../config.ts'
 import { type DataPlace, openDataAsItIs, useData } from '../../data-folder.ts'
-import { examine, type Finding, notExamined } from '../../domain/maintenance/doctor.ts'
+import { examine, type Finding, notExamined } from '../../forge/administration/doctor.ts'
 import { createLog } from '../../log.ts'
 import { closeToOthers, modeText, type OpenPath, openToOthers } from '../../private-files.ts'
 import { createApp } from '../../server/app.ts'

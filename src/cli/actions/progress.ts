@@ -1,4 +1,4 @@
-import type { Progress } from '../../domain/maintenance/archive.ts'
+import type { Progress } from '../../forge/administration/archive.ts'
 
 /** The time between two lines on a terminal, and in a log. */
 const TERMINAL_INTERVAL_MS = 1_000

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { DataPlace } from '../../data-folder.ts'
-import { restoreBackup } from '../../domain/maintenance/restore.ts'
+import { restoreBackup } from '../../forge/administration/restore.ts'
 import { openRestoreTarget } from '../../restore-target.ts'
 import { print } from '../print.ts'
 import { STANDARD_STREAM } from './backup.ts'

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { DataPlace } from '../../data-folder.ts'
-import { checkStorage } from '../../domain/maintenance/storage-check.ts'
+import { checkStorage } from '../../forge/administration/storage-check.ts'
 import { print } from '../print.ts'
 
 /** Beside the bundle of this file. */

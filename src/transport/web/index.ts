@@ -4,7 +4,7 @@ import {
   findPublicAccount,
   findPublicRepository,
   hasNoAccount,
-} from '../../domain/web/public-pages.ts'
+} from '../../forge/administration/public-pages.ts'
 import { outsideError } from '../../forge/core/errors.ts'
 import { readRefreshCookie } from '../../forge/core/wire/refresh-cookie.ts'
 import { html } from '../../platform/http/html.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deleteUser } from '../../../src/domain/administration/delete-user.ts'
 import type { User } from '../../../src/forge/accounts/schema.ts'
+import { deleteUser } from '../../../src/forge/administration/delete-user.ts'
 import { nowSeconds } from '../../../src/forge/core/core.ts'
 import { createComment } from '../../../src/forge/memos/comments.ts'
 import type { MemoDraft, MemoField } from '../../../src/forge/memos/memo-values.ts'

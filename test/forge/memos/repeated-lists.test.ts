@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { deleteUser } from '../../../src/domain/administration/delete-user.ts'
 import type { User } from '../../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
+import { deleteUser } from '../../../src/forge/administration/delete-user.ts'
 import { DomainError } from '../../../src/forge/core/errors.ts'
 import { getUserStats } from '../../../src/forge/memos/activity/user-stats.ts'
 import { createComment, listMemoComments } from '../../../src/forge/memos/comments.ts'

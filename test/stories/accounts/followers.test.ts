@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
-import { wrongCounters } from '../../../src/storage/database/counters.ts'
+import { wrongCounters } from '../../../src/forge/administration/counters.rows.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { type Actor, createToken } from '../../support/server.ts'
 

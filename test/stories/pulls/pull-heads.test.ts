@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { examine } from '../../../src/domain/maintenance/doctor.ts'
+import { examine } from '../../../src/forge/administration/doctor.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { markAllRepositoriesPending } from '../../../src/platform/database/maintenance.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { examine } from '../../../src/domain/maintenance/doctor.ts'
+import { examine } from '../../../src/forge/administration/doctor.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { HISTORY_START, importHistory, type ScriptedCommit } from '../../support/histories.ts'

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deleteUser } from '../../../../src/domain/administration/delete-user.ts'
 import {
   authenticateToken,
   signInByPassword,
@@ -23,6 +22,7 @@ import {
 import type { AccountsApp, Mail, ResetSubject } from '../../../../src/forge/accounts/ports.ts'
 import type { User, UserChanges } from '../../../../src/forge/accounts/schema.ts'
 import { findUserById, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import { deleteUser } from '../../../../src/forge/administration/delete-user.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import { Scopes } from '../../../../src/forge/core/scopes.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'

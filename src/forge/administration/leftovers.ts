@@ -1,5 +1,5 @@
-import type { ReposApp } from '../../forge/repositories/ports.ts'
 import { sweepLeftovers } from '../../platform/git/repositories/leftovers.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 
 /**
  * The files of a killed process remain for an hour at most. A sweep lists two folders per

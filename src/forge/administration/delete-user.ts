@@ -1,19 +1,19 @@
-import type { User } from '../../forge/accounts/schema.ts'
-import { ownsContent, ownsMemos } from '../../forge/accounts/users/user-content.rows.ts'
-import * as rows from '../../forge/accounts/users/users.rows.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import type { User } from '../accounts/schema.ts'
+import { ownsContent, ownsMemos } from '../accounts/users/user-content.rows.ts'
+import * as rows from '../accounts/users/users.rows.ts'
 import {
   checkAdministratorRemains,
   requirePresent,
   userResourceName,
-} from '../../forge/accounts/users/users.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { deleteMemosOf } from '../../forge/memos/memos.rows.ts'
-import { checkOwnerRemains } from '../../forge/organizations/members.ts'
-import { queueRepositoryDeleted } from '../../forge/repositories/activity/repository-webhook-events.ts'
-import { repositoryIdsOf } from '../../forge/repositories/lifecycle/repositories.rows.ts'
-import { removeRepositories } from '../../forge/repositories/lifecycle/repositories.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import type { Tx } from '../../platform/database/schema.ts'
+} from '../accounts/users/users.ts'
+import { DomainError } from '../core/errors.ts'
+import { deleteMemosOf } from '../memos/memos.rows.ts'
+import { checkOwnerRemains } from '../organizations/members.ts'
+import { queueRepositoryDeleted } from '../repositories/activity/repository-webhook-events.ts'
+import { repositoryIdsOf } from '../repositories/lifecycle/repositories.rows.ts'
+import { removeRepositories } from '../repositories/lifecycle/repositories.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 
 /** Number of times that the deletion restarts because the account received another repository. */
 const MAX_ROUNDS = 10

@@ -1,7 +1,10 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkStorage, type StorageOutcome } from '../../../src/domain/maintenance/storage-check.ts'
+import {
+  checkStorage,
+  type StorageOutcome,
+} from '../../../src/forge/administration/storage-check.ts'
 import { branchline, STORAGE_PEER, withFolder } from '../../support/process.ts'
 
 async function outcomesOf(folder: string, peer: string): Promise<StorageOutcome[]> {

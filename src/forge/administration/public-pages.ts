@@ -1,11 +1,11 @@
-import type { Owner } from '../../forge/accounts/schema.ts'
-import { getOwner } from '../../forge/accounts/users/owners.ts'
-import { anyUserExists } from '../../forge/accounts/users/users.rows.ts'
-import type { Caller } from '../../forge/core/access.ts'
-import { DomainError, type Reason } from '../../forge/core/errors.ts'
-import type { RepositoryName } from '../../forge/core/names.ts'
-import { openRepository } from '../../forge/repositories/access/permissions.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
+import type { Owner } from '../accounts/schema.ts'
+import { getOwner } from '../accounts/users/owners.ts'
+import { anyUserExists } from '../accounts/users/users.rows.ts'
+import type { Caller } from '../core/access.ts'
+import { DomainError, type Reason } from '../core/errors.ts'
+import type { RepositoryName } from '../core/names.ts'
+import { openRepository } from '../repositories/access/permissions.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 
 /** A repository whose page everybody may see, under its present name. */
 export interface PublicRepository {

@@ -4,26 +4,22 @@ import type {
   AdminListUsersRequest,
   AdminService,
 } from '#gen/branchline/v1/admin_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { publicKeyMessage } from '../accounts/keys/public-key.service.ts'
+import { addPublicKey, deletePublicKeyOf } from '../accounts/keys/public-keys.ts'
+import { userAccountMessage } from '../accounts/users/accounts.service.ts'
+import { type AccountFilters, listAccounts, readVisibility } from '../accounts/users/owners.ts'
+import { signedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
 import {
   createUserAsAdmin,
   deleteUserAsAdmin,
   editUserAsAdmin,
   getUserAsAdmin,
   renameUserAsAdmin,
-} from '../../domain/administration/admin-users.ts'
-import type { App } from '../../domain/app.ts'
-import { publicKeyMessage } from '../../forge/accounts/keys/public-key.service.ts'
-import { addPublicKey, deletePublicKeyOf } from '../../forge/accounts/keys/public-keys.ts'
-import { userAccountMessage } from '../../forge/accounts/users/accounts.service.ts'
-import {
-  type AccountFilters,
-  listAccounts,
-  readVisibility,
-} from '../../forge/accounts/users/owners.ts'
-import { signedIn } from '../../forge/core/access.ts'
-import { DomainError } from '../../forge/core/errors.ts'
-import { callerOf } from '../../forge/core/wire/call.ts'
-import { readNumberedPage } from '../../forge/core/wire/pages.ts'
+} from './admin-users.ts'
 
 /** The methods of AdminService about accounts and their keys. */
 export type AdminUserMethods = Pick<

@@ -1,15 +1,12 @@
 import type { Writable } from 'node:stream'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import {
-  attachmentPath,
-  openAttachment,
-} from '../../forge/repositories/releases/attachment-files.ts'
-import { pageOfAttachments } from '../../forge/repositories/releases/release-assets.rows.ts'
 import { readRows } from '../../platform/database/row-copy/row-copy.ts'
 import { RowSum } from '../../platform/database/row-copy/row-text.ts'
 import type { RowReader } from '../../platform/database/row-copy/rows.ts'
 import { repositoryExists } from '../../platform/git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../platform/git/repositories/repository-files.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import { attachmentPath, openAttachment } from '../repositories/releases/attachment-files.ts'
+import { pageOfAttachments } from '../repositories/releases/release-assets.rows.ts'
 import {
   ABOUT_ENTRY,
   type About,

@@ -1,14 +1,10 @@
-import type { User } from '../../forge/accounts/schema.ts'
-import { createUser } from '../../forge/accounts/users/create-user.ts'
-import {
-  type UserField,
-  type UserValues,
-  updateUser,
-} from '../../forge/accounts/users/edit-user.ts'
-import { findUserByUsername, readVisibility } from '../../forge/accounts/users/owners.ts'
-import type { SignedIn } from '../../forge/core/access.ts'
-import { DomainError, type Reason } from '../../forge/core/errors.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
+import type { User } from '../accounts/schema.ts'
+import { createUser } from '../accounts/users/create-user.ts'
+import { type UserField, type UserValues, updateUser } from '../accounts/users/edit-user.ts'
+import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError, type Reason } from '../core/errors.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 import { deleteUser } from './delete-user.ts'
 
 // The account methods of administration tools. They follow the same rules as other methods for

@@ -1,10 +1,6 @@
 import { mkdir, open, opendir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { migrations } from '../../forge/migrations/index.ts'
-import { deleteRepository } from '../../forge/repositories/lifecycle/repositories.rows.ts'
-import { removeAttachmentsOf } from '../../forge/repositories/releases/attachment-files.ts'
-import { deleteReleaseAsset } from '../../forge/repositories/releases/release-assets.rows.ts'
 import { type DataLock, lockDataFolder } from '../../platform/database/data-lock.ts'
 import { transaction } from '../../platform/database/database.ts'
 import { markAllRepositoriesPending } from '../../platform/database/maintenance.ts'
@@ -13,6 +9,10 @@ import { loadRows } from '../../platform/database/row-copy/row-copy.ts'
 import type { RowLoader } from '../../platform/database/row-copy/rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
+import { migrations } from '../migrations/index.ts'
+import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
+import { removeAttachmentsOf } from '../repositories/releases/attachment-files.ts'
+import { deleteReleaseAsset } from '../repositories/releases/release-assets.rows.ts'
 import {
   ABOUT_ENTRY,
   type About,

@@ -1,24 +1,21 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
-import { getUserAsAdmin } from '../domain/administration/admin-users.ts'
-import type { App } from '../domain/app.ts'
-import { signedIn } from '../forge/core/access.ts'
-import { callerOf } from '../forge/core/wire/call.ts'
-import { defineService } from '../forge/core/wire/define-service.ts'
-import { readNumberedPage } from '../forge/core/wire/pages.ts'
-import {
-  organizationMessage,
-  organizationsMessage,
-} from '../forge/organizations/organization.service.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../core/access.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { organizationMessage, organizationsMessage } from '../organizations/organization.service.ts'
 import {
   createOrganization,
   listOrganizations,
   listOrganizationsOf,
-} from '../forge/organizations/organizations.ts'
-import { createRepositoryAsAdmin } from '../forge/repositories/lifecycle/create-repository.ts'
-import { repositoryMessage } from '../forge/repositories/lifecycle/repository.message.ts'
-import { adminUserMethods } from './accounts/admin-users.ts'
+} from '../organizations/organizations.ts'
+import { createRepositoryAsAdmin } from '../repositories/lifecycle/create-repository.ts'
+import { repositoryMessage } from '../repositories/lifecycle/repository.message.ts'
+import { adminUserMethods } from './admin-users.service.ts'
+import { getUserAsAdmin } from './admin-users.ts'
 
 /** Implements AdminService. */
 function adminService(app: App): ServiceImpl<typeof AdminService> {

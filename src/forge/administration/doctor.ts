@@ -1,17 +1,3 @@
-import { examineBrought } from '../../forge/pulls/changes/brought-examination.ts'
-import { examineHeads } from '../../forge/pulls/heads/head-examination.ts'
-import { findRepositoryById } from '../../forge/repositories/lifecycle/repositories.rows.ts'
-import type { ReposApp } from '../../forge/repositories/ports.ts'
-import { compareRefIndex, syncRefIndex } from '../../forge/repositories/refs/ref-index.ts'
-import {
-  attachmentBytes,
-  removeAttachment,
-  storedAttachments,
-} from '../../forge/repositories/releases/attachment-files.ts'
-import {
-  findAttachment,
-  pageOfAttachments,
-} from '../../forge/repositories/releases/release-assets.rows.ts'
 import {
   allRepositoryIds,
   databaseProblems,
@@ -26,7 +12,18 @@ import {
 } from '../../platform/git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
-import { wrongCounters } from '../../storage/database/counters.ts'
+import { examineBrought } from '../pulls/changes/brought-examination.ts'
+import { examineHeads } from '../pulls/heads/head-examination.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
+import {
+  attachmentBytes,
+  removeAttachment,
+  storedAttachments,
+} from '../repositories/releases/attachment-files.ts'
+import { findAttachment, pageOfAttachments } from '../repositories/releases/release-assets.rows.ts'
+import { wrongCounters } from './counters.rows.ts'
 
 /** A problem in the data. */
 export interface Finding {
