@@ -7,7 +7,7 @@ const src = fileURLToPath(new URL('../src/', import.meta.url))
 
 /** What transport takes from the domain directly: the caller, errors, and the owner of a resource. */
 const domainOfTransport = [
-  'domain/app.ts',
+  'forge/app.ts',
   'forge/core/access.ts',
   'forge/core/errors.ts',
   'forge/accounts/credentials/browser-sessions.ts',
@@ -378,7 +378,7 @@ describe('the layout of src/', () => {
   it.each([
     ['up', 'domain/repos/refs/a.ts', 'domain/pulls/heads/b.ts'],
     ['to the same floor', 'git/refs/a.ts', 'git/diffs/b.ts'],
-    ['from a folder to the file above it', 'domain/core/a.ts', 'domain/app.ts'],
+    ['from a folder to the file above it', 'domain/core/a.ts', 'forge/app.ts'],
   ])('lets no folder import %s', (_, file, target) => {
     expect(upwardImport(file, target)).toContain(file)
   })

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { claimScratch, openData, useData } from '../data-folder.ts'
-import type { App } from '../domain/app.ts'
+import type { App } from '../forge/app.ts'
 import type { Clock } from '../forge/core/core.ts'
 import { pruneUserEvents } from '../forge/memos/activity/user-events.ts'
 import { reconcilePendingUpdates } from '../forge/repositories/refs/ref-index.ts'

@@ -1,6 +1,6 @@
-import type { App } from '../domain/app.ts'
 import { startMails } from '../forge/accounts/credentials/mail-queue.ts'
 import { startLeftoverSweeps } from '../forge/administration/leftovers.ts'
+import type { App } from '../forge/app.ts'
 import type { Worker } from '../forge/core/coordination.ts'
 import { VERSION } from '../forge/core/version.ts'
 import { startDeliveries } from '../forge/deliveries/webhook-worker.ts'

@@ -1,4 +1,4 @@
-import type { App } from '../domain/app.ts'
+import type { App } from '../forge/app.ts'
 import {
   isUnsubscribeToken,
   UNSUBSCRIBE_PATH,

@@ -1,5 +1,5 @@
-import type { App } from '../../src/domain/app.ts'
 import type { User } from '../../src/forge/accounts/schema.ts'
+import type { App } from '../../src/forge/app.ts'
 import { nowSeconds } from '../../src/forge/core/core.ts'
 import type { MemoView } from '../../src/forge/memos/memo-view.ts'
 import type { Memo } from '../../src/forge/memos/schema.ts'

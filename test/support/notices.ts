@@ -1,4 +1,4 @@
-import type { App } from '../../src/domain/app.ts'
+import type { App } from '../../src/forge/app.ts'
 
 /** Waits until users have been told of every change so far. */
 export async function settleNotices({ db, signals }: App): Promise<void> {

@@ -1,4 +1,4 @@
-import type { App } from '../../src/domain/app.ts'
+import type { App } from '../../src/forge/app.ts'
 import { recordUserEvent, type UserEventType } from '../../src/forge/memos/activity/user-events.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../app.ts'
 import { actsAsAdministrator } from '../core/access.ts'
 import { VERSION } from '../core/version.ts'
 import { callerOf } from '../core/wire/call.ts'

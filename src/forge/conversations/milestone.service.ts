@@ -6,7 +6,7 @@ import {
   MilestoneSchema,
 } from '#gen/branchline/v1/milestone_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../app.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'

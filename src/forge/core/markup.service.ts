@@ -1,6 +1,6 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../app.ts'
 import { type MarkupDraft, renderMarkup } from './markup.ts'
 import { defineService } from './wire/define-service.ts'
 

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../app.ts'
 import { VERSION } from './version.ts'
 import { defineService } from './wire/define-service.ts'
 

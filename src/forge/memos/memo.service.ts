@@ -11,7 +11,7 @@ import {
 } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../app.ts'
 import { signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { callerOf } from '../core/wire/call.ts'

@@ -8,8 +8,8 @@ import {
   type NotificationThread,
   NotificationThreadSchema,
 } from '#gen/branchline/v1/notification_service_pb.ts'
-import type { App } from '../../domain/app.ts'
 import { type AccountMessages, accountMessages } from '../accounts/users/accounts.service.ts'
+import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { RepositoryName } from '../core/names.ts'

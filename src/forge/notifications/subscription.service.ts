@@ -9,9 +9,9 @@ import {
   SubscriptionSchema,
   SubscriptionService,
 } from '#gen/branchline/v1/subscription_service_pb.ts'
-import type { App } from '../../domain/app.ts'
 import { userAccountMessage } from '../accounts/users/accounts.service.ts'
 import type { NumberedUserPage } from '../accounts/users/owners.ts'
+import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import { callerOf, restStatusKey } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'

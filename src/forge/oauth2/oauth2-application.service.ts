@@ -7,7 +7,7 @@ import {
   OAuth2GrantSchema,
 } from '#gen/branchline/v1/oauth2_application_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../app.ts'
 import { signedIn } from '../core/access.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'

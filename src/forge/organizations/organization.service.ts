@@ -5,9 +5,9 @@ import {
   OrganizationSchema,
 } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
-import type { App } from '../../domain/app.ts'
 import { generatedAvatarUrl, userAccountMessage } from '../accounts/users/accounts.service.ts'
 import type { NumberedUserPage } from '../accounts/users/owners.ts'
+import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import type { Page } from '../core/names.ts'
 import { callerOf } from '../core/wire/call.ts'

@@ -1,4 +1,3 @@
-import type { App } from '../../domain/app.ts'
 import {
   authenticateBasic,
   authenticateBearer,
@@ -7,6 +6,7 @@ import {
   type PasswordCredentials,
 } from '../../forge/accounts/credentials/credentials.ts'
 import { PASSCODE_CHALLENGE } from '../../forge/accounts/credentials/errors.ts'
+import type { App } from '../../forge/app.ts'
 import type { Caller, Peer } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { readPasscodeHeader } from '../../forge/core/wire/passcode-header.ts'

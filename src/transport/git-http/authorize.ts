@@ -1,5 +1,5 @@
 import { ConnectError } from '@connectrpc/connect'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../forge/app.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { openGitService } from '../../forge/repositories/refs/git-services.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'

@@ -1,4 +1,4 @@
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../forge/app.ts'
 import { ENDPOINTS } from './discovery.ts'
 
 /** Prompts that a new sign-in satisfies. */

@@ -1,5 +1,4 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { App } from '../../domain/app.ts'
 import {
   type BrowserSession,
   endBrowserSession,
@@ -10,6 +9,7 @@ import {
   listProvidersForBrowsers,
   startProviderVisit,
 } from '../../forge/accounts/sign-on/provider-visits.ts'
+import type { App } from '../../forge/app.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { ownerNameOf } from '../../forge/oauth2/applications.ts'
 import {

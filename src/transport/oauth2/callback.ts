@@ -1,4 +1,3 @@
-import type { App } from '../../domain/app.ts'
 import {
   endBrowserSession,
   findBrowserSession,
@@ -7,6 +6,7 @@ import {
   readProviderVisit,
   signBrowserInByProvider,
 } from '../../forge/accounts/sign-on/provider-visits.ts'
+import type { App } from '../../forge/app.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { addressAfterSignIn, authorizeAddress, callbackUri } from './addresses.ts'
 import { type CookieOptions, readCookies, sessionCookie } from './cookies.ts'

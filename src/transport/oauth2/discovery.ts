@@ -1,4 +1,4 @@
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../forge/app.ts'
 import { SUPPORTED_SCOPES } from '../../forge/oauth2/granted-scopes.ts'
 import { type Handler, jsonReply } from './exchange.ts'
 

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../forge/app.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { REQUEST_ID_HEADER, toConnectError } from '../errors/index.ts'
 import { authorizeHandler } from './authorize.ts'

@@ -1,4 +1,4 @@
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../forge/app.ts'
 import type { OAuth2Application } from '../../forge/oauth2/applications.ts'
 import { authenticateClient, type ClientCredentials } from '../../forge/oauth2/clients.ts'
 import { OAuth2Refusal } from '../../forge/oauth2/refusals.ts'

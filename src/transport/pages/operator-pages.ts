@@ -1,5 +1,5 @@
 import type { DescFile } from '@bufbuild/protobuf'
-import type { App } from '../../domain/app.ts'
+import type { App } from '../../forge/app.ts'
 import { actsAsAdministrator } from '../../forge/core/access.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'

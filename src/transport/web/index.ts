@@ -1,10 +1,10 @@
 import Negotiator from 'negotiator'
-import type { App } from '../../domain/app.ts'
 import {
   findPublicAccount,
   findPublicRepository,
   hasNoAccount,
 } from '../../forge/administration/public-pages.ts'
+import type { App } from '../../forge/app.ts'
 import { outsideError } from '../../forge/core/errors.ts'
 import { readRefreshCookie } from '../../forge/core/wire/refresh-cookie.ts'
 import { html } from '../../platform/http/html.ts'

@@ -1,6 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { App } from '../../../src/domain/app.ts'
 import { createPersonalAccessToken } from '../../../src/forge/accounts/credentials/personal-access-tokens.ts'
 import {
   type SessionGrant,
@@ -8,6 +7,7 @@ import {
 } from '../../../src/forge/accounts/credentials/sessions.ts'
 import type { User } from '../../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
+import type { App } from '../../../src/forge/app.ts'
 import type { Caller, Peer } from '../../../src/forge/core/access.ts'
 import type { Settings } from '../../../src/forge/core/core.ts'
 import { transaction } from '../../../src/platform/database/database.ts'

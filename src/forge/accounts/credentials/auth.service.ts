@@ -1,6 +1,6 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { AuthService, type SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { callerOf, proxyUserOf, secureOf } from '../../core/wire/call.ts'

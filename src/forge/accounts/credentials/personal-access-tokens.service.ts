@@ -6,7 +6,7 @@ import {
   PersonalAccessTokenSchema,
 } from '#gen/branchline/v1/personal_access_token_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'

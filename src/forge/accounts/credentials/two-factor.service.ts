@@ -6,7 +6,7 @@ import {
   TwoFactorSchema,
 } from '#gen/branchline/v1/two_factor_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf, ownerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'

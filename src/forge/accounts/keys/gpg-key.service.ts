@@ -6,7 +6,7 @@ import {
   GpgKeySchema,
 } from '#gen/branchline/v1/gpg_key_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import type { Page } from '../../core/names.ts'
 import { callerOf } from '../../core/wire/call.ts'

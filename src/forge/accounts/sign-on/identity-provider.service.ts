@@ -8,7 +8,7 @@ import {
   IdentityProvider_Type as Type,
 } from '#gen/branchline/v1/identity_provider_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'

@@ -5,7 +5,7 @@ import {
   LinkedIdentitySchema,
 } from '#gen/branchline/v1/linked_identity_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf, ownerOf } from '../../core/wire/call.ts'
 import {

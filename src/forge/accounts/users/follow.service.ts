@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import type { Page } from '../../core/names.ts'
 import { callerOf } from '../../core/wire/call.ts'

@@ -6,7 +6,7 @@ import {
   UserSetting_GeneralSettingSchema,
   UserSettingSchema,
 } from '#gen/branchline/v1/user_setting_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 import { ownerOf } from '../../core/wire/call.ts'
 import {

@@ -4,8 +4,8 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { deleteUser } from '../../administration/delete-user.ts'
+import type { App } from '../../app.ts'
 import {
   actsAsAdministrator,
   type Caller,

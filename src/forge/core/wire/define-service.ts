@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 
 /** A service that the server can register, and whose schema it can publish. */
 export interface Service {
@@ -10,7 +10,7 @@ export interface Service {
 }
 
 /**
- * Defines a service for the list in `services/index.ts`. A service that lacks a method does not
+ * Defines a service for the list in `forge/services.ts`. A service that lacks a method does not
  * compile.
  *
  * @param methodsOf creates the methods of the service, once per server.

@@ -1,5 +1,5 @@
 import { ConnectError } from '@connectrpc/connect'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { DomainError } from '../errors.ts'
 import type { EventPage } from '../event-logs.ts'
 import type { EventWatch } from '../event-watches.ts'

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { DomainError } from '../errors.ts'
 import { type PageSizes, pageSizes } from '../page-sizes.ts'
 

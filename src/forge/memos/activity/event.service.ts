@@ -6,9 +6,9 @@ import {
   EventService,
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
 import type { User } from '../../accounts/users/users.ts'
+import type { App } from '../../app.ts'
 import { holdsScope, type SignedIn, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { StartTimer } from '../../core/event-watches.ts'

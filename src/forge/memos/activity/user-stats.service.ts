@@ -6,8 +6,8 @@ import {
   UserStatsSchema,
 } from '#gen/branchline/v1/user_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { getUser } from '../../accounts/users/users.ts'
+import type { App } from '../../app.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { parseUserName, userName } from '../../core/wire/names.ts'
 import { atSecond } from '../../core/wire/times.ts'

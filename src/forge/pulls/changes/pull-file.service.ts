@@ -5,7 +5,7 @@ import {
   ChangedFileSchema,
   PullFileService,
 } from '#gen/branchline/v1/pull_file_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { plainText } from '../../core/wire/http-bodies.ts'

@@ -7,7 +7,7 @@ import {
   type IssueReference,
   IssueService,
 } from '#gen/branchline/v1/issue_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { labelMessagesIn } from '../../conversations/label.service.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

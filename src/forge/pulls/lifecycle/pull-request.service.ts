@@ -4,7 +4,7 @@ import {
   type EditPullRequestRequest,
   PullRequestService,
 } from '#gen/branchline/v1/pull_request_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { dueTimeOf } from '../../conversations/milestone.service.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'

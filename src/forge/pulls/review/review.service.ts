@@ -7,8 +7,8 @@ import {
   PullReviewSchema,
 } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { userAccountMessage } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'

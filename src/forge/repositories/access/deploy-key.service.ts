@@ -6,7 +6,7 @@ import {
 } from '#gen/branchline/v1/deploy_key_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'

@@ -9,8 +9,8 @@ import {
   RepositoryEventService,
   type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import type { EventPage } from '../../core/event-logs.ts'
 import type { StartTimer } from '../../core/event-watches.ts'

@@ -5,8 +5,8 @@ import {
   CommitStatusSchema,
 } from '#gen/branchline/v1/commit_status_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'

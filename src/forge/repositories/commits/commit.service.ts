@@ -14,8 +14,8 @@ import {
   VerificationSchema,
 } from '#gen/branchline/v1/commit_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { accountMessage, NEVER } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { callerOf } from '../../core/wire/call.ts'

@@ -6,7 +6,7 @@ import type {
   DeleteFileRequest,
   Identity,
 } from '#gen/branchline/v1/content_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf, restStatusKey } from '../../core/wire/call.ts'
 import { verificationMessage } from '../commits/commit.service.ts'

@@ -7,7 +7,7 @@ import {
   FileCommitSchema,
 } from '#gen/branchline/v1/content_pb.ts'
 import type { BlameSchema, ContentService } from '#gen/branchline/v1/content_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { hasFile, rangeOf, setDownloadHeaders } from '../../core/wire/downloads.ts'

@@ -13,7 +13,7 @@ import {
   ReferenceSchema,
 } from '#gen/branchline/v1/git_object_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import type { OpenRepository } from '../access/permissions.ts'

@@ -1,4 +1,4 @@
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 
 /** Builds the URLs of a repository's content. */

@@ -1,10 +1,10 @@
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import {
   type AccountMessages,
   accountMessages,
   NEVER,
 } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { suffices } from '../../core/levels.ts'
 import { atSecond } from '../../core/wire/times.ts'

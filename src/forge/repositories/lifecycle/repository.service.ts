@@ -3,7 +3,7 @@ import {
   type EditRepositoryRequest,
   RepositoryService,
 } from '#gen/branchline/v1/repository_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { gitignoreNames, gitignoreText } from './gitignore-templates.ts'
 import { labelSet, labelSetNames } from './label-templates.ts'

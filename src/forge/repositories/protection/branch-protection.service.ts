@@ -9,7 +9,7 @@ import {
   type CreateBranchProtectionRequest,
   type EditBranchProtectionRequest,
 } from '#gen/branchline/v1/branch_protection_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { textsOf } from '../../core/wire/list-values.ts'

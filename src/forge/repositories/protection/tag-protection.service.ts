@@ -5,7 +5,7 @@ import {
   TagProtectionSchema,
 } from '#gen/branchline/v1/tag_protection_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { textsOf } from '../../core/wire/list-values.ts'

@@ -9,7 +9,7 @@ import {
   PayloadUserSchema,
 } from '#gen/branchline/v1/branch_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { suffices } from '../../core/levels.ts'
 import { callerOf } from '../../core/wire/call.ts'

@@ -5,8 +5,8 @@ import {
   type EditReleaseRequest,
   ReleaseService,
 } from '#gen/branchline/v1/release_service_pb.ts'
-import type { App } from '../../../domain/app.ts'
 import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.service.ts'
+import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { readUpload } from '../../core/wire/asset-uploads.ts'
 import { callerOf } from '../../core/wire/call.ts'

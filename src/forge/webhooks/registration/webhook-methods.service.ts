@@ -9,7 +9,7 @@ import {
   type Hook as HookMessage,
   HookSchema,
 } from '#gen/branchline/v1/hook_pb.ts'
-import type { App } from '../../../domain/app.ts'
+import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'

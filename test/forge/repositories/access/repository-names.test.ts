@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkRepositoryName } from '../../../../src/forge/repositories/access/repository-names.ts'
+import { registerServices } from '../../../../src/forge/service-registry.ts'
 import { createRpc } from '../../../../src/platform/rpc/index.ts'
-import { registerServices } from '../../../../src/services/registry.ts'
 import { testApp } from '../../../support/app.ts'
 
 describe('a repository name', () => {

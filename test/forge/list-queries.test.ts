@@ -6,9 +6,9 @@ import { getUserStats, listAllUserStats } from '../../src/forge/memos/activity/u
 import { createComment, listMemoComments } from '../../src/forge/memos/comments.ts'
 import { listMemos, readMemoOrder } from '../../src/forge/memos/memo-list.ts'
 import { createMemo } from '../../src/forge/memos/memos.ts'
-import { caller, draft, reader } from '../forge/memos/test-users.ts'
 import { addUser, type TestApp, testApp } from '../support/app.ts'
 import { countQueries } from '../support/query-plan.ts'
+import { caller, draft, reader } from './memos/test-users.ts'
 
 const COUNT = 12
 

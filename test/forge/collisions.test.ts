@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { transaction } from '../../../src/platform/database/database.ts'
-import type { Db } from '../../../src/platform/database/schema.ts'
-import { openTestDatabase } from '../../support/database.ts'
+import { transaction } from '../../src/platform/database/database.ts'
+import type { Db } from '../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../support/database.ts'
 
 const LIMIT = 20
 

@@ -1,7 +1,7 @@
 import type { ConnectRouter } from '@connectrpc/connect'
-import type { App } from '../domain/app.ts'
-import type { Service } from '../forge/core/wire/define-service.ts'
-import * as listed from './index.ts'
+import type { App } from './app.ts'
+import type { Service } from './core/wire/define-service.ts'
+import * as listed from './services.ts'
 
 /** The services that `index.ts` lists, sorted by name. */
 export const services: readonly Service[] = Object.values(listed)
