@@ -58,7 +58,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'version.ts',
       'domain/',
       'platform/git/processes/process-spawner.ts',
-      'transport/errors/index.ts',
+      'edge/errors.ts',
     ],
   ],
   ['data-folder.ts', ['storage/', 'platform/git/repositories/repositories.ts']],

@@ -13,12 +13,12 @@ import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
+import { refusal, restStatusOf } from '../src/edge/errors.ts'
+import { parseRpcComment } from '../src/edge/openapi/failures.ts'
 import { Scopes } from '../src/forge/core/scopes.ts'
 import { dialectProblems } from '../src/platform/rpc/rest/schema/dialect.ts'
 import { bindingsOf } from '../src/platform/rpc/rest/schema/rules.ts'
 import { buildRouter } from '../src/platform/rpc/rest/schema/table.ts'
-import { refusal, restStatusOf } from '../src/transport/errors/index.ts'
-import { parseRpcComment } from '../src/transport/openapi/failures.ts'
 
 const files = await loadFiles('branchline/v1')
 const types = files.flatMap((file) => [...nestedTypes(file)])

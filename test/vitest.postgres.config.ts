@@ -11,7 +11,7 @@ const WITHOUT_NEED = [
   'platform/database/database.test.ts',
   'platform/database/state-cache.test.ts',
   'forge/memos/repeated-lists.test.ts',
-  'transport/callers/repeated-calls.test.ts',
+  'edge/authentication/repeated-calls.test.ts',
 ]
 
 /** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */

@@ -98,7 +98,7 @@ function withForms(/** @type {string} */ name) {
 
 /** @typedef {Map<string, import('esbuild').Metafile['outputs'][string]>} Outputs */
 
-/** Returns what `src/transport/web/bundle.ts` reads. */
+/** Returns what `src/edge/web-shell/bundle.ts` reads. */
 function manifestOf(/** @type {Outputs} */ outputs) {
   const nameOf = (/** @type {string} */ source) => {
     for (const [name, { entryPoint, inputs }] of outputs)

@@ -1,5 +1,5 @@
+import type { SharedMetric } from '../edge/operator-pages/metrics.ts'
 import type { Metric } from '../forge/core/metrics.ts'
-import type { SharedMetric } from '../transport/pages/metrics.ts'
 
 /** Returns a metric for administrators, without the buckets of histograms: they are most values. */
 export function metricOf({ name, help, type, values }: SharedMetric): Metric {

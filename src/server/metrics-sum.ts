@@ -1,4 +1,4 @@
-import { sumMetrics } from '../transport/pages/metrics.ts'
+import { sumMetrics } from '../edge/operator-pages/metrics.ts'
 import type { Metrics } from './worker-messages.ts'
 import type { WorkerProcess } from './worker-process.ts'
 

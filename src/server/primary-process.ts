@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
+import type { MetricsOfAll } from '../edge/operator-pages/metrics.ts'
 import type { SharedGitMemory } from '../platform/git/processes/running-processes.ts'
 import type { PassedConnections } from '../platform/http/listener/index.ts'
-import type { MetricsOfAll } from '../transport/pages/metrics.ts'
 import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
 
 /** Services of the primary process for a server that is one of several worker processes. */

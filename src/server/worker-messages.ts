@@ -1,4 +1,4 @@
-import type { SharedMetric } from '../transport/pages/metrics.ts'
+import type { SharedMetric } from '../edge/operator-pages/metrics.ts'
 
 /** The metrics of a process. */
 export type Metrics = readonly SharedMetric[]

@@ -1,5 +1,5 @@
+import { refusal } from '../../edge/errors.ts'
 import { DomainError } from '../../forge/core/errors.ts'
-import { refusal } from '../../transport/errors/index.ts'
 
 /** Returns an error with a message for the operator. */
 export function explained(error: unknown): unknown {

@@ -9,13 +9,13 @@ import {
   SignInResponseSchema,
   SignOutRequestSchema,
 } from '#gen/branchline/v1/auth_service_pb.ts'
+import { authenticate } from '../../../../src/edge/authentication/authenticate.ts'
 import { authService } from '../../../../src/forge/accounts/credentials/auth.service.ts'
 import { authenticateAccessToken } from '../../../../src/forge/accounts/credentials/sessions.ts'
 import type { User } from '../../../../src/forge/accounts/schema.ts'
 import type { Caller } from '../../../../src/forge/core/access.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { createTrigger } from '../../../../src/platform/database/dialects/triggers.ts'
-import { authenticate } from '../../../../src/transport/callers/authenticate.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { callContext } from '../../../support/call.ts'
 import { enableTwoFactor, passcodeAt, STEP_SECONDS } from '../../../support/passcodes.ts'

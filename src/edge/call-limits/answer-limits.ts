@@ -1,0 +1,106 @@
+import type { DescMethod } from '@bufbuild/protobuf'
+import {
+  type ConnectError,
+  type ContextKey,
+  createContextKey,
+  type Interceptor,
+} from '@connectrpc/connect'
+import type { Caller } from '../../forge/core/access.ts'
+import { callerKey } from '../../forge/core/wire/call.ts'
+import { readFor } from '../../forge/repositories/content/readers.ts'
+import { answerTo } from '../../platform/http/listener/answers.ts'
+import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
+import type { Answer, AnswerLimit } from '../../platform/http/listener/outgoing.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
+import { refusal } from '../errors.ts'
+
+/** The accounting of the response to a call. Set on every call that came through the listener. */
+export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(
+  undefined,
+  {
+    description: 'answer',
+  },
+)
+
+/** Creates the refusal of a call whose response would exceed a limit of unread bytes. */
+function tooMuchUnread({ scope, maxBytes }: AnswerLimit): ConnectError {
+  const retry_after_seconds = String(RETRY_AFTER_SECONDS)
+  return refusal('TOO_MUCH_UNREAD', { scope, limit: String(maxBytes), retry_after_seconds })
+}
+
+/** Returns the refusal of a response of `bytes` that would exceed a limit, or undefined. */
+export function roomFor(request: HttpRequest, bytes: number): ConnectError | undefined {
+  const lacking = answerTo(request)?.lacks(bytes)
+  return lacking && tooMuchUnread(lacking)
+}
+
+/**
+ * Refuses calls before they start while too many bytes of earlier responses are unread, and streams
+ * beyond the limit of open streams.
+ *
+ * @param isProbe returns whether a method is always answered because its response is small. Health
+ *   checks must work on a busy server.
+ */
+export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean): Interceptor {
+  return (next) => (request) => {
+    const answer = request.contextValues.get(answerKey)
+    const { methodKind } = request.method
+    if (!answer || (methodKind === 'unary' && isProbe(request.method))) return next(request)
+    const full = answer.fullBound()
+    if (full) throw tooMuchUnread(full)
+    const crowded = methodKind === 'unary' ? undefined : answer.enterStream()
+    if (crowded)
+      throw refusal('TOO_MANY_STREAMS', { scope: crowded.scope, limit: String(crowded.maxStreams) })
+    return next(request)
+  }
+}
+
+/**
+ * Counts the Git processes of a call about a repository for its caller, and reserves unread bytes
+ * for an object before Git reads it.
+ */
+export function readingInterceptor(): Interceptor {
+  const known = new Map<DescMethod, boolean>()
+  const isAboutRepository = (method: DescMethod) => {
+    const isAbout = known.get(method) ?? method.input.fields.some(({ name }) => name === 'repo')
+    known.set(method, isAbout)
+    return isAbout
+  }
+  return (next) => (request) => {
+    const caller = request.contextValues.get(callerKey)
+    return caller && isAboutRepository(request.method)
+      ? readWithin(next, request, caller)
+      : next(request)
+  }
+}
+
+async function readWithin(next: Next, request: CallRequest, caller: Caller): ReturnType<Next> {
+  const answer = request.contextValues.get(answerKey)
+  const admit = (bytes: number) => {
+    const lacking = answer?.reserve(bytes)
+    if (lacking) throw tooMuchUnread(lacking)
+  }
+  const within: Within = (work) => readFor(caller, admit, work)
+  const response = await within(() => next(request))
+  return response.stream
+    ? { ...response, message: pulledWithin(response.message, within) }
+    : response
+}
+
+type Next = Parameters<Interceptor>[0]
+type CallRequest = Parameters<Next>[0]
+type Within = <T>(work: () => T) => T
+
+/** Pulls messages within a context. The handler of a stream runs when a message is pulled. */
+async function* pulledWithin<T>(messages: AsyncIterable<T>, within: Within): AsyncGenerator<T> {
+  const iterator = messages[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const item = await within(() => iterator.next())
+      if (item.done) return
+      yield item.value
+    }
+  } finally {
+    await within(() => iterator.return?.())
+  }
+}

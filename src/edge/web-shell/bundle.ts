@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ConstantContent, weakTag } from '../operator-pages/constant-page.ts'
+
+/** Where the files of the pages are. No account can be named `-`. */
+export const ASSETS = '/-/assets/'
+
+/** The contents of `manifest.json`, which `scripts/setup/bundle-web.mjs` writes. */
+interface Manifest {
+  /** Files that every page loads, in the order of their need. */
+  readonly scripts: readonly string[]
+  readonly style: string
+  readonly icon: string
+  /** Names of all files, each with a hash of its content. */
+  readonly files: readonly string[]
+}
+
+/** The bundled pages. */
+export interface WebBundle extends Omit<Manifest, 'files'> {
+  readonly files: ReadonlyMap<string, ConstantContent>
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** A name stands for one content forever, since a part of it is a hash (RFC 8246). */
+const CACHE_CONTROL = 'public, max-age=31536000, immutable'
+
+/**
+ * Reads the bundled pages into memory, where one copy serves all clients. A later build does not
+ * change what a running server sends.
+ *
+ * @throws Error with a sentence for the operator if there are none.
+ */
+export async function readWebBundle(folder: string): Promise<WebBundle> {
+  try {
+    const { files, ...manifest } = await readManifest(folder)
+    const contents = await Promise.all(
+      files.map(async (name) => [name, await readAsset(folder, name)] as const),
+    )
+    return { ...manifest, files: new Map(contents) }
+  } catch (cause) {
+    throw new Error(
+      `the web pages cannot be read from ${folder}: build them by "npm run build", or start with --web off`,
+      { cause },
+    )
+  }
+}
+
+async function readManifest(folder: string): Promise<Manifest> {
+  // The build has written the file, and its test compares it with the files.
+  return JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest
+}
+
+async function readAsset(folder: string, name: string): Promise<ConstantContent> {
+  const path = join(folder, name)
+  const [body, br, gzip] = await Promise.all([
+    readFile(path),
+    readFile(`${path}.br`),
+    readFile(`${path}.gz`),
+  ])
+  const extension = name.slice(name.lastIndexOf('.') + 1)
+  return {
+    contentType: CONTENT_TYPES[extension] ?? 'application/octet-stream',
+    cacheControl: CACHE_CONTROL,
+    tag: weakTag(body),
+    forms: new Map([
+      [undefined, body],
+      ['br', br],
+      ['gzip', gzip],
+    ]),
+  }
+}

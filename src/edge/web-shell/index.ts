@@ -1,0 +1,218 @@
+import Negotiator from 'negotiator'
+import {
+  findPublicAccount,
+  findPublicRepository,
+  hasNoAccount,
+} from '../../forge/administration/public-pages.ts'
+import type { App } from '../../forge/app.ts'
+import { outsideError } from '../../forge/core/errors.ts'
+import { readRefreshCookie } from '../../forge/core/wire/refresh-cookie.ts'
+import { html } from '../../platform/http/html.ts'
+import { answerTo } from '../../platform/http/listener/answers.ts'
+import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
+import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
+import type { PeerOf } from '../authentication/peers.ts'
+import { sendContent } from '../operator-pages/constant-page.ts'
+import { type PageAddress, readPageAddress } from './addresses.ts'
+import { ASSETS, type WebBundle } from './bundle.ts'
+import { MISSING, printShell, SHELL_HEADERS, type ShellContent } from './shell.ts'
+
+/** Dependencies of the web pages besides the application. */
+export interface WebOptions {
+  readonly bundle: WebBundle
+  readonly peerOf: PeerOf
+  /** Whether a reverse proxy signs users in, so that browsers have sessions without a cookie. */
+  readonly proxySignsIn: boolean
+}
+
+/**
+ * Returns the handler of a request for a web page or one of its files; undefined for all other
+ * requests.
+ */
+export type WebPages = (
+  path: string,
+  request: HttpRequest,
+) => ((request: HttpRequest, response: HttpResponse) => Promise<void>) | undefined
+
+/** A page that the server answers a navigation with. */
+interface Answer {
+  readonly status: number
+  readonly content: ShellContent
+  readonly firstRun?: 'here' | 'elsewhere' | undefined
+}
+
+/** An address that has another one. */
+interface Redirect {
+  readonly location: string
+}
+
+/**
+ * Creates the web pages. A navigation is answered as to a stranger, since the cookie of a session is
+ * no credential: a private repository and a missing one give the same bytes. The script of the page
+ * then signs in, and shows the page through the public API.
+ *
+ * Only browsers get pages: what does not prefer HTML is left to the API.
+ */
+export function createWebPages(app: App, options: WebOptions): WebPages {
+  const { bundle, peerOf, proxySignsIn } = options
+  return (path, request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
+    const asset = path.startsWith(ASSETS) ? bundle.files.get(path.slice(ASSETS.length)) : undefined
+    if (asset) return async (asked, response) => sendContent(asked, response, asset)
+    const address = prefersHtml(request) ? readPageAddress(path) : undefined
+    if (!address) return undefined
+    return async (asked, response) => {
+      if (answerTo(asked)?.fullBound()) return sendBusy(response, 429)
+      try {
+        const answer = await answerFor(app, peerOf, address, asked)
+        if ('location' in answer) return redirect(response, answer)
+        const session = proxySignsIn || readRefreshCookie(cookiesOf(asked)) !== undefined
+        const { status, content, firstRun } = answer
+        const { privateInstance, registration, passwordSignIn } = app.settings
+        const hints = {
+          session,
+          firstRun,
+          isMissing: status === 404,
+          isPrivateInstance: privateInstance,
+          isRegistrationOpen: registration === 'open' && passwordSignIn,
+        }
+        send(response, status, printShell(bundle, content, hints))
+      } catch (error) {
+        const refusal = outsideError(error)
+        if (!refusal) throw error
+        app.log.warn({ err: error, path }, 'a web page is not available')
+        sendBusy(response, 503)
+      }
+    }
+  }
+}
+
+/** Returns whether a request is from a browser. Those of programs cost no more than a look. */
+function prefersHtml(request: HttpRequest): boolean {
+  if (!request.headers.accept?.includes('text/html')) return false
+  return new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+}
+
+/** Finds what an address shows to a stranger. */
+async function answerFor(
+  app: App,
+  peerOf: PeerOf,
+  address: PageAddress,
+  request: HttpRequest,
+): Promise<Answer | Redirect> {
+  const peer = peerOf(request)
+  const stranger = { kind: 'anonymous', peer } as const
+  switch (address.kind) {
+    case 'home':
+      return homeAnswer((await hasNoAccount(app)) && (peer.loopback ? 'here' : 'elsewhere'))
+    case 'fixed':
+      return found({ title: address.title, main: html`<h1>${address.title}</h1>` })
+    case 'account': {
+      const account = await findPublicAccount(app, stranger, address.owner)
+      return account ? found(accountContent(app, account)) : MISSING_ANSWER
+    }
+    case 'repository': {
+      if (/\.git$/i.test(address.repo)) {
+        const location = withoutGit(request.url ?? '')
+        return staysHere(location) ? { location } : MISSING_ANSWER
+      }
+      const repository = await findPublicRepository(app, stranger, address)
+      if (!repository) return MISSING_ANSWER
+      const { owner, name, isMoved } = repository
+      if (isMoved) return { location: movedUrl(request.url ?? '', `${owner}/${name}`) }
+      return found(repositoryContent(app, repository))
+    }
+    case 'unknown':
+      return MISSING_ANSWER
+  }
+}
+
+const MISSING_ANSWER: Answer = { status: 404, content: MISSING }
+
+function found(content: ShellContent): Answer {
+  return { status: 200, content }
+}
+
+function homeAnswer(firstRun: 'here' | 'elsewhere' | false): Answer {
+  const content = {
+    title: 'Git repositories and pull requests',
+    description: 'A self-hosted home for Git repositories and pull requests.',
+    main: html`<h1>Branchline</h1>
+<p>A self-hosted home for Git repositories and pull requests.</p>
+<p><a href="/explore">Explore repositories</a></p>`,
+  }
+  return { ...found(content), firstRun: firstRun || undefined }
+}
+
+function accountContent(
+  app: App,
+  { name, full_name, description }: { name: string; full_name: string; description: string },
+): ShellContent {
+  return {
+    title: full_name === '' ? name : `${name} (${full_name})`,
+    description,
+    url: `${app.publicUrl()}/${name}`,
+    main: html`<h1>${name}</h1>\n<p>${description}</p>`,
+  }
+}
+
+function repositoryContent(
+  app: App,
+  { owner, name, description }: { owner: string; name: string; description: string },
+): ShellContent {
+  const url = `${app.publicUrl()}/${owner}/${name}`
+  return {
+    title: `${owner}/${name}`,
+    description,
+    url,
+    main: html`<h1>${owner}/${name}</h1>
+<p>${description}</p>
+<p>Clone it by <code>git clone ${url}.git</code></p>`,
+  }
+}
+
+/**
+ * Returns whether a browser that follows an address stays at this server. Browsers read a backslash as
+ * a slash, and two slashes lead to another host.
+ */
+function staysHere(location: string): boolean {
+  const base = 'http://this.invalid'
+  return URL.canParse(location, base) && new URL(location, base).origin === base
+}
+
+/** Returns an address with the same repository without the ending that Git uses. */
+function withoutGit(url: string): string {
+  return url.replace(/^(\/[^/?]+\/[^/?]+?)\.git(?=[/?]|$)/i, '$1')
+}
+
+/** Returns an address with the present name of its repository. */
+function movedUrl(url: string, name: string): string {
+  return url.replace(/^\/[^/?]+\/[^/?]+/, `/${name}`)
+}
+
+/** Names change again, so that browsers must not store the redirect. */
+function redirect(response: HttpResponse, { location }: Redirect): void {
+  response.writeHead(302, { location, 'content-length': '0' })
+  response.end()
+}
+
+function sendBusy(response: HttpResponse, status: 429 | 503): void {
+  response.setHeader('retry-after', RETRY_AFTER_SECONDS)
+  response.statusCode = status
+  const body = 'The server is busy. Please try again in a few seconds.\n'
+  response.setHeader('content-type', 'text/plain; charset=utf-8')
+  response.setHeader('content-length', Buffer.byteLength(body))
+  response.end(body)
+}
+
+function send(response: HttpResponse, status: number, body: string): void {
+  response.statusCode = status
+  for (const [name, value] of Object.entries(SHELL_HEADERS)) response.setHeader(name, value)
+  response.setHeader('content-length', Buffer.byteLength(body))
+  // Node omits the body of a response to HEAD.
+  response.end(body)
+}
+
+function cookiesOf({ headers }: HttpRequest): Pick<Headers, 'get'> {
+  return { get: (name) => headers[name]?.toString() ?? null }
+}
