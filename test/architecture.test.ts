@@ -422,7 +422,7 @@ describe('dependency arrows', () => {
       'transport/rpc/rest/node.ts',
       '@connectrpc/connect/protocol-connect',
     ],
-    ['out of src/', 'server/app.ts', '../../test/support/app.ts'],
+    ['out of src/', 'app/server/app.ts', '../../test/support/app.ts'],
     ['from a new layer', 'helpers/strings.ts', './numbers.ts'],
   ])('may not lead %s', (_, file, specifier) => {
     expect(mistakeOf(file, specifier)).toContain(file)

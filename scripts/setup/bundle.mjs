@@ -36,11 +36,11 @@ async function build() {
     .build({
       absWorkingDir: root,
       entryPoints: {
-        main: 'src/main.ts',
-        cli: 'src/cli.ts',
-        actions: 'src/cli/actions/index.ts',
-        primary: 'src/cli/primary.ts',
-        'worker-program': 'src/cli/worker-program.ts',
+        main: 'src/app/main.ts',
+        cli: 'src/app/cli.ts',
+        actions: 'src/app/cli/actions/index.ts',
+        primary: 'src/app/cli/primary.ts',
+        'worker-program': 'src/app/cli/worker-program.ts',
         'license-texts': 'src/forge/repositories/lifecycle/license-texts.ts',
         'markup-program': 'src/platform/markup/markup-program.ts',
         'process-spawner': 'src/platform/git/processes/process-spawner-program.ts',

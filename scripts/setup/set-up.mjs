@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { judgeNode } from '../../src/node-version.mjs'
+import { judgeNode } from '../../src/app/node-version.mjs'
 import { usesNodeApi } from '../../src/platform/database/sqlite-choice.mjs'
 import { checkReadyMade, ensureAddon, listAddons, mustCompile } from './addons.mjs'
 import { bundle } from './bundle.mjs'

@@ -8,8 +8,8 @@ import { validate as lintDockerfile } from 'dockerfile-utils'
 import * as kubernetes from 'kubernetes-models'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { program } from '../../src/cli.ts'
-import { serveOptions } from '../../src/config/options.ts'
+import { program } from '../../src/app/cli.ts'
+import { serveOptions } from '../../src/app/config/options.ts'
 import { ROOT, readPage } from '../support/markdown.ts'
 
 /** All files of `deploy/`. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { copyClone, copyFolder, OTHER_NODES } from '../../scripts/setup/other-node.mjs'
-import { judgeNode } from '../../src/node-version.mjs'
+import { judgeNode } from '../../src/app/node-version.mjs'
 import { withFolder } from '../support/process.ts'
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/test-node.mjs')

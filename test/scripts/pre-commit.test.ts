@@ -11,7 +11,7 @@ const namesOf = (files: string[]) => quickChecks(files).map(({ name }) => name)
 describe('the check before a commit', () => {
   it.each([
     [['docs/tour.md'], []],
-    [['src/main.ts', 'docs/tour.md'], ['formatter and linter']],
+    [['src/app/main.ts', 'docs/tour.md'], ['formatter and linter']],
     [['package.json'], ['formatter and linter']],
     [['proto/branchline/v1/user.proto'], ['buf format', 'buf lint']],
   ])('of %j is %j', (files, names) => {

@@ -136,7 +136,12 @@ describe('what a release publishes', () => {
       const file = join(folder, 'context.tar.gz')
       writeFileSync(file, await imageContext())
       const list = listOf(file)
-      for (const name of ['deploy/Dockerfile', 'deploy/healthcheck.mjs', 'src/main.ts', 'LICENSE'])
+      for (const name of [
+        'deploy/Dockerfile',
+        'deploy/healthcheck.mjs',
+        'src/app/main.ts',
+        'LICENSE',
+      ])
         expect(list).toContain(`./${name}\n`)
       expect(list).not.toMatch(/^\.\/(?:data|dist|node_modules|test|deploy\/secrets)/m)
     }))

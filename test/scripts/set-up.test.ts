@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { judgeNode } from '../../src/node-version.mjs'
+import { judgeNode } from '../../src/app/node-version.mjs'
 
 const refused = { refusal: expect.stringContaining('too old: install Node 20.19') }
 const warnedOf = { warning: expect.stringContaining('is not tested') }

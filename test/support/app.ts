@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { createApp } from '../../src/app/server/app.ts'
 import type { SessionClient } from '../../src/forge/accounts/credentials/session-clients.ts'
 import type { NewUser, User } from '../../src/forge/accounts/schema.ts'
 import { claimNames, insertUser } from '../../src/forge/accounts/users/users.rows.ts'
@@ -9,7 +10,6 @@ import { transaction } from '../../src/platform/database/database.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/platform/outbound/outbound.ts'
-import { createApp } from '../../src/server/app.ts'
 import { openTestDatabase } from './database.ts'
 
 /** A clock that stands still until it is moved. */

@@ -1,9 +1,9 @@
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { openRestoreTarget } from '../../src/app/restore-target.ts'
 import type { About, Progress } from '../../src/forge/administration/archive.ts'
 import { writeBackup } from '../../src/forge/administration/backup.ts'
 import { restoreBackup } from '../../src/forge/administration/restore.ts'
-import { openRestoreTarget } from '../../src/restore-target.ts'
 
 export const noProgress = (): Progress => ({
   rows: 0,

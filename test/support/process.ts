@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { PRIVATE_UMASK } from '../../src/private-files.ts'
+import { PRIVATE_UMASK } from '../../src/app/private-files.ts'
 import { databaseOf, dropDatabaseOf } from './database.ts'
 
 // Servers in the process of a test create what `doctor` looks at, as main.ts would.

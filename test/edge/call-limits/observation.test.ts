@@ -8,10 +8,10 @@ import {
 import { describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.ts'
+import { createLogTo } from '../../../src/app/log.ts'
 import { observeInterceptor } from '../../../src/edge/call-limits/observation.ts'
 import { createMetrics } from '../../../src/edge/operator-pages/metrics.ts'
 import { DomainError } from '../../../src/forge/core/errors.ts'
-import { createLogTo } from '../../../src/log.ts'
 
 /** A client of a service behind the interceptor, with everything that it logged and counted. */
 function observed(service: Partial<ServiceImpl<typeof Health>>) {

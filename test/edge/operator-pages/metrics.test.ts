@@ -1,12 +1,12 @@
 import { Code } from '@connectrpc/connect'
 import { expect, it } from 'vitest'
 import { Health } from '#gen/health/v1/health_pb.ts'
+import { metricOf } from '../../../src/app/server/metric-samples.ts'
 import {
   createMetrics,
   type SharedMetric,
   sumMetrics,
 } from '../../../src/edge/operator-pages/metrics.ts'
-import { metricOf } from '../../../src/server/metric-samples.ts'
 
 const noListener = () => undefined
 const databaseBytes = async () => 4096

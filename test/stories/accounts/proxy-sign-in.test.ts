@@ -5,7 +5,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterEach, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import type { ProxyAuth } from '../../../src/config.ts'
+import type { ProxyAuth } from '../../../src/app/config.ts'
 import {
   createTestUsers,
   PASSWORD,

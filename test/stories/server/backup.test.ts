@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDataAsItIs } from '../../../src/data-folder.ts'
+import { openDataAsItIs } from '../../../src/app/data-folder.ts'
 import { databaseOf, isOnPostgres } from '../../support/database.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import {

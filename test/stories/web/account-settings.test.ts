@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/server/app.ts'
+import { systemClock } from '../../../src/app/server/app.ts'
 import {
   browserSuite,
   expectAccessible,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
-import { systemClock } from '../../../src/server/app.ts'
+import { systemClock } from '../../../src/app/server/app.ts'
 import {
   browserSuite,
   expectAccessible,

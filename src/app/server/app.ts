@@ -1,0 +1,113 @@
+import { createGuessLimits } from '../../forge/accounts/credentials/guess-limits.ts'
+import { loadInstanceKeys } from '../../forge/accounts/credentials/instance-keys.ts'
+import { createResetRequests } from '../../forge/accounts/credentials/password-resets.ts'
+import { createPasswordHasher } from '../../forge/accounts/credentials/passwords.ts'
+import { SharedFailures } from '../../forge/accounts/credentials/shared-failures.ts'
+import { createOAuth2Client } from '../../forge/accounts/sign-on/oauth2.ts'
+import type { App } from '../../forge/app.ts'
+import { createBackground } from '../../forge/core/background.ts'
+import { createCoordination } from '../../forge/core/coordination.ts'
+import type { Clock, Signals } from '../../forge/core/core.ts'
+import { UNLIMITED_DISK } from '../../forge/core/disk-space.ts'
+import { MetricsSource } from '../../forge/core/metrics.ts'
+import { createSignal, type Signal } from '../../forge/core/signal.ts'
+import { VERSION } from '../../forge/core/version.ts'
+import { createPayloads } from '../../forge/deliveries/payloads.message.ts'
+import { pullRefObserver } from '../../forge/pulls/branch-sync/ref-observer.ts'
+import { createMergeChecks } from '../../forge/pulls/merging/mergeability.ts'
+import { createCommitSigning } from '../../forge/repositories/commits/commit-signing.ts'
+import { createSignatureChecks } from '../../forge/repositories/commits/commit-verification.ts'
+import { createCopyLimits } from '../../forge/repositories/lifecycle/copy-limits.ts'
+import { pushMirrorRefObserver } from '../../forge/repositories/lifecycle/push-mirrors.ts'
+import { hookRefObserver } from '../../forge/webhooks/outbox/ref-observer.ts'
+import { shareSignals } from '../../platform/database/coordination/signals.ts'
+import { createSharedSlots } from '../../platform/database/coordination/slots.ts'
+import { parseAllowedHosts } from '../../platform/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../platform/outbound/outbound.ts'
+import { attachmentsOf, repositoriesOf, type Shared } from '../data-folder.ts'
+import { createSharedCoordination } from './coordination.ts'
+
+/** The clock of the system. */
+export const systemClock: Clock = { now: () => Date.now() }
+
+/** The parts of an `App` that its caller provides. */
+export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
+  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup' | 'disk'>> & {
+    /** Absolute path of the data folder. */
+    readonly folder: string
+    /** State shared with the other servers of a PostgreSQL database. */
+    readonly shared?: (Shared & { readonly scratch: string }) | undefined
+  }
+
+/**
+ * Creates the application over an open database.
+ *
+ * Without the optional parts, the application sends no mail, knows no public URL and connects to no
+ * private host, as the command line needs.
+ */
+export async function createApp({
+  db,
+  folder,
+  shared,
+  settings,
+  log,
+  clock = systemClock,
+  mail,
+  publicUrl = () => '',
+  markup,
+  disk = UNLIMITED_DISK,
+  outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
+}: AppParts): Promise<App> {
+  const keys = await loadInstanceKeys(db, clock)
+  return {
+    db,
+    git: repositoriesOf(folder, shared),
+    attachments: attachmentsOf(folder),
+    clock,
+    settings,
+    log,
+    keys,
+    mail,
+    publicUrl,
+    outbound,
+    metrics: new MetricsSource(),
+    disk,
+    markup,
+    commitSigning: createCommitSigning(keys),
+    refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],
+    mergeChecks: createMergeChecks(),
+    patience: { mergeCheckMs: 3_000, headRefsMs: 2_000 },
+    runningUpdates: new Set(),
+    sizeMeasurements: new Map(),
+    passwords: createPasswordHasher(),
+    guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
+    background: createBackground(log),
+    coordination: shared ? createSharedCoordination(shared, log) : createCoordination(),
+    signals: shared
+      ? shareSignals<keyof Signals, Signal>(shared.session, createSignals())
+      : createSignals(),
+    copies: createCopyLimits(
+      shared && ((name, limit, full) => createSharedSlots(shared.locks, name, limit, full)),
+    ),
+    signatureChecks: createSignatureChecks(),
+    payloads: createPayloads(),
+    resetRequests: createResetRequests(),
+    oauth2: createOAuth2Client({ outbound, userAgent: `branchline/${VERSION}` }),
+  }
+}
+
+/** Creates the signals of this process. */
+function createSignals(): Signals {
+  return {
+    deliveries: createSignal(),
+    mails: createSignal(),
+    pullNotices: createSignal(),
+    events: createSignal(),
+    mirrors: createSignal(),
+    pushMirrors: createSignal(),
+    pullHeads: createSignal(),
+    autoMerges: createSignal(),
+    mergeFollowUps: createSignal(),
+    repositoryEvents: createSignal(),
+  }
+}

@@ -1,0 +1,175 @@
+import type { Socket } from 'node:net'
+import type { MetricsOfAll } from '../../edge/operator-pages/metrics.ts'
+import type { SharedGitMemory } from '../../platform/git/processes/running-processes.ts'
+import type { PassedConnections } from '../../platform/http/listener/index.ts'
+import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
+
+/** Services of the primary process for a server that is one of several worker processes. */
+export interface WorkerSurroundings {
+  readonly connections: PassedConnections
+  readonly metrics: MetricsOfAll
+  readonly gitMemory: SharedGitMemory
+}
+
+/** Change of the memory of Git processes that is worth a message. */
+const REPORTED_GIT_BYTES = 8 * 1024 ** 2
+
+/** Longest life without the primary process: the time for calls in flight, and some for the rest. */
+const MAX_DRAIN_MS = 30_000
+
+/** Requests of the primary process to a process that serves. */
+export interface Endings {
+  /** Reports from now on that this process is not ready. */
+  readonly announceStop: () => void
+  /** Finishes the calls in flight. Called once. */
+  readonly drain: () => void
+}
+
+type Start = Extract<MessageToWorker, { kind: 'start' }>
+
+/** The primary process, as a worker process sees it. */
+export class PrimaryProcess implements WorkerSurroundings {
+  /** Number of this worker process, from 1. */
+  readonly worker: number
+  readonly connections: PassedConnections
+  readonly metrics: MetricsOfAll
+  readonly gitMemory: SharedGitMemory
+  readonly #sums = new Map<number, (sum: Metrics | undefined) => void>()
+  #lastSum = 0
+  #accept: (socket: Socket) => void = (socket) => socket.destroy()
+  #readMetrics: () => Promise<Metrics> = async () => []
+  #endings: Endings | undefined
+  #isDraining = false
+  #gitBytesOfOthers = 0
+  #gitBytes = 0
+
+  private constructor({ worker, workers, port }: Start) {
+    this.worker = worker
+    this.connections = {
+      port,
+      onConnection: (accept) => {
+        this.#accept = accept
+      },
+    }
+    this.metrics = {
+      onRead: (read) => {
+        this.#readMetrics = read
+      },
+      sum: () => this.#sumMetrics(),
+    }
+    const ofOthers = () => this.#gitBytesOfOthers
+    this.gitMemory = {
+      share: 1 / workers,
+      get bytesOfOthers() {
+        return ofOthers()
+      },
+      report: (bytes) => this.#reportGitMemory(bytes),
+    }
+  }
+
+  /** Waits for the first message of the primary process. Ends this process when there is none. */
+  static connect(): Promise<PrimaryProcess> {
+    return new Promise((resolve) => {
+      let primary: PrimaryProcess | undefined
+      process.on('message', (message: MessageToWorker, socket?: Socket) => {
+        if (primary) {
+          primary.#receive(message, socket)
+        } else if (message.kind === 'start') {
+          primary = new PrimaryProcess(message)
+          resolve(primary)
+        }
+      })
+      process.once('disconnect', () => {
+        if (primary) primary.#disconnected()
+        else process.exit(1)
+      })
+    })
+  }
+
+  /** Tells that this process serves. */
+  ready(endings: Endings): void {
+    this.#endings = endings
+    send({ kind: 'ready' })
+  }
+
+  /** Tells why this process cannot start. */
+  fail(message: string): Promise<void> {
+    return new Promise((resolve) => send({ kind: 'failed', message }, resolve))
+  }
+
+  /** Asks for the end of this process, which gets no further connections then. */
+  leave(): void {
+    // Without the primary process, this process is ending already.
+    send({ kind: 'leaving' })
+  }
+
+  #receive(message: MessageToWorker, socket: Socket | undefined): void {
+    switch (message.kind) {
+      case 'connection':
+        this.#take(socket)
+        break
+      case 'announce stop':
+        this.#endings?.announceStop()
+        break
+      case 'drain':
+        this.#drainOnce()
+        break
+      case 'read metrics':
+        void this.#readMetrics().then((metrics) => send({ kind: 'own metrics', metrics }))
+        break
+      case 'metrics':
+        this.#sums.get(message.id)?.(message.metrics)
+        break
+      case 'git memory of others':
+        this.#gitBytesOfOthers = message.bytes
+        break
+    }
+  }
+
+  #take(socket: Socket | undefined): void {
+    const closed = () => send({ kind: 'connection closed' })
+    // A connection that has ended on its way comes without a socket.
+    if (!socket) {
+      closed()
+      return
+    }
+    socket.once('close', closed)
+    this.#accept(socket)
+  }
+
+  #sumMetrics(): Promise<Metrics | undefined> {
+    if (!process.connected) return Promise.resolve(undefined)
+    this.#lastSum += 1
+    const id = this.#lastSum
+    return new Promise<Metrics | undefined>((resolve) => {
+      this.#sums.set(id, resolve)
+      send({ kind: 'sum metrics', id })
+    }).finally(() => this.#sums.delete(id))
+  }
+
+  #reportGitMemory(bytes: number): void {
+    if (bytes !== 0 && Math.abs(bytes - this.#gitBytes) < REPORTED_GIT_BYTES) return
+    if (bytes === this.#gitBytes) return
+    this.#gitBytes = bytes
+    send({ kind: 'git memory', bytes })
+  }
+
+  /** Ends this process, since nobody passes connections any more. */
+  #disconnected(): void {
+    for (const answer of this.#sums.values()) answer(undefined)
+    setTimeout(() => process.exit(1), MAX_DRAIN_MS).unref()
+    if (this.#endings) this.#drainOnce()
+    else process.exit(1)
+  }
+
+  #drainOnce(): void {
+    if (!this.#isDraining) this.#endings?.drain()
+    this.#isDraining = true
+  }
+}
+
+/** Sends a message. Without the primary process, nothing is sent. */
+function send(message: MessageToPrimary, done: () => void = () => {}): void {
+  if (process.connected) process.send?.(message, undefined, undefined, done)
+  else done()
+}

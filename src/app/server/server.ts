@@ -1,0 +1,180 @@
+import type { Logger } from 'pino'
+import type { App } from '../../forge/app.ts'
+import type { Clock } from '../../forge/core/core.ts'
+import { pruneUserEvents } from '../../forge/memos/activity/user-events.ts'
+import { reconcilePendingUpdates } from '../../forge/repositories/refs/ref-index.ts'
+import { finishMeasuring } from '../../forge/repositories/refs/repository-size.ts'
+import { endScripts } from '../../platform/git/hooks/hook-runner.ts'
+import type { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
+import {
+  closeRepositories,
+  prepareRepositories,
+} from '../../platform/git/repositories/repositories.ts'
+import { openMailFolder } from '../../platform/mail/folder.ts'
+import { openMailServer } from '../../platform/mail/smtp.ts'
+import { MarkupThread } from '../../platform/markup/markup-thread.ts'
+import { boundAddresses } from '../../platform/outbound/destinations.ts'
+import { createOutbound } from '../../platform/outbound/outbound.ts'
+import type { Config } from '../config.ts'
+import { claimScratch, openData, useData } from '../data-folder.ts'
+import { closeToOthers, modeText, type OpenPath } from '../private-files.ts'
+import { createApp, systemClock } from './app.ts'
+import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts'
+import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
+import type { WorkerSurroundings } from './primary-process.ts'
+import { serve } from './serving.ts'
+import { StartedParts } from './started-parts.ts'
+import { Workers } from './workers.ts'
+
+/** A running server. */
+export interface Server {
+  /** Base of its URLs, with the actual port. */
+  readonly url: string
+  readonly app: App
+  /** Reports from now on that it is not ready, and still takes calls. */
+  announceStop(): void
+  /**
+   * Stops accepting calls, lets calls in flight finish for up to `graceMs`, then closes everything.
+   * Later calls wait for the first.
+   */
+  close(graceMs: number): Promise<void>
+}
+
+/** Parts that the process gives to its server. */
+export interface Surroundings {
+  readonly clock?: Clock
+  readonly readSpace?: ReadSpace
+  /** Starts Git processes. Without it the server starts them itself. */
+  readonly spawner?: ProcessSpawner
+  /** Path of the bundled `markup-program.ts`. Without it the server renders no Markdown. */
+  readonly markupProgram?: string
+  /** Set where the server is one of several worker processes behind one port. */
+  readonly workers?: WorkerSurroundings
+}
+
+/**
+ * Starts a server. A start that fails leaves nothing running.
+ *
+ * @throws Error with a sentence for the operator when the data folder, the schema or the address
+ *   cannot be used.
+ */
+export async function startServer(
+  config: Config,
+  log: Logger,
+  surroundings: Surroundings = {},
+): Promise<Server> {
+  const parts = new StartedParts()
+  try {
+    const started = await startParts(config, log, surroundings, parts)
+    tuneForCalls()
+    parts.add(collectWhenIdle())
+    return { ...started, close: (graceMs) => parts.stop(graceMs) }
+  } catch (error) {
+    await parts
+      .stop(0)
+      .catch((err: unknown) => log.error({ err }, 'a part of a failed start could not be stopped'))
+    throw error
+  }
+}
+
+/** Starts the parts of a server, each on top of those before it. */
+async function startParts(
+  config: Config,
+  log: Logger,
+  surroundings: Surroundings,
+  parts: StartedParts,
+): Promise<Omit<Server, 'close'>> {
+  const { clock = systemClock, spawner, markupProgram, workers: others } = surroundings
+  const { readSpace = readFileSystem } = surroundings
+  const { settings, webhookAllowedHosts, listen } = config
+  const { shared, db, scratch } = await openShared(config, log, parts)
+  // Set to the address of the listener before the first call, unless the operator set a URL.
+  const base = { url: config.publicUrl ?? '' }
+  const markup = markupProgram === undefined ? undefined : new MarkupThread(markupProgram)
+  if (markup) parts.add(() => markup.stop())
+  const app = await createApp({
+    db,
+    folder: config.data,
+    shared: shared && scratch && { ...shared, scratch: scratch.path },
+    settings,
+    log,
+    clock,
+    mail: await openMail(config, clock),
+    publicUrl: () => base.url,
+    markup,
+    disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, readSpace),
+    outbound: createOutbound({
+      allowedHosts: webhookAllowedHosts,
+      ownAddresses: () => boundAddresses(listen.host),
+    }),
+  })
+  parts.add(() => closeRepositories(app.git))
+  parts.add(async () => {
+    await app.background.settled()
+    await finishMeasuring(app)
+  })
+  app.git.processes.spawner = spawner
+  app.git.processes.limitMemory(
+    config.gitMemoryBytes,
+    (facts, message) => log.warn(facts, message),
+    others?.gitMemory,
+  )
+  await prepareRepositories(app.git)
+  if (settings.gitHooks) await prepareGitHooks(app)
+  await reconcilePendingUpdates(app)
+  // Workers start after the listener, which knows the address, and stop after the last call: calls
+  // create work until then.
+  const workers = new Workers()
+  parts.add(() => workers.stop())
+  const serving = await serve(config, app, base, parts, others)
+  await workers.start(app)
+  app.background.run('forget old events', () => pruneUserEvents(app))
+  return { ...serving, app }
+}
+
+/** Opens the folder or the mail server for outgoing mail; undefined for no mail. */
+async function openMail({ mailDir, mailSmtp }: Config, clock: Clock): Promise<App['mail']> {
+  const now = () => clock.now()
+  if (mailSmtp !== undefined) return openMailServer(mailSmtp, now)
+  return mailDir === undefined ? undefined : openMailFolder(mailDir, now)
+}
+
+/** Opens the data, alone or together with other servers. */
+async function openShared(config: Config, log: Logger, parts: StartedParts) {
+  const use = await useData(config, 'server', {
+    onLost: (err) => {
+      // What this server has acknowledged is stored.
+      log.fatal({ err }, 'a command has taken the database')
+      process.exit(1)
+    },
+    onFailure: (err) => log.warn({ err }, 'the session in PostgreSQL cannot be renewed'),
+  })
+  parts.add(() => use.release())
+  await closeDataFolder(config.data, log)
+  const { shared } = use
+  const db = await openData(config, shared?.session, (err) =>
+    log.warn({ err }, 'a connection to PostgreSQL failed'),
+  )
+  parts.add(() => db.destroy())
+  const scratch = shared && (await claimScratch(config.data, endScripts))
+  if (scratch) parts.add(() => scratch.release())
+  return { shared, db, scratch }
+}
+
+/** Takes the access of other users to the data folder away, and says so in one line. */
+async function closeDataFolder(folder: string, log: Logger): Promise<void> {
+  const { corrected, refused } = await closeToOthers(folder)
+  const texts = (paths: readonly OpenPath[]) =>
+    paths.map(({ path, mode }) => `${path} (${modeText(mode)})`)
+  if (corrected.length > 0)
+    log.warn({ paths: texts(corrected) }, 'other users could access the data; this is corrected')
+  if (refused.length > 0)
+    log.warn({ paths: texts(refused) }, 'other users may access data that another user owns')
+}
+
+/** Prepares the sandbox of Git hooks, and logs whether there is one. */
+async function prepareGitHooks({ git, log }: App): Promise<void> {
+  const { kind, failures } = await git.hooks.prepare()
+  if (kind === 'plain') log.warn({ failures }, 'Git hooks run without a sandbox')
+  else log.info({ sandbox: kind }, 'Git hooks run in a sandbox')
+}

@@ -1,0 +1,46 @@
+import type { SharedMetric } from '../../edge/operator-pages/metrics.ts'
+
+/** The metrics of a process. */
+export type Metrics = readonly SharedMetric[]
+
+/** A message from the primary process to a worker process. */
+export type MessageToWorker =
+  /** The first message. */
+  | {
+      readonly kind: 'start'
+      /** Number of the worker process, from 1. */
+      readonly worker: number
+      /** Number of worker processes. */
+      readonly workers: number
+      /** The port whose connections the worker process gets. */
+      readonly port: number
+    }
+  /** A connection, whose socket comes with the message. */
+  | { readonly kind: 'connection' }
+  /** The worker process still takes calls, and reports that it is not ready. */
+  | { readonly kind: 'announce stop' }
+  /** The worker process gets no further connection, and ends when its calls have ended. */
+  | { readonly kind: 'drain' }
+  /** Asks for the metrics of the worker process. */
+  | { readonly kind: 'read metrics' }
+  /** The sum of the metrics of all worker processes. */
+  | { readonly kind: 'metrics'; readonly id: number; readonly metrics: Metrics }
+  /** The memory of the Git processes of the other worker processes. */
+  | { readonly kind: 'git memory of others'; readonly bytes: number }
+
+/** A message from a worker process to the primary process. */
+export type MessageToPrimary =
+  /** The worker process serves. */
+  | { readonly kind: 'ready' }
+  /** The worker process cannot start, and ends. */
+  | { readonly kind: 'failed'; readonly message: string }
+  /** A connection has ended. */
+  | { readonly kind: 'connection closed' }
+  /** The worker process was told to end by a signal, and waits for `drain`. */
+  | { readonly kind: 'leaving' }
+  /** Asks for the metrics of all worker processes. */
+  | { readonly kind: 'sum metrics'; readonly id: number }
+  /** The answer to `read metrics`. */
+  | { readonly kind: 'own metrics'; readonly metrics: Metrics }
+  /** The memory of the Git processes of this worker process. */
+  | { readonly kind: 'git memory'; readonly bytes: number }

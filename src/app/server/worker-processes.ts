@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { type Address, urlOf } from '../../platform/http/listener/port.ts'
+import { ConnectionHandover } from './connection-handover.ts'
+import { MetricsSum } from './metrics-sum.ts'
+import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts'
+
+/** Time of service after which the end of a worker process is no sign of a lasting fault. */
+const STEADY_MS = 60_000
+
+/** Longest wait before a worker process is started again. */
+const MAX_DELAY_MS = 30_000
+
+/** First wait, which doubles with each further end in a short time. */
+const FIRST_DELAY_MS = 250
+
+/** Consecutive failed starts after which the server exits, if no worker process runs: about 90 s. */
+const MAX_FAILURES = 10
+
+/** Options of the worker processes of a server. */
+export interface WorkerProcessesOptions {
+  readonly program: WorkerProgram
+  readonly count: number
+  readonly listen: Address
+  readonly isTls: boolean
+  readonly log: Logger
+  /** Time between the announcement of a stop and the stop. */
+  readonly stopDelayMs: number
+  /** Called when no worker process can be started any more. */
+  readonly onGivenUp: (error: Error) => void
+}
+
+/**
+ * Starts worker processes, each of which is a complete server, and replaces those that end.
+ *
+ * This process does not touch the data, so that it is small and has no reason to fail.
+ */
+export class WorkerProcesses {
+  readonly #options: WorkerProcessesOptions
+  /** The processes that run, by number. */
+  readonly #running = new Map<number, WorkerProcess>()
+  /** Ends in a row in a short time, by number. */
+  readonly #failures = new Map<number, number>()
+  readonly #restarts = new Set<NodeJS.Timeout>()
+  readonly #metrics = new MetricsSum()
+  #handover: ConnectionHandover | undefined
+  /** The end of a process before all of them were ready. */
+  #lost: WorkerEnd | undefined
+  #state: 'starting' | 'serving' | 'stopping' = 'starting'
+
+  constructor(options: WorkerProcessesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Opens the port and starts all worker processes. A start that fails leaves nothing running.
+   *
+   * @returns the URL of the server.
+   * @throws Error with a message for the operator.
+   */
+  async start(): Promise<string> {
+    const { listen, isTls, count } = this.#options
+    const workers = () => this.#running.values()
+    this.#handover = await ConnectionHandover.open(listen, workers)
+    try {
+      // The first one migrates the tables, and finds what prevents a start.
+      await this.#startOne(1)
+      const others = Array.from({ length: count - 1 }, (_, index) => this.#startOne(index + 2))
+      await Promise.all(others)
+      if (this.#lost) throw new Error(this.#lost.reason)
+    } catch (error) {
+      // The caller of `stop` waits for the end of the processes.
+      if (this.#state === 'stopping') return new Promise(() => {})
+      this.kill()
+      await Promise.all([...workers()].map(({ ended }) => ended))
+      throw error
+    }
+    this.#state = 'serving'
+    return urlOf(listen, this.#handover.port, isTls)
+  }
+
+  /**
+   * Announces the stop. After the delay, closes the port and lets all worker processes end after their
+   * calls. Resolves with whether all of them could finish their calls.
+   */
+  async drain(): Promise<boolean> {
+    this.#state = 'stopping'
+    for (const worker of this.#running.values()) worker.announceStop()
+    if (this.#options.stopDelayMs > 0) await sleep(this.#options.stopDelayMs)
+    this.#stop()
+    const ends = [...this.#running.values()].map(async (worker) => {
+      const hasServed = worker.isReady
+      worker.drain()
+      const { code } = await worker.ended
+      return code === 0 || !hasServed
+    })
+    return (await Promise.all(ends)).every((isFinished) => isFinished)
+  }
+
+  /** Ends all worker processes at once. */
+  kill(): void {
+    this.#stop()
+    for (const worker of this.#running.values()) worker.kill()
+  }
+
+  #stop(): void {
+    this.#state = 'stopping'
+    for (const restart of this.#restarts) clearTimeout(restart)
+    this.#handover?.close()
+  }
+
+  /** Starts a worker process. Resolves when it serves. */
+  async #startOne(number: number): Promise<void> {
+    const port = this.#handover?.port
+    if (port === undefined || this.#state === 'stopping') throw new Error('the server is stopping')
+    const start = { worker: number, workers: this.#options.count, port }
+    await new Promise<void>((resolve, reject) => {
+      const worker = new WorkerProcess(this.#options.program, start, {
+        onReady: () => {
+          worker.tellGitMemoryOfOthers(this.#gitBytesBeside(worker))
+          this.#handover?.passWaiting()
+          resolve()
+        },
+        onSumMetrics: (id) => void this.#sumMetrics(worker, id),
+        onLeaving: () => this.#leave(worker),
+        onGitMemory: () => this.#tellGitMemory(),
+      })
+      this.#running.set(number, worker)
+      void worker.ended.then((end) => {
+        this.#running.delete(number)
+        this.#metrics.keep(worker)
+        this.#tellGitMemory()
+        if (this.#state === 'serving') this.#replace(worker, end)
+        else this.#lost ??= end
+        reject(new Error(end.reason))
+      })
+    })
+  }
+
+  /** Lets one process end after the delay, unless all of them do. */
+  #leave(worker: WorkerProcess): void {
+    worker.announceStop()
+    setTimeout(() => {
+      if (this.#state !== 'stopping') worker.drain()
+    }, this.#options.stopDelayMs)
+  }
+
+  /** Starts another process in the place of one that has ended. */
+  #replace({ number, pid, servedMs }: WorkerProcess, { reason }: WorkerEnd): void {
+    const { log, onGivenUp } = this.#options
+    const isSteady = servedMs !== undefined && servedMs >= STEADY_MS
+    const failures = isSteady ? 0 : (this.#failures.get(number) ?? 0) + 1
+    this.#failures.set(number, failures)
+    const delayMs = restartDelayMs(failures)
+    log.error({ worker: number, pid, reason, delayMs }, 'a worker process has ended')
+    const isServing = [...this.#running.values()].some(({ isReady }) => isReady)
+    if (servedMs === undefined && failures >= MAX_FAILURES && !isServing) {
+      onGivenUp(new Error(reason))
+      return
+    }
+    const restart = setTimeout(() => {
+      this.#restarts.delete(restart)
+      // `#replace` is called again when the start fails.
+      this.#startOne(number).then(
+        () => log.info({ worker: number }, 'a worker process was replaced'),
+        () => {},
+      )
+    }, delayMs)
+    this.#restarts.add(restart)
+  }
+
+  async #sumMetrics(worker: WorkerProcess, id: number): Promise<void> {
+    worker.answerMetrics(id, await this.#metrics.read(this.#running.values()))
+  }
+
+  #tellGitMemory(): void {
+    for (const worker of this.#running.values())
+      worker.tellGitMemoryOfOthers(this.#gitBytesBeside(worker))
+  }
+
+  #gitBytesBeside(worker: WorkerProcess): number {
+    const others = [...this.#running.values()].filter((other) => other !== worker)
+    return others.reduce((total, { gitBytes }) => total + gitBytes, 0)
+  }
+}
+
+/**
+ * Returns the wait before a worker process is started again.
+ *
+ * @param failures ends in a row in a short time.
+ */
+export function restartDelayMs(failures: number): number {
+  return failures === 0 ? 0 : Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1))
+}
