@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { keepFocus } from './parts/focus-keeper.ts'
+import { keepFocus } from './components/focus-keeper.ts'
 
 const root = document.getElementById('app')
 if (!root) throw new Error('the page has no place for the application')

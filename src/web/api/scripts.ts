@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { storageOf } from '../parts/stored.ts'
+import { storageOf } from '../components/stored.ts'
 import { inWords } from './network-failure.ts'
 
 /** State that survives a reload of the page. */

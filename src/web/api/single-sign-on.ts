@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { IdentityProvider } from '#gen/branchline/v1/identity_provider_pb.ts'
-import { storageOf } from '../parts/stored.ts'
+import { storageOf } from '../components/stored.ts'
 
 /** Where providers send the browser back to. */
 const CALLBACK_PATH = '/user/login/callback'

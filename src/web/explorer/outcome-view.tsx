@@ -1,8 +1,8 @@
 import type { JsonValue } from '@bufbuild/protobuf'
 import type { VNode } from 'preact'
-import { FailureNote } from '../parts/failure-note.tsx'
-import { Scrolling } from '../parts/scrolling.tsx'
-import { counted } from '../text/counts.ts'
+import { counted } from '../components/counts.ts'
+import { FailureNote } from '../components/failure-note.tsx'
+import { Scrolling } from '../components/scrolling.tsx'
 import type { Outcome } from './sending.ts'
 
 /** Longer answers are cut, since a browser lays them out slowly. */

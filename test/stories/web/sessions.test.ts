@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { browserName } from '../../../src/web/text/browsers.ts'
+import { browserName } from '../../../src/web/accounts/browsers.ts'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
 import { PASSWORD, signIn } from '../../support/server.ts'
 import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'

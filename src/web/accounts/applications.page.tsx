@@ -1,0 +1,196 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { OAuth2Application, OAuth2Grant } from '#gen/branchline/v1/oauth2_application_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { ActionForm } from '../components/action-form.tsx'
+import { Confirmed } from '../components/confirmed.tsx'
+import { ConfirmedForm } from '../components/confirmed-form.tsx'
+import { Field, fieldOf } from '../components/field.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { ShownOnce } from '../components/shown-once.tsx'
+import { TextArea } from '../components/text-area.tsx'
+import { Time } from '../components/time.tsx'
+import type { PageProps } from '../routes.ts'
+import { SettingsFrame } from './account-settings.tsx'
+import { scopesText } from './scopes.tsx'
+
+/** The most grants of one answer. */
+const MAX_GRANTS = 50
+
+/** The applications to which the user has granted access, and those of the user. */
+export default function ApplicationsPage({ query }: PageProps): VNode {
+  return (
+    <SettingsFrame tab="Applications">
+      {() => (
+        <>
+          <Grants />
+          <Applications page={pageOf(query)} />
+        </>
+      )}
+    </SettingsFrame>
+  )
+}
+
+function Grants(): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) => of(OAuth2ApplicationService).listOAuth2Grants({ limit: MAX_GRANTS }, { signal }),
+    [],
+  )
+  return (
+    <section aria-labelledby="grants">
+      <h2 id="grants">Applications that act for you</h2>
+      <Show of={list}>
+        {({ grants, total }) => (
+          <>
+            {total === 0n && <p>No application acts for you.</p>}
+            <ul class="list">
+              {grants.map((grant) => (
+                <GrantItem key={String(grant.id)} grant={grant} onRevoked={list.reload} />
+              ))}
+            </ul>
+            {total > grants.length && <p>The API lists the others.</p>}
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+function GrantItem({ grant, onRevoked }: { grant: OAuth2Grant; onRevoked: () => void }): VNode {
+  const { of } = useApi()
+  const revoke = async () => {
+    await of(OAuth2ApplicationService).revokeOAuth2Grant({ id: grant.id })
+    onRevoked()
+  }
+  return (
+    <li>
+      <strong>{grant.applicationName}</strong>
+      <p>May: {scopesText(grant.scopes) || 'know who you are'}</p>
+      <p class="facts">
+        Since <Time at={grant.createdAt} />, last sign-in <Time at={grant.updatedAt} />
+      </p>
+      <Confirmed
+        action="Revoke the access"
+        about={`of ${grant.applicationName}`}
+        question="The tokens of the application stop working at once."
+        act={revoke}
+      />
+    </li>
+  )
+}
+
+function Applications({ page }: { page: number }): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) => of(OAuth2ApplicationService).listOAuth2Applications({ page }, { signal }),
+    [page],
+  )
+  return (
+    <section aria-labelledby="applications">
+      <h2 id="applications">Your own applications</h2>
+      <p>An application signs users of this server in by OAuth 2.0 or OpenID Connect.</p>
+      <Show of={list}>
+        {({ applications, total, limit }) => (
+          <>
+            {total === 0n && <p>You have no applications.</p>}
+            <ul class="list">
+              {applications.map((application) => (
+                <ApplicationItem
+                  key={String(application.id)}
+                  application={application}
+                  onDeleted={list.reload}
+                />
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+      <NewApplication onCreated={list.reload} />
+    </section>
+  )
+}
+
+function ApplicationItem(props: { application: OAuth2Application; onDeleted: () => void }): VNode {
+  const { application, onDeleted } = props
+  const { of } = useApi()
+  const [secret, setSecret] = useState('')
+  const { id, name, clientId } = application
+  // Each edit makes a new secret, and this one changes nothing else.
+  const renew = async () =>
+    setSecret((await of(OAuth2ApplicationService).editOAuth2Application({ id })).clientSecret)
+  const remove = async () => {
+    await of(OAuth2ApplicationService).deleteOAuth2Application({ id })
+    onDeleted()
+  }
+  return (
+    <li>
+      <strong>{name}</strong>{' '}
+      {!application.confidentialClient && <span class="tag">without a secret</span>}
+      <dl>
+        <dt>Client id</dt>
+        <dd>
+          <code>{clientId}</code>
+        </dd>
+        <dt>Redirect URIs</dt>
+        {application.redirectUris.map((uri) => (
+          <dd key={uri}>{uri}</dd>
+        ))}
+        <dt>Created</dt>
+        <dd>
+          <Time at={application.created} />
+        </dd>
+      </dl>
+      {secret !== '' && <ShownOnce name={`New client secret of ${name}`} secret={secret} />}
+      {application.confidentialClient && (
+        <Confirmed
+          action="Replace the client secret"
+          about={`of ${name}`}
+          question="The application has to use the new secret. The old one stops working at once."
+          act={renew}
+        />
+      )}
+      <ConfirmedForm action={`Delete the application ${name}`} name={name} act={remove}>
+        <p>Users can no longer sign in to the application. Its tokens stop working at once.</p>
+      </ConfirmedForm>
+    </li>
+  )
+}
+
+function NewApplication({ onCreated }: { onCreated: () => void }): VNode {
+  const { of } = useApi()
+  const [secret, setSecret] = useState('')
+  const create = async (form: HTMLFormElement) => {
+    const { clientSecret } = await of(OAuth2ApplicationService).createOAuth2Application({
+      name: fieldOf(form, 'name'),
+      confidentialClient: fieldOf(form, 'confidential') === 'on',
+      redirectUris: fieldOf(form, 'uris').split(/\s+/).filter(Boolean),
+    })
+    setSecret(clientSecret)
+    onCreated()
+  }
+  return (
+    <>
+      <h3>New application</h3>
+      {secret !== '' && <ShownOnce name="Client secret" secret={secret} />}
+      <ActionForm act={create} submit="Create the application" done="It is in the list." isEmptied>
+        <Field label="Name of the application" name="name" maxLength={255} required />
+        <TextArea
+          label="Redirect URIs, one on each line"
+          name="uris"
+          rows={3}
+          required
+          spellcheck={false}
+          hint="Where users return to after the sign-in, such as https://app.example.org/callback."
+        />
+        <label class="choice">
+          <input type="checkbox" name="confidential" defaultChecked /> The application runs on a
+          server, and keeps a secret
+        </label>
+      </ActionForm>
+    </>
+  )
+}

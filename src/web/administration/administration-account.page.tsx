@@ -1,0 +1,169 @@
+import type { VNode } from 'preact'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { State } from '#gen/branchline/v1/state_pb.ts'
+import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { ActionForm } from '../components/action-form.tsx'
+import { Checkbox, isChecked } from '../components/choices.tsx'
+import { ConfirmedForm } from '../components/confirmed-form.tsx'
+import { Field, fieldOf } from '../components/field.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { Time } from '../components/time.tsx'
+import type { PageProps } from '../routes.ts'
+import { Administration } from './administration.tsx'
+
+const LIST = '/-/admin'
+
+/** One account, for administrators of the instance. */
+export default function AdministrationAccountPage({ rest }: PageProps): VNode {
+  const username = rest[0] ?? ''
+  return (
+    <Administration title={`Account ${username}`}>
+      <p>
+        <a href={LIST}>All accounts</a>
+      </p>
+      <AccountSettings username={username} />
+    </Administration>
+  )
+}
+
+interface AccountProps {
+  readonly user: User
+  readonly reload: () => void
+}
+
+function AccountSettings({ username }: { username: string }): VNode {
+  const { of, session } = useApi()
+  const account = useLoad(
+    (signal) => of(UserService).getUser({ name: `users/${username}` }, { signal }),
+    [username],
+  )
+  return (
+    <Show of={account} isPage>
+      {(user) => (
+        <>
+          <p class="facts">
+            <a href={`/${user.username}`}>{user.username}</a>, created <Time at={user.createTime} />
+          </p>
+          <Rights user={user} reload={account.reload} />
+          {user.username === session.user?.username ? (
+            <p>Another administrator can set your password here, rename you or delete you.</p>
+          ) : (
+            <>
+              <Password user={user} />
+              <DangerZone user={user} />
+            </>
+          )}
+        </>
+      )}
+    </Show>
+  )
+}
+
+function Rights({ user, reload }: AccountProps): VNode {
+  const { of } = useApi()
+  const save = async (form: HTMLFormElement) => {
+    await of(AdminService).adminEditUser({
+      username: user.username,
+      email: fieldOf(form, 'email'),
+      fullName: fieldOf(form, 'fullName'),
+      admin: isChecked(form, 'admin'),
+      active: isChecked(form, 'active'),
+    })
+    reload()
+  }
+  return (
+    <ActionForm label="Account" submit="Save the account" done="Saved." act={save}>
+      <Field
+        label="E-mail address"
+        name="email"
+        type="email"
+        autocomplete="off"
+        required={user.email !== ''}
+        defaultValue={user.email}
+      />
+      <Field
+        label="Display name"
+        name="fullName"
+        autocomplete="off"
+        defaultValue={user.displayName}
+      />
+      <Checkbox
+        label="Administrator of the server"
+        name="admin"
+        isChecked={user.role === User_Role.ADMIN}
+      />
+      <Checkbox
+        label="Active"
+        name="active"
+        isChecked={user.state !== State.ARCHIVED}
+        hint="An account that is not active is archived: nobody can sign in."
+      />
+    </ActionForm>
+  )
+}
+
+function Password({ user: { username } }: { user: User }): VNode {
+  const { of } = useApi()
+  return (
+    <>
+      <h2>Password</h2>
+      <ActionForm
+        label="Password"
+        submit="Set the password"
+        done="The password is set."
+        isEmptied
+        act={(form) =>
+          of(AdminService).adminEditUser({ username, password: fieldOf(form, 'password') })
+        }
+      >
+        <Field
+          label="New password"
+          name="password"
+          type="password"
+          autocomplete="new-password"
+          required
+          hint="Every session and token of the account ends."
+        />
+      </ActionForm>
+    </>
+  )
+}
+
+function DangerZone({ user: { username } }: { user: User }): VNode {
+  const { of } = useApi()
+  const service = of(AdminService)
+  return (
+    <section class="box" aria-labelledby="danger">
+      <h2 id="danger">Danger zone</h2>
+      <ConfirmedForm
+        action="Rename the account"
+        name={username}
+        act={async (form) => {
+          const newUsername = fieldOf(form, 'name')
+          await service.adminRenameUser({ username, newUsername })
+          goTo(`${LIST}/accounts/${encodeURIComponent(newUsername)}`)
+        }}
+      >
+        <p>The former name leads to the new one until another account takes the name.</p>
+        <Field label="New name" name="name" autocapitalize="none" autocomplete="off" required />
+      </ConfirmedForm>
+      <ConfirmedForm
+        action="Delete the account"
+        name={username}
+        act={async (form) => {
+          await service.adminDeleteUser({ username, purge: isChecked(form, 'purge') })
+          goTo(LIST)
+        }}
+      >
+        <p>The sessions, tokens, keys and settings of the account are deleted.</p>
+        <Checkbox
+          label="Delete the repositories, memos and comments of the account too"
+          name="purge"
+        />
+      </ConfirmedForm>
+    </section>
+  )
+}

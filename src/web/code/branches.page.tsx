@@ -1,0 +1,59 @@
+import type { VNode } from 'preact'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { Time } from '../components/time.tsx'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import type { PageProps } from '../routes.ts'
+
+/** The branches of a repository. */
+export default function BranchesPage({ owner, repo, query }: PageProps): VNode {
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Branches" title="Branches">
+      {(repository) => <Branches repository={repository} page={pageOf(query)} />}
+    </RepositoryFrame>
+  )
+}
+
+function Branches({ repository, page }: { repository: Repository; page: number }): VNode {
+  const { of } = useApi()
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const list = useLoad(
+    (signal) => of(BranchService).listBranches({ ...name, page }, { signal }),
+    [page],
+  )
+  return (
+    <Show of={list}>
+      {({ branches, total, limit }) => (
+        <>
+          {branches.length === 0 && <p>No branches.</p>}
+          <ul class="list">
+            {branches.map((branch) => (
+              <li key={branch.name}>
+                <a href={codeHref(name, { kind: 'branch', name: branch.name }, '')}>
+                  {branch.name}
+                </a>{' '}
+                {branch.name === repository.defaultBranch && <span class="tag">default</span>}
+                {branch.protected && <span class="tag">protected</span>}
+                <p class="facts">
+                  {subjectOf(branch.commit?.message ?? '')} <Time at={branch.commit?.timestamp} />{' '}
+                  {branch.name !== repository.defaultBranch && (
+                    <a
+                      href={`${repositoryHref(name)}/compare/${encodeURIComponent(repository.defaultBranch)}...${encodeURIComponent(branch.name)}`}
+                    >
+                      Compare<span class="hidden"> {branch.name}</span>
+                    </a>
+                  )}
+                </p>
+              </li>
+            ))}
+          </ul>
+          <Pager page={page} limit={limit} total={total} />
+        </>
+      )}
+    </Show>
+  )
+}

@@ -1,0 +1,139 @@
+import type { VNode } from 'preact'
+import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { blameHref, encodePath, type RefName, repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { Command } from '../components/command.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import type { PageProps } from '../routes.ts'
+import { Breadcrumbs } from './breadcrumbs.tsx'
+import { Download, useIsPublic } from './download.tsx'
+import { FileView } from './file-view.tsx'
+import { FolderView } from './folder-view.tsx'
+import { RefChoice } from './ref-choice.tsx'
+import { findRef, type RefAndPath } from './refs.ts'
+
+/** The files of a repository: one folder, or one file. */
+export default function CodePage({ owner, repo, rest }: PageProps): VNode {
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Code" title={rest.slice(2).join('/')}>
+      {(repository) =>
+        repository.empty ? (
+          <EmptyRepository repository={repository} />
+        ) : (
+          <Contents repository={repository} rest={rest} />
+        )
+      }
+    </RepositoryFrame>
+  )
+}
+
+function EmptyRepository({ repository }: { repository: Repository }): VNode {
+  const { cloneUrl, defaultBranch, permissions } = repository
+  if (!permissions?.push) return <p>The repository is empty.</p>
+  const commands = [
+    `git remote add origin ${cloneUrl}`,
+    `git push -u origin HEAD:${defaultBranch}`,
+  ].join('\n')
+  return (
+    <>
+      <p>The repository is empty. Push what you have:</p>
+      <Command label="Commands that push a repository" text={commands} />
+      <p>Or begin with a new folder:</p>
+      <Command label="Command that clones the repository" text={`git clone ${cloneUrl}`} />
+    </>
+  )
+}
+
+/** The target of an address. */
+interface Place extends RefAndPath {
+  readonly entry?: ContentsResponse | undefined
+  readonly entries: readonly ContentsResponse[]
+  readonly truncated: boolean
+}
+
+function Contents({
+  repository,
+  rest,
+}: {
+  repository: Repository
+  rest: readonly string[]
+}): VNode {
+  const api = useApi()
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const place = useLoad(
+    async (signal): Promise<Place> => {
+      const found = await findRef(api, repository, rest, signal)
+      const request = { ...name, path: found.path, ref: found.ref.name }
+      return { ...found, ...(await api.of(ContentService).getContents(request, { signal })) }
+    },
+    [rest.join('/')],
+  )
+  return (
+    <Show of={place} isPage>
+      {({ ref, path, entry, entries, truncated }) => (
+        <>
+          <div class="bar">
+            <RefChoice name={name} place={{ ref, path }} />
+            <Breadcrumbs name={name} place={{ ref, path }} />
+            {entry?.type === 'file' && <a href={blameHref(name, ref, path)}>Blame</a>}
+            <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
+              History
+            </a>
+          </div>
+          {path === '' && <CloneAndDownload repository={repository} at={ref} />}
+          {entry ? (
+            <FileView repository={repository} at={ref} entry={entry} />
+          ) : (
+            <FolderView name={name} place={{ ref, path }} entries={entries} isCut={truncated} />
+          )}
+        </>
+      )}
+    </Show>
+  )
+}
+
+/** How a reader gets all files. */
+function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode {
+  const { repository, at } = props
+  return (
+    <details>
+      <summary>Clone or download</summary>
+      <Command
+        label="Command that clones the repository"
+        text={`git clone ${repository.cloneUrl}`}
+      />
+      <div class="buttons">
+        <Archive repository={repository} at={at} format="zip">
+          ZIP archive
+        </Archive>
+        <Archive repository={repository} at={at} format="tar.gz">
+          tar.gz archive
+        </Archive>
+      </div>
+    </details>
+  )
+}
+
+function Archive(props: {
+  repository: Repository
+  at: RefName
+  format: 'zip' | 'tar.gz'
+  children: string
+}): VNode {
+  const { of } = useApi()
+  const { repository, at, format, children } = props
+  const isPublic = useIsPublic(repository)
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const archive = `${at.name}.${format}`
+  const file = {
+    name: `${repository.name}-${at.name.replaceAll('/', '-')}.${format}`,
+    href: `${repositoryHref(name)}/archive/${encodePath(archive)}`,
+    bytes: undefined,
+    isPublic,
+    open: (signal: AbortSignal) => of(ContentService).getArchive({ ...name, archive }, { signal }),
+  }
+  return <Download file={file}>{children}</Download>
+}

@@ -1,0 +1,27 @@
+import type { VNode } from 'preact'
+import type { Commit } from '#gen/branchline/v1/commit_pb.ts'
+import { repositoryHref, subjectOf } from '../addresses.ts'
+import { Time } from '../components/time.tsx'
+
+/** Commits, one below the other. */
+export function CommitList(props: {
+  owner: string
+  repo: string
+  commits: readonly Commit[]
+}): VNode {
+  const base = repositoryHref(props)
+  if (props.commits.length === 0) return <p>No commits.</p>
+  return (
+    <ul class="list">
+      {props.commits.map(({ sha, commit, author }) => (
+        <li key={sha}>
+          <a href={`${base}/commit/${sha}`}>{subjectOf(commit?.message ?? '') || 'No message'}</a>
+          <p class="facts">
+            <code>{sha.slice(0, 10)}</code> by {author?.login ?? commit?.author?.name}{' '}
+            <Time at={commit?.author?.date} />
+          </p>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,52 @@
+import type { VNode } from 'preact'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import type { PageProps } from '../routes.ts'
+import { CommitList } from './commit-list.tsx'
+import { findRef } from './refs.ts'
+
+/** The history of a branch, a tag or a commit. */
+export default function CommitsPage({ owner, repo, rest, query }: PageProps): VNode {
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Commits" title="Commits">
+      {(repository) =>
+        repository.empty ? (
+          <p>The repository is empty.</p>
+        ) : (
+          <History repository={repository} rest={rest} page={pageOf(query)} />
+        )
+      }
+    </RepositoryFrame>
+  )
+}
+
+function History(props: { repository: Repository; rest: readonly string[]; page: number }): VNode {
+  const api = useApi()
+  const { repository, rest, page } = props
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const history = useLoad(
+    async (signal) => {
+      const { ref, path } = await findRef(api, repository, rest, signal)
+      const request = { ...name, sha: ref.name, path, page, stat: false, files: false }
+      return { ref, ...(await api.of(CommitService).listCommits(request, { signal })) }
+    },
+    [rest.join('/'), page],
+  )
+  return (
+    <Show of={history} isPage>
+      {({ ref, commits, total, limit }) => (
+        <>
+          <h2>
+            Commits of {ref.kind} {ref.name}
+          </h2>
+          <CommitList {...name} commits={commits} />
+          <Pager page={page} limit={limit} total={total} />
+        </>
+      )}
+    </Show>
+  )
+}

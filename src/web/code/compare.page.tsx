@@ -1,0 +1,122 @@
+import type { VNode } from 'preact'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { repositoryHref, subjectOf } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { failureOf } from '../api/failure.ts'
+import { counted } from '../components/counts.ts'
+import { FailureNote } from '../components/failure-note.tsx'
+import { Field, fieldOf, onSubmit } from '../components/field.tsx'
+import { Show, useAction, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { findOpenPull } from '../pulls/open-pull.ts'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import type { PageProps } from '../routes.ts'
+import { CommitList } from './commit-list.tsx'
+import { Diff } from './diff.tsx'
+import { useDiff } from './diff-load.ts'
+
+/** Commits and changes of a branch compared with another one, and the form of a pull request. */
+export default function ComparePage({ owner, repo, rest }: PageProps): VNode {
+  const basehead = rest.join('/')
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={basehead || 'Compare'}>
+      {(repository) => <Comparison repository={repository} basehead={basehead} />}
+    </RepositoryFrame>
+  )
+}
+
+function Comparison({ repository, basehead }: { repository: Repository; basehead: string }): VNode {
+  const { of, session } = useApi()
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  // Without a base, the default branch is compared.
+  const [base, head] = basehead.includes('...')
+    ? basehead.split('...')
+    : [repository.defaultBranch, basehead]
+  const request = { ...name, basehead: `${base}...${head}` }
+  const comparison = useLoad(
+    (signal) => of(CommitService).compareCommits(request, { signal }),
+    [basehead],
+  )
+  const diff = useDiff(
+    (signal) => of(CommitService).getComparisonDiff({ ...request, format: 'diff' }, { signal }),
+    [basehead],
+  )
+  return (
+    <>
+      <h2>
+        Compare {base} with {head}
+      </h2>
+      <Show of={comparison}>
+        {({ commits, totalCommits }) => (
+          <>
+            {totalCommits > 0n && session.user && (
+              <NewPull
+                name={name}
+                base={base ?? ''}
+                head={head ?? ''}
+                title={subjectOf(commits.at(-1)?.commit?.message ?? '')}
+              />
+            )}
+            <h3>{counted(totalCommits, 'commit')}</h3>
+            <CommitList {...name} commits={commits} />
+            {totalCommits > commits.length && (
+              <p class="note">Only the newest {counted(commits.length, 'commit')} are listed.</p>
+            )}
+            {totalCommits > 0n && <Show of={diff}>{(files) => <Diff {...files} />}</Show>}
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function NewPull(props: {
+  name: { owner: string; repo: string }
+  base: string
+  head: string
+  title: string
+}): VNode {
+  const api = useApi()
+  const { name, base, head, title } = props
+  const existing = useLoad(
+    (signal) => findOpenPull(api, { ...name, base, head }, signal),
+    [base, head],
+  )
+  const pulls = `${repositoryHref(name)}/pulls`
+  const creation = useAction(async (form: HTMLFormElement) => {
+    const [title, body] = [fieldOf(form, 'title'), fieldOf(form, 'body')]
+    const request = { ...name, base, head, title, body }
+    try {
+      const { number } = await api.of(PullRequestService).createPullRequest(request)
+      goTo(`${pulls}/${number}`)
+    } catch (error) {
+      if (failureOf(error).reason === 'PULL_REQUEST_EXISTS') existing.reload()
+      throw error
+    }
+  })
+  if (existing.value === undefined) return <Show of={existing}>{() => null}</Show>
+  if (existing.value !== null) {
+    const { number, title } = existing.value
+    return (
+      <p class="note">
+        These branches have an open pull request:{' '}
+        <a href={`${pulls}/${number}`}>{`${title} #${number}`}</a>
+      </p>
+    )
+  }
+  return (
+    <form onSubmit={onSubmit(creation.run)}>
+      {creation.failure && <FailureNote failure={creation.failure} />}
+      <Field label="Title" name="title" defaultValue={title} required />
+      <label>
+        Description (optional)
+        <textarea name="body" rows={5} />
+      </label>
+      <button class="main" type="submit" disabled={creation.isRunning}>
+        Open a pull request
+      </button>
+    </form>
+  )
+}

@@ -1,0 +1,180 @@
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { codeHref, encodePath, type RefName, repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { fromBase64, sizeText, textOf } from '../components/bytes.ts'
+import { Fragment } from '../components/fragment.tsx'
+import { namedLines } from '../components/fragments.ts'
+import { Markup } from '../components/markup.tsx'
+import { useFragment } from '../components/navigation.ts'
+import { pictureType } from '../components/pictures.ts'
+import { saveFile } from '../components/save-file.ts'
+import { Scrolling } from '../components/scrolling.tsx'
+import { elementsOf } from './coloured.ts'
+import { Download, useIsPublic } from './download.tsx'
+import { useHighlighter } from './use-highlighter.ts'
+
+/** Larger files have no colours, since these would take more than a moment. */
+const MAX_COLOURED_CHARACTERS = 200_000
+
+/** Longer files are cut, since a browser lays out so many lines slowly. */
+const MAX_SHOWN_CHARACTERS = 1_000_000
+
+/** Longer files have numbers without links. */
+const MAX_LINKED_LINES = 10_000
+
+interface FileProps {
+  readonly repository: Repository
+  readonly at: RefName
+  readonly entry: ContentsResponse
+}
+
+/** A file: text with colours, a picture, or a download. */
+export function FileView({ repository, at, entry }: FileProps): VNode {
+  const bytes = useMemo(
+    () => (entry.content === undefined ? undefined : fromBase64(entry.content)),
+    [entry.content],
+  )
+  return (
+    <section aria-label={entry.path}>
+      <p class="facts">
+        {sizeText(entry.size)} {bytes && <SaveButton name={entry.name} bytes={bytes} />}
+      </p>
+      {entry.type === 'symlink' && <p>A symbolic link to {entry.target}.</p>}
+      {entry.type === 'file' && bytes === undefined && (
+        <LargeFile repository={repository} at={at} entry={entry} />
+      )}
+      {entry.type === 'file' && bytes && (
+        <Content repository={repository} at={at} entry={entry} bytes={bytes} />
+      )}
+    </section>
+  )
+}
+
+/** Saves the bytes that the page has already, since a link could not say who the user is. */
+function SaveButton({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuffer> }): VNode {
+  return (
+    <button type="button" onClick={() => saveFile(name, new Blob([bytes]))}>
+      Download
+    </button>
+  )
+}
+
+function nameOf({ owner, name }: Repository): { owner: string; repo: string } {
+  return { owner: owner?.login ?? '', repo: name }
+}
+
+/** A file that the API does not send with its facts. */
+function LargeFile({ repository, at, entry }: FileProps): VNode {
+  const { of } = useApi()
+  const isPublic = useIsPublic(repository)
+  const name = nameOf(repository)
+  const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
+  const file = {
+    name: entry.name,
+    href: `${raw}/${encodePath(entry.path)}`,
+    bytes: Number(entry.size),
+    isPublic,
+    open: (signal: AbortSignal) =>
+      of(ContentService).getRawFile({ ...name, ref: at.name, path: entry.path }, { signal }),
+  }
+  return (
+    <div class="note">
+      <p>The file is too large to show here.</p>
+      <Download file={file}>Download {entry.name}</Download>
+    </div>
+  )
+}
+
+function Content(props: FileProps & { bytes: Uint8Array }): VNode {
+  const { repository, at, entry, bytes } = props
+  const name = nameOf(repository)
+  const picture = pictureType(entry.name)
+  const text = textOf(bytes)
+  const lines = namedLines(useFragment())
+  if (picture !== undefined)
+    return <img class="picture" src={`data:${picture};base64,${entry.content}`} alt={entry.name} />
+  if (text === undefined) return <p class="note">A binary file.</p>
+  // A text in Markdown shows no lines.
+  if (lines || !/\.(md|markdown)$/i.test(entry.name))
+    return <Source text={text} path={entry.path} />
+  const folder = entry.path.split('/').slice(0, -1).join('/')
+  const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
+  const base = {
+    page: codeHref(name, at, folder),
+    raw: folder === '' ? raw : `${raw}/${encodePath(folder)}`,
+  }
+  return <Markup text={text} base={base} />
+}
+
+/**
+ * The numbers of lines, which are links to the lines as far as a browser lays them out quickly. A
+ * screen reader and the tab key pass over them.
+ */
+function LineNumbers({ count }: { count: number }): VNode {
+  const { first, last } = namedLines(useFragment()) ?? { first: 0, last: 0 }
+  const isMarked = (number: number) => number >= first && number <= last
+  const numbers = Array.from({ length: count }, (_, i) => i + 1)
+  return (
+    <pre class="numbers" aria-hidden="true">
+      {count > MAX_LINKED_LINES ? (
+        <>
+          {textWithNumbers(numbers.filter((number) => number < first))}
+          <span id={`L${first}`} class="marked">
+            {textWithNumbers(numbers.filter(isMarked))}
+          </span>
+          {textWithNumbers(numbers.filter((number) => number >= first && number > last))}
+        </>
+      ) : (
+        numbers.map((number) => (
+          <a
+            key={number}
+            id={`L${number}`}
+            class={isMarked(number) ? 'marked' : undefined}
+            href={`#L${number}`}
+            tabIndex={-1}
+          >
+            {`${number}\n`}
+          </a>
+        ))
+      )}
+    </pre>
+  )
+}
+
+function textWithNumbers(numbers: readonly number[]): string {
+  return numbers.map((number) => `${number}\n`).join('')
+}
+
+/** The lines of a text. Colours appear when their script has loaded. */
+function Source({ text, path }: { text: string; path: string }): VNode {
+  const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
+  const [colours, setColours] = useState<DocumentFragment>()
+  const load = useHighlighter()
+  useEffect(() => {
+    const ended = new AbortController()
+    const colour = async () => {
+      const highlighter = await load()
+      const [lines] = (await highlighter.highlight([shown], path, ended.signal)) ?? []
+      if (!ended.signal.aborted) setColours(lines && elementsOf(lines))
+    }
+    // The plain text stays.
+    if (shown.length <= MAX_COLOURED_CHARACTERS) colour().catch(() => undefined)
+    return () => ended.abort()
+  }, [shown, path, load])
+  const count = shown.replace(/\n$/, '').split('\n').length
+  return (
+    <>
+      {shown.length < text.length && (
+        <p class="note">Only the beginning is shown. Download the file to see all of it.</p>
+      )}
+      <Scrolling className="source" label={`Content of ${path}`}>
+        <LineNumbers count={count} />
+        <pre>{colours ? <Fragment of={colours} tag="code" /> : <code>{shown}</code>}</pre>
+      </Scrolling>
+    </>
+  )
+}

@@ -1,0 +1,121 @@
+import { elementOf } from './fragments.ts'
+import { storageOf } from './stored.ts'
+
+/** Time limit for restoring the scroll position. */
+const SETTLE_MS = 10_000
+
+/** Input events that end the restoration. */
+const INPUTS = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const
+
+/** Key of the scroll positions in the storage of the tab, which survives a reload. */
+const STORED = 'branchline-places'
+
+/** Number of stored positions. Older ones are removed. */
+const MAX_STORED = 100
+
+/** The state of an entry of the history. */
+interface EntryState {
+  readonly key: string
+}
+
+/**
+ * Decides where a page scrolls. A new entry of the history goes to the fragment of its address, or
+ * begins at the top. An entry that the user comes back to goes to its old place. The browser cannot do
+ * so, since a page is short until its content has come from the server.
+ */
+export class Places {
+  readonly #places = readPlaces()
+  #current = ''
+  #count = 0
+  #stopScrolling: (() => void) | undefined
+
+  constructor() {
+    history.scrollRestoration = 'manual'
+    addEventListener('scroll', this.#record, { passive: true })
+    addEventListener('hashchange', this.#noteFragment)
+    addEventListener('pagehide', this.#store)
+    this.arrive()
+  }
+
+  /** Notes the present entry of the history, and goes to its place. */
+  arrive(): void {
+    const known = (history.state as EntryState | null)?.key
+    if (known !== undefined && known !== this.#current) {
+      this.#current = known
+      const place = this.#places.get(known)
+      if (place !== undefined) {
+        this.#scroll(() => scrollTo(0, place))
+        return
+      }
+    } else if (known === undefined) this.#begin()
+    this.follow()
+  }
+
+  /** Goes where the fragment of the address leads, or to the top if there is none. */
+  follow(): void {
+    const { hash } = location
+    this.#stopScrolling?.()
+    if (hash === '') scrollTo(0, 0)
+    // Again when the page grows, for what is above the element may come later.
+    else this.#scroll(() => elementOf(hash)?.scrollIntoView({ inline: 'nearest' }))
+  }
+
+  #begin(): void {
+    this.#count += 1
+    // The same numbers occur in the entries of earlier visits.
+    this.#current = `${performance.timeOrigin} ${this.#count}`
+    const added: EntryState = { key: this.#current }
+    history.replaceState(added, '')
+  }
+
+  stop(): void {
+    this.#stopScrolling?.()
+    removeEventListener('scroll', this.#record)
+    removeEventListener('hashchange', this.#noteFragment)
+    removeEventListener('pagehide', this.#store)
+  }
+
+  readonly #record = () => {
+    if (!this.#stopScrolling) this.#places.set(this.#current, scrollY)
+  }
+
+  readonly #store = () => {
+    try {
+      const places = JSON.stringify([...this.#places].slice(-MAX_STORED))
+      storageOf('sessionStorage')?.setItem(STORED, places)
+    } catch {
+      // The storage is full. The next visit begins at the top.
+    }
+  }
+
+  /** Not every browser says `popstate` when a link leads to a part of the page. */
+  readonly #noteFragment = () => {
+    if (history.state === null) this.arrive()
+  }
+
+  /** Scrolls again whenever the page becomes longer, until the user does something else. */
+  #scroll(go: () => void): void {
+    this.#stopScrolling?.()
+    const grown = new ResizeObserver(go)
+    const stop = () => {
+      grown.disconnect()
+      clearTimeout(timer)
+      for (const input of INPUTS) removeEventListener(input, stop)
+      this.#stopScrolling = undefined
+    }
+    const timer = setTimeout(stop, SETTLE_MS)
+    for (const input of INPUTS) addEventListener(input, stop, { passive: true })
+    this.#stopScrolling = stop
+    grown.observe(document.body)
+  }
+}
+
+function readPlaces(): Map<string, number> {
+  try {
+    const stored = storageOf('sessionStorage')?.getItem(STORED)
+    return new Map(JSON.parse(stored ?? '[]') as [string, number][])
+  } catch {
+    // Invalid stored data: start at the top.
+    return new Map()
+  }
+}

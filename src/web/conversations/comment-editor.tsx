@@ -1,0 +1,34 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { useAction } from '../components/load.tsx'
+import { TextForm } from '../components/text-form.tsx'
+
+interface EditorProps {
+  readonly body: string
+  readonly save: (body: string) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** A form with the text of a comment, which the user changes. */
+export function CommentEditor({ body, save, onClose }: EditorProps): VNode {
+  const [text, setText] = useState(body)
+  const saving = useAction(async () => {
+    await save(text)
+    onClose()
+  })
+  return (
+    <TextForm
+      label="New text of the comment"
+      text={text}
+      submit="Save the comment"
+      isRunning={saving.isRunning}
+      failure={saving.failure}
+      onText={setText}
+      onSend={() => saving.run()}
+    >
+      <button type="button" onClick={onClose}>
+        Cancel
+      </button>
+    </TextForm>
+  )
+}

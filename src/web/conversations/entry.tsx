@@ -1,0 +1,138 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
+import { markupBase } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { readDiff } from '../code/diff.ts'
+import { Confirmed } from '../components/confirmed.tsx'
+import { Later } from '../components/later.tsx'
+import { Markup } from '../components/markup.tsx'
+import { Scrolling } from '../components/scrolling.tsx'
+import { Time } from '../components/time.tsx'
+import { type PullName, placeText, type Thread } from '../pulls/reviews.ts'
+import { CommentEditor } from './comment-editor.tsx'
+import type { Discussion } from './discussion.ts'
+import { ThreadView } from './thread.tsx'
+
+/** Something that somebody said. */
+export interface Entry {
+  /** The fragment that `html_url` has. */
+  readonly key: string
+  readonly who: string
+  readonly did: string
+  readonly at: PullRequest['createdAt']
+  readonly body: string
+  /** The number of the comment, if the entry is one. */
+  readonly comment?: bigint
+  /** The submitted review, if the entry is one. */
+  readonly review?: PullReview
+  readonly threads: readonly Thread[]
+}
+
+interface EntryProps {
+  readonly name: PullName
+  readonly entry: Entry
+  readonly discussion: Discussion | undefined
+  readonly onChange: () => void
+}
+
+const loadReviewActions = async () => (await import('../pulls/review-actions.tsx')).ReviewActions
+
+/** A comment or a review in a conversation. */
+export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
+  const { of, session } = useApi()
+  const { key, who, did, at, body, comment, review, threads } = entry
+  const [isEdited, setEdited] = useState(false)
+  const canChange =
+    discussion?.canComment && (discussion.canModerate || session.user?.username === who)
+  return (
+    <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
+      <header>
+        <a href={`/${who}`}>{who}</a> {did} <Time at={at} />{' '}
+        {comment !== undefined && canChange && !isEdited && (
+          <CommentActions
+            name={name}
+            comment={comment}
+            onEdit={() => setEdited(true)}
+            onChange={onChange}
+          />
+        )}
+      </header>
+      {comment !== undefined && isEdited ? (
+        <CommentEditor
+          body={body}
+          save={async (text) => {
+            const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
+            await of(IssueCommentService).editIssueComment(request)
+            onChange()
+          }}
+          onClose={() => setEdited(false)}
+        />
+      ) : (
+        body !== '' && <Markup text={body} base={markupBase(name)} />
+      )}
+      {review?.dismissalMessage && <p>Dismissed: {review.dismissalMessage}</p>}
+      {discussion && review && (discussion.canDismiss || session.user?.username === who) && (
+        <Later load={loadReviewActions} with={{ discussion, review }} />
+      )}
+      {discussion &&
+        threads.map((thread) => (
+          <div key={String(thread.comments[0]?.id)}>
+            <Hunk thread={thread} />
+            <ThreadView discussion={discussion} thread={thread} />
+          </div>
+        ))}
+    </article>
+  )
+}
+
+interface CommentProps {
+  readonly name: PullName
+  readonly comment: bigint
+  readonly onChange: () => void
+}
+
+function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
+  const { of } = useApi()
+  const { name, comment, onEdit, onChange } = props
+  const remove = async () => {
+    const request = { owner: name.owner, repo: name.repo, id: comment }
+    await of(IssueCommentService).deleteIssueComment(request)
+    onChange()
+  }
+  return (
+    <>
+      <button type="button" class="small" onClick={onEdit}>
+        Edit
+      </button>{' '}
+      <Confirmed action="Delete" question="The comment is deleted for ever." isSmall act={remove} />
+    </>
+  )
+}
+
+/** A reader of the conversation needs the line and a few before it. */
+const HUNK_LINES = 4
+
+/** The line that a thread is about, with the lines before it. */
+function Hunk({ thread }: { thread: Thread }): VNode | null {
+  const hunk = thread.comments[0]?.diffHunk ?? ''
+  const [file] = readDiff(`diff --git a/x b/x\n${hunk}`)
+  const lines = file?.lines.filter(({ kind }) => kind !== 'hunk').slice(-HUNK_LINES) ?? []
+  if (lines.length === 0) return null
+  return (
+    <Scrolling label={`Changes before ${placeText(thread.place)}`}>
+      <table class="diff">
+        <tbody>
+          {lines.map(({ kind, text, oldNumber, newNumber }, i) => (
+            <tr key={i} class={kind}>
+              <td class="number">{newNumber ?? oldNumber}</td>
+              <td class="text">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolling>
+  )
+}

@@ -1,0 +1,78 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { useAction } from '../components/load.tsx'
+import { useDraft } from '../components/stored.ts'
+import { TextForm } from '../components/text-form.tsx'
+import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
+import type { Discussion } from './discussion.ts'
+
+/**
+ * The API demands a text from a pending review. Another client that submits the review may keep the
+ * text, so that it is a comment, which readers of Markdown do not see.
+ */
+const PENDING_TEXT = '<!-- A review that is not submitted yet. -->'
+
+interface LineFormProps {
+  readonly discussion: Discussion
+  readonly place: Place
+  /** Whether the form takes the focus when it appears. */
+  readonly isFocused: boolean
+  readonly onClose: () => void
+}
+
+/** A comment on a line: for the pending review, or at once. */
+export function LineForm({ discussion, place, isFocused, onClose }: LineFormProps): VNode {
+  const { of } = useApi()
+  const { name, head, pending, drafts, reload } = discussion
+  const [body, setBody] = useDraft(drafts + placeKey(place))
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isFocused) box.current?.querySelector('textarea')?.focus()
+  }, [isFocused])
+  const close = () => {
+    setBody('')
+    onClose()
+  }
+  const sending = useAction(async (event: 'PENDING' | 'COMMENT') => {
+    const { path, side, line } = place
+    const position = side === 'old' ? { oldPosition: BigInt(line) } : { newPosition: BigInt(line) }
+    await of(ReviewService).createReview({
+      ...name,
+      event,
+      body: event === 'PENDING' ? PENDING_TEXT : '',
+      commitId: head,
+      comments: [{ path, body, ...position }],
+    })
+    close()
+    reload()
+  })
+  return (
+    <div class="remark" ref={box}>
+      <TextForm
+        label={`Comment on ${placeText(place)}`}
+        text={body}
+        submit={pending ? 'Add to the review' : 'Begin a review'}
+        isRunning={sending.isRunning}
+        failure={sending.failure}
+        onText={setBody}
+        onSend={() => sending.run('PENDING')}
+      >
+        {/* With a pending review, the API would submit all of it. */}
+        {!pending && (
+          <button
+            type="button"
+            disabled={sending.isRunning || body.trim() === ''}
+            onClick={() => sending.run('COMMENT')}
+          >
+            Comment at once
+          </button>
+        )}
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </TextForm>
+    </div>
+  )
+}

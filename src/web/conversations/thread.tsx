@@ -1,0 +1,162 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { markupBase } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { Confirmed } from '../components/confirmed.tsx'
+import { FailureNote } from '../components/failure-note.tsx'
+import { useAction } from '../components/load.tsx'
+import { Markup } from '../components/markup.tsx'
+import { useDraft } from '../components/stored.ts'
+import { TextForm } from '../components/text-form.tsx'
+import { Time } from '../components/time.tsx'
+import { placeText, type Thread } from '../pulls/reviews.ts'
+import { CommentEditor } from './comment-editor.tsx'
+import type { Discussion } from './discussion.ts'
+
+interface ThreadProps {
+  readonly discussion: Discussion
+  readonly thread: Thread
+}
+
+/** The comments on a line, with an answer and the mark that the matter is resolved. */
+export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
+  const { of } = useApi()
+  const { name, pending, canComment, canResolve, head, reload } = discussion
+  const [first] = thread.comments
+  const isResolved = first?.resolver !== undefined
+  const resolving = useAction(async () => {
+    if (!first) return
+    const request = { owner: name.owner, repo: name.repo, comment: first.id }
+    await (isResolved
+      ? of(ReviewService).unresolveReviewComment(request)
+      : of(ReviewService).resolveReviewComment(request))
+    reload()
+  })
+  if (!first) return null
+  const isPending = first.pullRequestReviewId === pending?.id
+  const title = placeText(thread.place)
+  // Lines of the base stay, whatever is pushed.
+  const isOutdated = thread.place.side === 'new' && first.commitId !== head
+  return (
+    <details class="remark" open={!isResolved}>
+      <summary>
+        {title}
+        {isPending && <span class="tag">pending</span>}
+        {first.resolver && <span class="tag">resolved by {first.resolver.login}</span>}
+        {isOutdated && <span class="tag">outdated</span>}
+      </summary>
+      {thread.comments.map((comment) => (
+        <LineComment key={String(comment.id)} discussion={discussion} comment={comment} />
+      ))}
+      {resolving.failure && <FailureNote failure={resolving.failure} />}
+      {!isPending && (
+        <div class="buttons">
+          {canComment && <Reply discussion={discussion} first={first} title={title} />}
+          {canResolve && (
+            <button
+              type="button"
+              aria-label={`${isResolved ? 'Open again' : 'Resolve'}: ${title}`}
+              disabled={resolving.isRunning}
+              onClick={() => resolving.run()}
+            >
+              {isResolved ? 'Open again' : 'Resolve'}
+            </button>
+          )}
+        </div>
+      )}
+    </details>
+  )
+}
+
+function LineComment(props: { discussion: Discussion; comment: PullReviewComment }): VNode {
+  const { of, session } = useApi()
+  const { discussion, comment } = props
+  const { id, user, body, createdAt, pullRequestReviewId } = comment
+  const { name, canComment, canModerate, reload } = discussion
+  const [isEdited, setEdited] = useState(false)
+  const remove = async () => {
+    const request = { ...name, id: pullRequestReviewId, comment: id }
+    await of(ReviewService).deleteReviewComment(request)
+    reload()
+  }
+  const canDelete = canModerate || (session.user && session.user.username === user?.login)
+  const about = `comment on ${comment.path} by ${user?.login}`
+  const edit = async (text: string) => {
+    const request = { ...name, id: pullRequestReviewId, comment: id, body: text }
+    await of(ReviewService).editReviewComment(request)
+    reload()
+  }
+  return (
+    <div class="said">
+      <div class="facts">
+        <a href={`/${user?.login}`}>{user?.login}</a> <Time at={createdAt} />{' '}
+        {canDelete && canComment && !isEdited && (
+          <>
+            <button
+              type="button"
+              class="small"
+              aria-label={`Edit: ${about}`}
+              onClick={() => setEdited(true)}
+            >
+              Edit
+            </button>{' '}
+          </>
+        )}
+        {canDelete && (
+          <Confirmed
+            action="Delete"
+            about={`the ${about}`}
+            question="The comment is deleted for ever."
+            isSmall
+            act={remove}
+          />
+        )}
+      </div>
+      {isEdited ? (
+        <CommentEditor body={body} save={edit} onClose={() => setEdited(false)} />
+      ) : (
+        <Markup text={body} base={markupBase(name)} />
+      )}
+    </div>
+  )
+}
+
+function Reply(props: { discussion: Discussion; first: PullReviewComment; title: string }): VNode {
+  const { of } = useApi()
+  const { discussion, first, title } = props
+  const { name, drafts, reload } = discussion
+  const [body, setBody] = useDraft(`${drafts}reply ${first.id}`)
+  const [isOpen, setOpen] = useState(body !== '')
+  const close = () => {
+    setBody('')
+    setOpen(false)
+  }
+  const sending = useAction(async () => {
+    await of(ReviewService).replyToReviewComment({ ...name, comment: first.id, body })
+    close()
+    reload()
+  })
+  if (!isOpen)
+    return (
+      <button type="button" aria-label={`Reply: ${title}`} onClick={() => setOpen(true)}>
+        Reply
+      </button>
+    )
+  return (
+    <TextForm
+      label={`Reply on ${title}`}
+      text={body}
+      submit="Send the reply"
+      isRunning={sending.isRunning}
+      failure={sending.failure}
+      onText={setBody}
+      onSend={() => sending.run()}
+    >
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+    </TextForm>
+  )
+}

@@ -1,0 +1,93 @@
+import type { VNode } from 'preact'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { ActionForm } from '../components/action-form.tsx'
+import { Select } from '../components/choices.tsx'
+import { Field, fieldOf } from '../components/field.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { useTitle } from '../components/page-title.ts'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { SignInLink } from '../components/sign-in-link.tsx'
+import type { PageProps } from '../routes.ts'
+import { ORGANIZATION_VISIBILITIES } from './organization-visibilities.ts'
+
+/** The organisations of the user, and the form that creates one. */
+export default function OrganizationsPage({ query }: PageProps): VNode {
+  const { session } = useApi()
+  useTitle('Your organisations')
+  return (
+    <>
+      <h1>Your organisations</h1>
+      {session.user ? (
+        <Organizations page={pageOf(query)} />
+      ) : (
+        <p>
+          This page is for signed-in users: <SignInLink />
+        </p>
+      )}
+    </>
+  )
+}
+
+function Organizations({ page }: { page: number }): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) => of(OrganizationService).listMyOrganizations({ page }, { signal }),
+    [page],
+  )
+  return (
+    <>
+      <Show of={list}>
+        {({ organizations, total, limit }) => (
+          <>
+            {organizations.length === 0 && <p>You are in no organisation.</p>}
+            <ul class="list">
+              {organizations.map(({ name, fullName, description }) => (
+                <li key={name}>
+                  <a href={`/${name}`}>{name}</a> {fullName}
+                  {description !== '' && <p>{description}</p>}
+                </li>
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+      <NewOrganization />
+    </>
+  )
+}
+
+function NewOrganization(): VNode {
+  const { of } = useApi()
+  return (
+    <details class="narrow">
+      <summary>New organisation</summary>
+      <p>An organisation owns repositories, and its teams say who may do what.</p>
+      <ActionForm
+        label="New organisation"
+        submit="Create the organisation"
+        act={async (form) => {
+          const { name } = await of(OrganizationService).createOrganization({
+            username: fieldOf(form, 'name'),
+            fullName: fieldOf(form, 'fullName'),
+            description: fieldOf(form, 'description'),
+            visibility: fieldOf(form, 'visibility'),
+          })
+          goTo(`/${name}`)
+        }}
+      >
+        <Field label="Name" name="name" autocapitalize="none" autocomplete="off" required />
+        <Field label="Display name (optional)" name="fullName" />
+        <Field label="Description (optional)" name="description" />
+        <Select
+          label="Visibility"
+          name="visibility"
+          value="public"
+          options={ORGANIZATION_VISIBILITIES}
+        />
+      </ActionForm>
+    </details>
+  )
+}

@@ -1,0 +1,187 @@
+import type { VNode } from 'preact'
+import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { allPages, PAGE } from '../api/all-pages.ts'
+import { type Api, useApi } from '../api/client.ts'
+import { Later } from '../components/later.tsx'
+import { Show, useAction, useLoad } from '../components/load.tsx'
+import { SignInLink } from '../components/sign-in-link.tsx'
+import { useDraft } from '../components/stored.ts'
+import { TextForm } from '../components/text-form.tsx'
+import { type Entry, EntryView } from '../conversations/entry.tsx'
+import { type PullDiscussion, useDiscussion } from '../conversations/use-discussion.ts'
+import { Checks } from './checks.tsx'
+import type { PullName, ReviewWithThreads } from './reviews.ts'
+
+interface ConversationProps {
+  readonly repository: Repository
+  readonly name: PullName
+  readonly pull: PullRequest
+  /** Grows when something has happened. */
+  readonly version: number
+  /** Grows when something has happened to the checks, too. */
+  readonly checks: number
+  readonly onChange: () => void
+}
+
+const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
+
+const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
+
+/** Comments and reviews of a pull request, its checks, and its merge. */
+export function Conversation(props: ConversationProps): VNode {
+  const { name, pull, version, checks, repository, onChange } = props
+  const api = useApi()
+  const head = pull.head?.sha ?? ''
+  const discussion = useDiscussion({ repository, name, pull, head, version })
+  const comments = useLoad((signal) => readComments(api, name, signal), [version])
+  return (
+    <>
+      <EntryView name={name} entry={opening(pull)} discussion={undefined} onChange={onChange} />
+      <Show of={comments}>
+        {(said) => (
+          <Show of={discussion}>
+            {(value) => (
+              <>
+                {entriesOf(said, value.reviews).map((entry) => (
+                  <EntryView
+                    key={entry.key}
+                    name={name}
+                    entry={entry}
+                    discussion={value}
+                    onChange={comments.reload}
+                  />
+                ))}
+                <PendingNote name={name} discussion={value} />
+              </>
+            )}
+          </Show>
+        )}
+      </Show>
+      <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
+      <Checks name={name} sha={head} version={checks} />
+      {discussion.value && (
+        <Later
+          load={loadMergeBox}
+          with={{
+            repository,
+            name,
+            pull,
+            reviews: discussion.value.reviews,
+            version: checks,
+            onChange,
+          }}
+        />
+      )}
+      <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
+    </>
+  )
+}
+
+function opening({ user, createdAt, body }: PullRequest): Entry {
+  return { key: '', who: user?.login ?? '', did: 'opened', at: createdAt, body, threads: [] }
+}
+
+function readComments({ of }: Api, name: PullName, signal: AbortSignal): Promise<IssueComment[]> {
+  return allPages((page) =>
+    of(IssueCommentService)
+      .listIssueComments({ ...name, page, limit: PAGE }, { signal })
+      .then(({ comments: items, total }) => ({ items, total })),
+  )
+}
+
+const DID: Readonly<Record<string, string>> = {
+  APPROVED: 'approved the changes',
+  REQUEST_CHANGES: 'asked for changes',
+  COMMENT: 'reviewed',
+  REQUEST_REVIEW: 'was asked for a review',
+}
+
+/** Returns all comments and submitted reviews, in the order of time. */
+function entriesOf(
+  comments: readonly IssueComment[],
+  reviews: readonly ReviewWithThreads[],
+): Entry[] {
+  const entries: Entry[] = [
+    ...comments.map(({ id, user, createdAt, body }) => ({
+      key: `issuecomment-${id}`,
+      who: user?.login ?? '',
+      did: 'commented',
+      at: createdAt,
+      body,
+      comment: id,
+      threads: [],
+    })),
+    ...reviews.filter(({ review }) => review.state !== 'PENDING').map(entryOf),
+  ]
+  return entries.sort((one, other) => Number((one.at?.seconds ?? 0n) - (other.at?.seconds ?? 0n)))
+}
+
+function entryOf({ review, threads }: ReviewWithThreads): Entry {
+  const { id, user, team, submittedAt, body, state, dismissed } = review
+  return {
+    key: `review-${id}`,
+    who: user?.login ?? team?.name ?? '',
+    did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
+    at: submittedAt,
+    body,
+    threads,
+    ...(state !== 'REQUEST_REVIEW' && { review }),
+  }
+}
+
+function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNode | null {
+  const { name, discussion } = props
+  if (!discussion.pending) return null
+  return (
+    <p class="note">
+      You have a pending review.{' '}
+      <a href={`${repositoryHref(name)}/pulls/${name.index}/files`}>
+        Submit the review among the files.
+      </a>
+    </p>
+  )
+}
+
+function NewComment(props: {
+  name: PullName
+  discussion: PullDiscussion | undefined
+  onSent: () => void
+}): VNode | null {
+  const { session } = useApi()
+  const { name, discussion, onSent } = props
+  if (!session.user)
+    return (
+      <p>
+        <SignInLink /> to comment.
+      </p>
+    )
+  if (!discussion) return null
+  if (!discussion.canComment) return <p>The conversation is closed to new comments.</p>
+  return <CommentForm name={name} draft={`${discussion.drafts}comment`} onSent={onSent} />
+}
+
+function CommentForm(props: { name: PullName; draft: string; onSent: () => void }): VNode {
+  const { of } = useApi()
+  const { name, draft, onSent } = props
+  const [body, setBody] = useDraft(draft)
+  const sending = useAction(async () => {
+    await of(IssueCommentService).createIssueComment({ ...name, body })
+    setBody('')
+    onSent()
+  })
+  return (
+    <TextForm
+      label="Comment"
+      text={body}
+      submit="Send the comment"
+      isRunning={sending.isRunning}
+      failure={sending.failure}
+      onText={setBody}
+      onSend={() => sending.run()}
+    />
+  )
+}

@@ -1,0 +1,157 @@
+import type { VNode } from 'preact'
+import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { codeHref, repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { CommitList } from '../code/commit-list.tsx'
+import { Later } from '../components/later.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { NotFound } from '../components/not-found.tsx'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { Time } from '../components/time.tsx'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import { useRepositoryEvents } from '../repositories/repository-events.ts'
+import type { PageProps } from '../routes.ts'
+import { Conversation } from './conversation.tsx'
+import { PullState } from './pull-state.tsx'
+import type { PullName } from './reviews.ts'
+import { useSettledPull } from './use-settled-pull.ts'
+
+const loadFiles = async () => (await import('./pull-files.tsx')).PullFiles
+
+/** One pull request: the conversation, the commits, or the files. */
+export default function PullPage({ owner, repo, rest, query }: PageProps): VNode {
+  const [number = '', tab = ''] = rest
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={`Pull request ${number}`}>
+      {(repository) =>
+        /^[1-9]\d{0,17}$/.test(number) ? (
+          <Pull
+            repository={repository}
+            name={{ owner, repo, index: BigInt(number) }}
+            tab={tab}
+            page={pageOf(query)}
+          />
+        ) : (
+          <NotFound />
+        )
+      }
+    </RepositoryFrame>
+  )
+}
+
+interface PullProps {
+  readonly repository: Repository
+  readonly name: PullName
+  readonly tab: string
+  readonly page: number
+}
+
+function Pull({ repository, name, tab, page }: PullProps): VNode {
+  const { of } = useApi()
+  const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
+  const head = pull.value?.head?.sha ?? ''
+  const { version, checks, isCut } = useRepositoryEvents(name, name.index, head, pull.reload)
+  useSettledPull(pull.value, pull.reload)
+  return (
+    <Show of={pull} isPage>
+      {(value) => (
+        <>
+          <PullHeader name={name} pull={value} tab={tab} />
+          <p role="status" class={isCut ? 'note' : 'hidden'}>
+            {isCut && 'Reconnecting. Your drafts are kept.'}
+          </p>
+          {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
+          {tab === 'files' && (
+            <Later load={loadFiles} with={{ repository, name, pull: value, version }} />
+          )}
+          {tab === '' && (
+            <Conversation
+              repository={repository}
+              name={name}
+              pull={value}
+              version={version}
+              checks={checks}
+              onChange={pull.reload}
+            />
+          )}
+        </>
+      )}
+    </Show>
+  )
+}
+
+function PullHeader({
+  name,
+  pull,
+  tab,
+}: {
+  name: PullName
+  pull: PullRequest
+  tab: string
+}): VNode {
+  const base = `${repositoryHref(name)}/pulls/${name.index}`
+  const tabs = [
+    ['', 'Conversation'],
+    ['commits', 'Commits'],
+    ['files', 'Files'],
+  ] as const
+  return (
+    <>
+      <h2>
+        {pull.title} <span class="number">#{name.index.toString()}</span>
+      </h2>
+      <p>
+        <PullState pull={pull} /> {pull.user?.login} wants to merge{' '}
+        {pull.head?.repo ? (
+          <a href={codeHref(nameOf(pull.head.repo), { kind: 'branch', name: pull.head.ref }, '')}>
+            {pull.head.label}
+          </a>
+        ) : (
+          pull.head?.label
+        )}{' '}
+        into{' '}
+        <a href={codeHref(name, { kind: 'branch', name: pull.base?.ref ?? '' }, '')}>
+          {pull.base?.label}
+        </a>
+        , opened <Time at={pull.createdAt} />
+      </p>
+      <nav class="tabs" aria-label="Pull request">
+        {tabs.map(([path, text]) => (
+          <a
+            key={path}
+            href={path === '' ? base : `${base}/${path}`}
+            aria-current={path === tab ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+      </nav>
+    </>
+  )
+}
+
+function nameOf({ owner, name }: Repository): { owner: string; repo: string } {
+  return { owner: owner?.login ?? '', repo: name }
+}
+
+function Commits({ name, page }: { name: PullName; page: number }): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) =>
+      of(PullFileService).listPullRequestCommits({ ...name, page, files: false }, { signal }),
+    [page],
+  )
+  return (
+    <Show of={list}>
+      {({ commits, total, limit }) => (
+        <>
+          <CommitList owner={name.owner} repo={name.repo} commits={commits} />
+          <Pager page={page} limit={limit} total={total} />
+        </>
+      )}
+    </Show>
+  )
+}

@@ -1,0 +1,77 @@
+import type { VNode } from 'preact'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { Time } from '../components/time.tsx'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import type { PageProps } from '../routes.ts'
+import { PullState } from './pull-state.tsx'
+
+const STATES = ['open', 'closed', 'all'] as const
+
+/** The pull requests of a repository. The address has the filters. */
+export default function PullsPage({ owner, repo, query }: PageProps): VNode {
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title="Pull requests">
+      {() => <Pulls name={{ owner, repo }} query={query} />}
+    </RepositoryFrame>
+  )
+}
+
+function Pulls({
+  name,
+  query,
+}: {
+  name: { owner: string; repo: string }
+  query: URLSearchParams
+}): VNode {
+  const { of } = useApi()
+  const page = pageOf(query)
+  const state = STATES.find((known) => known === query.get('state')) ?? 'open'
+  const poster = query.get('poster') ?? ''
+  const list = useLoad(
+    (signal) =>
+      of(PullRequestService).listPullRequests({ ...name, state, poster, page }, { signal }),
+    [state, poster, page],
+  )
+  const base = `${repositoryHref(name)}/pulls`
+  return (
+    <>
+      <nav class="tabs" aria-label="Filter">
+        {STATES.map((known) => (
+          <a
+            key={known}
+            href={`${base}?state=${known}`}
+            aria-current={known === state ? 'page' : undefined}
+          >
+            {known[0]?.toUpperCase() + known.slice(1)}
+          </a>
+        ))}
+      </nav>
+      <Show of={list}>
+        {({ pullRequests, total, limit }) => (
+          <>
+            {pullRequests.length === 0 && <p>No pull requests.</p>}
+            <ul class="list">
+              {pullRequests.map((pull) => (
+                <li key={String(pull.number)}>
+                  <PullState pull={pull} />{' '}
+                  <a href={`${base}/${pull.number}`}>
+                    {pull.title} #{pull.number.toString()}
+                  </a>
+                  <p class="facts">
+                    {pull.user?.login}, updated <Time at={pull.updatedAt} />, {pull.head?.label} →{' '}
+                    {pull.base?.label}
+                  </p>
+                </li>
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+    </>
+  )
+}

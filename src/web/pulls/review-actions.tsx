@@ -1,0 +1,87 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { ActionButton, ActionForm } from '../components/action-form.tsx'
+import { Confirmed } from '../components/confirmed.tsx'
+import { Field, fieldOf } from '../components/field.tsx'
+import type { Discussion } from '../conversations/discussion.ts'
+
+interface ReviewProps {
+  readonly discussion: Discussion
+  readonly review: PullReview
+}
+
+/** Actions on a submitted review: dismiss and restore, or delete. */
+export function ReviewActions({ discussion, review }: ReviewProps): VNode {
+  const { of, session } = useApi()
+  const { name, canComment, canDismiss, reload } = discussion
+  const isVote = review.state === 'APPROVED' || review.state === 'REQUEST_CHANGES'
+  const about = `the review of ${review.user?.login}`
+  const restore = async () => {
+    await of(ReviewService).undismissReview({ ...name, id: review.id })
+    reload()
+  }
+  return (
+    <div class="buttons">
+      {isVote && canDismiss && review.dismissed && (
+        <ActionButton text="Let the review count again" about={about} act={restore} />
+      )}
+      {isVote && canDismiss && !review.dismissed && (
+        <Dismissal discussion={discussion} review={review} />
+      )}
+      {canComment && session.user?.username === review.user?.login && (
+        <Deletion discussion={discussion} review={review} />
+      )}
+    </div>
+  )
+}
+
+function Dismissal({ discussion, review }: ReviewProps): VNode {
+  const { of } = useApi()
+  const { name, reload } = discussion
+  const [isOpen, setOpen] = useState(false)
+  const about = `the review of ${review.user?.login}`
+  if (!isOpen)
+    return (
+      <button type="button" aria-label={`Dismiss ${about}`} onClick={() => setOpen(true)}>
+        Dismiss
+      </button>
+    )
+  return (
+    <ActionForm
+      label={`Dismiss ${about}`}
+      submit="Dismiss the review"
+      act={async (form) => {
+        const message = fieldOf(form, 'message')
+        await of(ReviewService).dismissReview({ ...name, id: review.id, message })
+        reload()
+      }}
+    >
+      <Field
+        label="Reason"
+        name="message"
+        hint="A dismissed review does not count. Everybody sees the reason."
+      />
+      <button type="button" onClick={() => setOpen(false)}>
+        Cancel
+      </button>{' '}
+    </ActionForm>
+  )
+}
+
+function Deletion({ discussion, review }: ReviewProps): VNode {
+  const { of } = useApi()
+  const { name, reload } = discussion
+  return (
+    <Confirmed
+      action="Delete the review"
+      question="The review and its comments are deleted for ever."
+      act={async () => {
+        await of(ReviewService).deleteReview({ ...name, id: review.id })
+        reload()
+      }}
+    />
+  )
+}

@@ -1,0 +1,137 @@
+import type { VNode } from 'preact'
+import type { DeployKey } from '#gen/branchline/v1/deploy_key_pb.ts'
+import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { ActionForm } from '../components/action-form.tsx'
+import { Checkbox, isChecked } from '../components/choices.tsx'
+import { Confirmed } from '../components/confirmed.tsx'
+import { Field, fieldOf } from '../components/field.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/pager.tsx'
+import { TextArea } from '../components/text-area.tsx'
+import { Time } from '../components/time.tsx'
+import type { PageProps } from '../routes.ts'
+import { RepositorySettings } from './repository-settings.tsx'
+
+interface RepositoryName {
+  readonly owner: string
+  readonly repo: string
+}
+
+/** The deploy keys of a repository. */
+export default function DeployKeysPage({ owner, repo, query }: PageProps): VNode {
+  return (
+    <RepositorySettings owner={owner} repo={repo} page="Deploy keys">
+      {({ archived }) => (
+        <DeployKeys name={{ owner, repo }} page={pageOf(query)} isFrozen={archived} />
+      )}
+    </RepositorySettings>
+  )
+}
+
+function DeployKeys(props: { name: RepositoryName; page: number; isFrozen: boolean }): VNode {
+  const { of } = useApi()
+  const { name, page, isFrozen } = props
+  const service = of(DeployKeyService)
+  const list = useLoad(
+    (signal) => service.listDeployKeys({ ...name, page }, { signal }),
+    [name.owner, name.repo, page],
+  )
+  return (
+    <>
+      <p>
+        A deploy key is an SSH key of the repository instead of a user. Programs read the keys from
+        the API. The server itself has no Git over SSH.
+      </p>
+      <Show of={list}>
+        {({ keys, total, limit }) => (
+          <>
+            {total === 0n && <p>No deploy keys.</p>}
+            <ul class="list">
+              {keys.map((key) => (
+                <KeyItem
+                  key={String(key.id)}
+                  deployKey={key}
+                  remove={
+                    isFrozen
+                      ? undefined
+                      : async () => {
+                          await service.deleteDeployKey({ ...name, id: key.id })
+                          list.reload()
+                        }
+                  }
+                />
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+      {!isFrozen && <NewKey name={name} onAdded={list.reload} />}
+    </>
+  )
+}
+
+function KeyItem(props: {
+  deployKey: DeployKey
+  /** Undefined if the key cannot be deleted. */
+  remove: (() => Promise<unknown>) | undefined
+}): VNode {
+  const { deployKey, remove } = props
+  const { title, readOnly, fingerprint, key, createdAt } = deployKey
+  return (
+    <li>
+      <strong>{title}</strong> <span class="tag">{readOnly ? 'read' : 'read and write'}</span>
+      <p>
+        <code>{fingerprint}</code>
+      </p>
+      <p class="facts">
+        {key.split(' ', 1)[0]}, added <Time at={createdAt} />
+      </p>
+      {remove && (
+        <Confirmed
+          action="Delete"
+          about={`the deploy key ${title}`}
+          question="Other repositories keep the key."
+          act={remove}
+        />
+      )}
+    </li>
+  )
+}
+
+function NewKey({ name, onAdded }: { name: RepositoryName; onAdded: () => void }): VNode {
+  const { of } = useApi()
+  const add = async (form: HTMLFormElement) => {
+    await of(DeployKeyService).createDeployKey({
+      ...name,
+      title: fieldOf(form, 'title'),
+      key: fieldOf(form, 'key').trim(),
+      readOnly: !isChecked(form, 'write'),
+    })
+    onAdded()
+  }
+  return (
+    <>
+      <h3>Add a deploy key</h3>
+      <ActionForm
+        label="Add a deploy key"
+        submit="Add the deploy key"
+        done="The deploy key is added."
+        isEmptied
+        act={add}
+      >
+        <Field label="Name of the deploy key" name="title" maxLength={255} required />
+        <TextArea
+          label="Public SSH key"
+          name="key"
+          rows={4}
+          required
+          spellcheck={false}
+          hint="One line, which begins with ssh-ed25519 or another type."
+        />
+        <Checkbox label="The key may write" name="write" />
+      </ActionForm>
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+import type { VNode } from 'preact'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Field, fieldOf, onSubmit } from '../components/field.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { useTitle } from '../components/page-title.ts'
+import { Pager, pageOf } from '../components/pager.tsx'
+import type { PageProps } from '../routes.ts'
+import { RepositoryList } from './repository-list.tsx'
+
+/** The repositories of the instance, with a search. */
+export default function Explore({ query }: PageProps): VNode {
+  const { of } = useApi()
+  useTitle('Explore')
+  const [q, topic, page] = [query.get('q') ?? '', query.get('topic') ?? '', pageOf(query)]
+  const search = useLoad(
+    (signal) =>
+      of(RepositoryService).searchRepositories(
+        {
+          ...(topic === '' ? { q, includeDesc: true } : { q: topic, topic: true }),
+          page,
+          sort: 'updated',
+          order: 'desc',
+        },
+        { signal },
+      ),
+    [q, topic, page],
+  )
+  return (
+    <>
+      <h1>Explore</h1>
+      <search>
+        <form
+          class="row"
+          onSubmit={onSubmit((form) =>
+            goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`),
+          )}
+        >
+          <Field label="Search repositories" name="q" type="search" defaultValue={q} />
+          <button type="submit">Search</button>
+        </form>
+      </search>
+      {topic !== '' && (
+        <h2>
+          Repositories with the topic <span class="tag">{topic}</span>
+        </h2>
+      )}
+      <Show of={search}>
+        {({ results, total, limit }) => (
+          <>
+            <RepositoryList repositories={results?.data ?? []} />
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+    </>
+  )
+}

@@ -1,0 +1,162 @@
+import type { ComponentChildren, VNode } from 'preact'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { ActionButton } from '../components/action-form.tsx'
+import { Later } from '../components/later.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { NotFound, useIsKnownMissing } from '../components/not-found.tsx'
+import { useTitle } from '../components/page-title.ts'
+import { Website } from '../components/website.tsx'
+
+const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
+
+export type Tab =
+  | 'Code'
+  | 'Pull requests'
+  | 'Commits'
+  | 'Branches'
+  | 'Tags'
+  | 'Releases'
+  | 'Settings'
+
+interface FrameProps {
+  readonly owner: string
+  readonly repo: string
+  readonly tab: Tab
+  /** Subject of the page, for its title. */
+  readonly title: string
+  readonly children: (repository: Repository, reload: () => void) => ComponentChildren
+}
+
+/** Frame of all pages of a repository. */
+export function RepositoryFrame(props: FrameProps): VNode {
+  return useIsKnownMissing() ? <NotFound /> : <FoundRepository {...props} />
+}
+
+function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNode {
+  const { of } = useApi()
+  const repository = useLoad(
+    (signal) => of(RepositoryService).getRepository({ owner, repo }, { signal }),
+    [owner, repo],
+  )
+  useTitle(title === '' ? `${owner}/${repo}` : `${title} · ${owner}/${repo}`)
+  return (
+    <Show of={repository} isPage>
+      {(value) => (
+        <>
+          <RepositoryHeader repository={value} tab={tab} reload={repository.reload} />
+          <OfferedTransfer repository={value} />
+          {children(value, repository.reload)}
+        </>
+      )}
+    </Show>
+  )
+}
+
+function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () => void }): VNode {
+  const { session } = useApi()
+  const { repository, tab, reload } = props
+  const { owner, name, description, website, topics, archived, fork, mirror, openPrCounter } =
+    repository
+  const login = owner?.login ?? ''
+  const base = repositoryHref({ owner: login, repo: name })
+  const branch = encodeURIComponent(repository.defaultBranch)
+  const tabs: readonly (readonly [Tab, string])[] = [
+    ['Code', base],
+    ...(repository.hasPullRequests ? [['Pull requests', `${base}/pulls`] as const] : []),
+    ['Commits', `${base}/commits/branch/${branch}`],
+    ['Branches', `${base}/branches`],
+    ['Tags', `${base}/tags`],
+    ...(repository.hasReleases ? [['Releases', `${base}/releases`] as const] : []),
+    ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
+  ]
+  const marks = [
+    repository.private && 'private',
+    archived && 'archived',
+    fork && 'fork',
+    mirror && 'mirror',
+  ].filter((mark) => mark !== false)
+  return (
+    <header class="repository">
+      <h1>
+        <a href={`/${login}`}>{login}</a> / <a href={base}>{name}</a>{' '}
+        {marks.map((mark) => (
+          <span key={mark} class="tag">
+            {mark}
+          </span>
+        ))}
+      </h1>
+      {description !== '' && <p>{description}</p>}
+      {tab === 'Code' && <Website url={website} />}
+      {tab === 'Code' && topics.length > 0 && <Topics topics={topics} />}
+      {tab === 'Code' && session.user && (
+        <Later
+          load={loadActions}
+          with={{
+            name: { owner: login, repo: name },
+            repository,
+            user: session.user.username,
+            reload,
+          }}
+        />
+      )}
+      <nav class="tabs" aria-label="Repository">
+        {tabs.map(([name, href]) => (
+          <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
+            {name}
+            {name === 'Pull requests' && openPrCounter > 0n && (
+              <span class="tag">{openPrCounter.toLocaleString()}</span>
+            )}
+          </a>
+        ))}
+      </nav>
+    </header>
+  )
+}
+
+/** Topics of a repository, which lead to the repositories with the same topic. */
+function Topics({ topics }: { topics: readonly string[] }): VNode {
+  return (
+    <ul class="list names" aria-label="Topics">
+      {topics.map((topic) => (
+        <li key={topic}>
+          <a class="tag" href={`/explore?topic=${encodeURIComponent(topic)}`}>
+            {topic}
+          </a>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** A transfer that waits for the user. */
+function OfferedTransfer({ repository }: { repository: Repository }): VNode | null {
+  const { of, session } = useApi()
+  const { owner, name, repoTransfer } = repository
+  if (!session.user || repoTransfer?.recipient?.login !== session.user.username) return null
+  const request = { owner: owner?.login ?? '', repo: name }
+  return (
+    <div class="note">
+      <p>{repoTransfer.doer?.login} offers you this repository.</p>
+      <p class="row">
+        <ActionButton
+          text="Take the repository"
+          act={async () => {
+            const { fullName } = await of(RepositoryService).acceptRepositoryTransfer(request)
+            goTo(`/${fullName}`)
+          }}
+        />
+        <ActionButton
+          text="Refuse"
+          act={async () => {
+            await of(RepositoryService).rejectRepositoryTransfer(request)
+            goTo('/')
+          }}
+        />
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,106 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Scrolling } from '../components/scrolling.tsx'
+import { Time } from '../components/time.tsx'
+
+/** Time after which a page looks for the result of a first attempt. */
+const LOOK_AGAIN_MS = 2000
+
+/** Loads deliveries again while one of them waits for its first attempt. */
+export function useSecondLook(value: unknown, isWaiting: boolean, reload: () => void): void {
+  useEffect(() => {
+    if (!isWaiting) return
+    const timer = setTimeout(reload, LOOK_AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [value, isWaiting, reload])
+}
+
+/** How far a delivery is: the class of a tag, and a text. */
+export type DeliveryProgress = readonly [kind: string, text: string]
+
+/** One delivery in a list. Its details are loaded when somebody opens it. */
+export function DeliverySummary(props: {
+  event: string
+  progress: DeliveryProgress
+  responseStatus: number
+  createdAt: Timestamp | undefined
+  children: () => ComponentChildren
+}): VNode {
+  const { event, progress, responseStatus, createdAt, children } = props
+  const [isOpen, setOpen] = useState(false)
+  const [kind, text] = progress
+  return (
+    <details
+      class="file"
+      onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}
+    >
+      <summary>
+        <span class="path">{event}</span>
+        <span class={`tag ${kind}`}>{text}</span>
+        {responseStatus > 0 && <span>{responseStatus}</span>}
+        <Time at={createdAt} />
+      </summary>
+      {isOpen && <div class="inside">{children()}</div>}
+    </details>
+  )
+}
+
+/** Facts about the attempts of a delivery. */
+export function DeliveryFacts(props: {
+  id: string
+  attemptCount: number
+  lastAttemptAt: Timestamp | undefined
+  durationMs?: bigint
+  error: string
+}): VNode {
+  const { id, attemptCount, lastAttemptAt, durationMs, error } = props
+  return (
+    <dl>
+      <dt>Delivery</dt>
+      <dd>{id}</dd>
+      <dt>Attempts</dt>
+      <dd>{attemptCount.toLocaleString()}</dd>
+      {attemptCount > 0 && (
+        <>
+          <dt>Last attempt</dt>
+          <dd>
+            <Time at={lastAttemptAt} />
+            {durationMs !== undefined && `, ${durationMs.toLocaleString()} ms`}
+          </dd>
+        </>
+      )}
+      {error !== '' && (
+        <>
+          <dt>Failure</dt>
+          <dd>{error}</dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+/** A request or a response. */
+export function DeliveryBody(props: { title: string; first: string; text: string }): VNode {
+  const { title, first, text } = props
+  return (
+    <>
+      <h5>{title}</h5>
+      <p>{first}</p>
+      {text !== '' && (
+        <Scrolling label={`Body of the ${title.toLowerCase()}`}>
+          <pre>{indented(text)}</pre>
+        </Scrolling>
+      )}
+    </>
+  )
+}
+
+/** Returns JSON with line breaks, and any other text as it is. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
