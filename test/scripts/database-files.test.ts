@@ -5,7 +5,7 @@ it('the tests that use a database, through any other module, run on PostgreSQL t
   const files = listDatabaseTests(new URL('..', import.meta.url).pathname)
   expect(files).toContain('forge/accounts/keys/keys.test.ts')
   // By `forge.ts` and `server.ts`.
-  expect(files).toContain('stories/repos/releases.test.ts')
+  expect(files).toContain('stories/repositories/releases.test.ts')
   expect(files).not.toContain('scripts/database-files.test.ts')
   expect(files.filter((file) => file.startsWith('transport/rpc/rest/'))).toEqual([])
 })
