@@ -80,7 +80,7 @@ export const COMMANDS = {
   Ship: [
     ['build', '', 'bundles the server and the web pages into dist/'],
     ['pack', '', 'writes a tarball of the server for machines with Node and Git only'],
-    ['pack:rpc', '', 'writes src/transport/rpc/ as an npm package of its own'],
+    ['pack:rpc', '', 'writes src/platform/rpc/ as an npm package of its own'],
     [
       'release',
       '1.2.3 --dry-run',

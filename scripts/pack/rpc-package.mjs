@@ -16,7 +16,7 @@ import { archive } from './archive.mjs'
 /** The name of the package, as in its README. */
 const NAME = 'connect-one-port'
 
-const MODULE = 'src/transport/rpc'
+const MODULE = 'src/platform/rpc'
 
 /** Generated code that the module imports, by `#gen/`. */
 const GENERATED = ['google', 'rest']

@@ -22,7 +22,7 @@ export interface SessionSlots {
 /**
  * Creates slots that a key gets as long as it holds fewer than are free. The first key gets at most
  * half of all slots, the second half of the rest, and so on, as in the process limits of
- * `src/git/processes/`.
+ * `src/platform/git/processes/`.
  */
 export function createSessionSlots(count: number): SessionSlots {
   const held = new Map<string, number>()

@@ -16,7 +16,7 @@ import { type PooledProcess, ProcessPool } from '../processes/process-pool.ts'
 import { GitProcesses } from '../processes/running-processes.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
-/** All repositories of an instance. Members marked as internal are for `src/git/` only. */
+/** All repositories of an instance. Members marked as internal are for `src/platform/git/` only. */
 export interface Repositories {
   /** Absolute path. */
   readonly folder: string
