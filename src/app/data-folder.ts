@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { migrations } from '../forge/migrations/index.ts'
+import { migrate, migrations } from '../forge/migrations/index.ts'
 import type { AttachmentFiles } from '../forge/repositories/releases/attachment-files.ts'
 import { createSharedExclusive, SharedLocks } from '../platform/database/coordination/locks.ts'
 import {
@@ -17,7 +17,7 @@ import {
   lockDataFolder,
 } from '../platform/database/data-lock.ts'
 import { openDatabase } from '../platform/database/database.ts'
-import { type MigrationRun, migrate, schemaVersion } from '../platform/database/migrate.ts'
+import { type MigrationRun, schemaVersion } from '../platform/database/migrate.ts'
 import { checkPostgres, openPostgres, type PostgresAddress } from '../platform/database/postgres.ts'
 import type { Db } from '../platform/database/schema.ts'
 import {

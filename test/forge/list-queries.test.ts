@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { User } from '../../src/forge/accounts/schema.ts'
 import { listUsers } from '../../src/forge/accounts/users/users.ts'
+import type { User } from '../../src/forge/core/schema.ts'
 import { listNotifications } from '../../src/forge/memos/activity/notifications.ts'
 import { getUserStats, listAllUserStats } from '../../src/forge/memos/activity/user-stats.ts'
 import { createComment, listMemoComments } from '../../src/forge/memos/comments.ts'

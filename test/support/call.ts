@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { createContextValues, createHandlerContext, type HandlerContext } from '@connectrpc/connect'
-import type { User } from '../../src/forge/accounts/schema.ts'
 import type { Caller } from '../../src/forge/core/access.ts'
+import type { User } from '../../src/forge/core/schema.ts'
 import { callerKey, ownerKey, secureKey } from '../../src/forge/core/wire/call.ts'
 import { LOCAL_PEER } from './app.ts'
 

@@ -1,6 +1,6 @@
-import type { User } from '../../src/forge/accounts/schema.ts'
 import type { App } from '../../src/forge/app.ts'
 import { nowSeconds } from '../../src/forge/core/core.ts'
+import type { User } from '../../src/forge/core/schema.ts'
 import type { MemoView } from '../../src/forge/memos/memo-view.ts'
 import type { Memo } from '../../src/forge/memos/schema.ts'
 

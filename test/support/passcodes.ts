@@ -3,8 +3,8 @@ import {
   confirmTwoFactor,
   enrollTwoFactor,
 } from '../../src/forge/accounts/credentials/two-factor.ts'
-import type { User } from '../../src/forge/accounts/schema.ts'
 import type { Clock } from '../../src/forge/core/core.ts'
+import type { User } from '../../src/forge/core/schema.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
 
 /** How long a passcode is the current one. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { migrations } from '../../src/forge/migrations/index.ts'
-import { migrate } from '../../src/platform/database/migrate.ts'
+import { migrate, migrations } from '../../src/forge/migrations/index.ts'
 import { openPostgres } from '../../src/platform/database/postgres.ts'
 
 /** The number of the advisory lock for the creation of the template. */

@@ -5,7 +5,7 @@ import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { http } from '#gen/google/api/annotations_pb.ts'
 import { actAs } from '../../forge/accounts/credentials/sudo.ts'
-import { getUser, type User } from '../../forge/accounts/users/users.ts'
+import { getUser } from '../../forge/accounts/users/users.ts'
 import type { App } from '../../forge/app.ts'
 import {
   type Caller,
@@ -14,6 +14,7 @@ import {
   seesPublicDataOnly,
 } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
+import type { User } from '../../forge/core/schema.ts'
 import { callerKey, ownerKey, proxyUserKey } from '../../forge/core/wire/call.ts'
 import { parseOwnedName } from '../../forge/core/wire/names.ts'
 import { authenticate } from './authenticate.ts'

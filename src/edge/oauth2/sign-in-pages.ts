@@ -1,6 +1,6 @@
 import type { IdentityProvider } from '../../forge/accounts/sign-on/provider-visits.ts'
-import type { User } from '../../forge/accounts/users/users.ts'
 import type { DomainError } from '../../forge/core/errors.ts'
+import type { User } from '../../forge/core/schema.ts'
 import type { AuthorizationRequest } from '../../forge/oauth2/authorization-requests.ts'
 import { type Html, html } from '../../platform/http/html.ts'
 import { toConnectError } from '../errors.ts'

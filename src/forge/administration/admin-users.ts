@@ -1,9 +1,9 @@
-import type { User } from '../accounts/schema.ts'
 import { createUser } from '../accounts/users/create-user.ts'
 import { type UserField, type UserValues, updateUser } from '../accounts/users/edit-user.ts'
 import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
+import type { User } from '../core/schema.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { deleteUser } from './delete-user.ts'
 

@@ -1,5 +1,4 @@
 import type { Tx } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
 import { ownsContent, ownsMemos } from '../accounts/users/user-content.rows.ts'
 import * as rows from '../accounts/users/users.rows.ts'
 import {
@@ -8,6 +7,7 @@ import {
   userResourceName,
 } from '../accounts/users/users.ts'
 import { DomainError } from '../core/errors.ts'
+import type { User } from '../core/schema.ts'
 import { deleteMemosOf } from '../memos/memos.rows.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { queueRepositoryDeleted } from '../repositories/activity/repository-webhook-events.ts'

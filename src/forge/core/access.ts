@@ -1,5 +1,5 @@
-import type { User } from '../accounts/schema.ts'
 import { DomainError } from './errors.ts'
+import type { User } from './schema.ts'
 import type { Scopes } from './scopes.ts'
 
 /** The other end of a connection. */

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Db } from '../../platform/database/schema.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
-import type { MergeStyle } from '../repositories/schema.ts'
 import type { Background } from './background.ts'
 import type { Coordination } from './coordination.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { MetricsSource } from './metrics.ts'
 import type { PageSizes } from './page-sizes.ts'
+import type { MergeStyle } from './schema.ts'
 import type { Signal } from './signal.ts'
 
 /** The services and settings that every part of the domain uses. The server creates it once. */

@@ -1,7 +1,7 @@
-import type { User } from '../accounts/schema.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { GHOST } from '../accounts/users/owners.ts'
 import { onBehalfOf } from '../core/access.ts'
+import type { User } from '../core/schema.ts'
 import { findReadablePull } from '../pulls/heads/open-pulls.ts'
 import { findPullMessage } from '../pulls/heads/pull-messages.rows.ts'
 import { viewPulls } from '../pulls/lists/pull-views.ts'

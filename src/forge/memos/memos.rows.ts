@@ -1,7 +1,7 @@
 import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { stateCaches } from '../../platform/database/state-cache.ts'
-import type { User } from '../accounts/schema.ts'
+import type { User } from '../core/schema.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from './schema.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../accounts/users/users.rows.ts'
 import { nameKey } from '../core/names.ts'
 import {
@@ -9,17 +8,18 @@ import {
   finishDueWork,
   startDueWork,
 } from '../core/scheduled-work.ts'
+import type { User } from '../core/schema.ts'
 import { assigneesOf } from '../pulls/conversation/pull-assignees.rows.ts'
 import * as rows from '../pulls/heads/pull-notices.rows.ts'
 import { concernsOf, type StoredConcerns } from '../pulls/heads/pull-notices.ts'
 import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { isWorkInProgress } from '../pulls/heads/work-in-progress.ts'
 import { listReviewRequests } from '../pulls/review/reviews.rows.ts'
-import type { PullRequest } from '../pulls/schema.ts'
+import type { PullNotice, PullRequest } from '../pulls/schema.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { mailableUsers, mailPart } from './mail-items.ts'
 import { pullReaders } from './pull-readers.ts'
-import type { NotificationThread, PullNotice } from './schema.ts'
+import type { NotificationThread } from './schema.ts'
 import { findThreadsAbout, putThreads } from './threads.rows.ts'
 
 /**

@@ -1,8 +1,9 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import type { User } from '../accounts/schema.ts'
 import { findEmailNotifications } from '../accounts/users/user-settings.rows.ts'
-import type { NotificationThread, PullNotice } from './schema.ts'
+import type { User } from '../core/schema.ts'
+import type { PullNotice } from '../pulls/schema.ts'
+import type { NotificationThread } from './schema.ts'
 
 /** A change that a mail tells. Its texts are read when the mail is sent. */
 export interface MailItem {

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { suffices } from '../core/levels.ts'
+import type { User } from '../core/schema.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import { accessOfUsers } from '../repositories/access/permissions.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'

@@ -1,7 +1,6 @@
 import type { Insertable } from 'kysely'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
-import type { Visibility } from '../organizations/schema.ts'
+import type { User, Visibility } from '../core/schema.ts'
 import type { PullSubscriptionsTable } from '../repositories/activity/subscriptions.schema.ts'
 
 /** Returns whether a user has subscribed to a pull request; undefined without a decision. */

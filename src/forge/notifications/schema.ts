@@ -1,36 +1,6 @@
 import type { Generated, Selectable } from 'kysely'
 import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
 
-/** The types of changes of pull requests. */
-type PullEventType = Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
-
-/**
- * Changes of pull requests whose notifications are pending. A row is deleted when the last user has
- * been notified.
- */
-export interface PullNoticesTable {
-  id: Generated<number>
-  pull_request_id: number
-  type: PullEventType
-  /** Id of the user who made the change, who may be deleted; null for the server. */
-  actor_id: number | null
-  /** Id of a comment on the pull request, which may be deleted; null for changes without one. */
-  comment_id: number | null
-  /** Id of a submitted review; null for other changes. */
-  review_id: number | null
-  /** JSON: the users whom the change concerns. */
-  told: string
-  /** Unix milliseconds. */
-  time: number
-  /** The users up to this id have been notified. */
-  last_user_id: Generated<number>
-  failures: Generated<number>
-  /** Unix milliseconds. */
-  due_time: number
-}
-
-export type PullNotice = Selectable<PullNoticesTable>
-
 /** Notifications of pull requests: one row for each user and pull request. */
 export interface NotificationThreadsTable {
   id: Generated<number>

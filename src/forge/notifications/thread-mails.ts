@@ -1,5 +1,6 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Db } from '../../platform/database/schema.ts'
+import type { Mail, MailTransport } from '../../platform/mail/mail.ts'
 import { senderOf } from '../accounts/credentials/mail.ts'
 import {
   attemptMail,
@@ -8,12 +9,11 @@ import {
   mailRetryDelayMs,
   startMailWork,
 } from '../accounts/credentials/mail-queue.ts'
-import type { Mail, MailTransport } from '../accounts/ports.ts'
-import type { User } from '../accounts/schema.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { findEmailNotifications } from '../accounts/users/user-settings.rows.ts'
 import { findUserById, findUsersByIds } from '../accounts/users/users.rows.ts'
 import type { DueWorker } from '../core/scheduled-work.ts'
+import type { User } from '../core/schema.ts'
 import { findPullCommentById } from '../pulls/conversation/pull-comments.rows.ts'
 import { findDecisions } from '../pulls/heads/pull-notices.rows.ts'
 import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'

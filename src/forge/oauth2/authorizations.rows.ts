@@ -1,7 +1,7 @@
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
+import type { User } from '../core/schema.ts'
 import type { OAuth2AccessToken, OAuth2Authorization } from './schema.ts'
 
 /** An authorization, and the user and the application of its grant. */

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import { newTokenText, tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import type { User } from '../accounts/schema.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
 import { nowSeconds } from '../core/core.ts'
+import type { User } from '../core/schema.ts'
 import { type AuthorizationRequest, responseLocation } from './authorization-requests.ts'
 import {
   deleteExpiredAuthorizations,

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose'
 import type { AccountsApp } from '../accounts/ports.ts'
-import type { User } from '../accounts/schema.ts'
 import { nowSeconds } from '../core/core.ts'
+import type { User } from '../core/schema.ts'
 import { claimsOf } from './user-claims.ts'
 
 const ID_TOKEN_LIFETIME_S = 60 * 60

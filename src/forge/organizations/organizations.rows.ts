@@ -1,8 +1,8 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
 import { insertAccount } from '../accounts/users/users.rows.ts'
+import type { User } from '../core/schema.ts'
 import type { NewOrganization, Organization, OrganizationChanges } from './schema.ts'
 
 /**

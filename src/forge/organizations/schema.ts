@@ -1,7 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
-
-/** Who may see an account or team: everyone, signed-in users, or its members. */
-export type Visibility = 'public' | 'limited' | 'private'
+import type { Visibility } from '../core/schema.ts'
 
 export interface OrganizationsTable {
   /** Allocated from `accounts`, like the ids of users. */

@@ -1,6 +1,6 @@
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { User } from '../accounts/schema.ts'
+import type { User } from '../core/schema.ts'
 
 const teamMember = prepareFirst((db, teamId: number, userId: number) =>
   db

@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+import type { MergeStyle } from '../core/schema.ts'
 
 /** Users with access to one repository, beside its owner and teams. */
 export interface CollaboratorsTable {
@@ -263,9 +264,6 @@ export interface RepositoriesTable {
   /** Maintained by triggers on `stars`. */
   stars_count: Generated<number>
 }
-
-/** The ways to merge a pull request into its base branch. */
-export type MergeStyle = 'merge' | 'rebase' | 'rebase-merge' | 'squash' | 'fast-forward-only'
 
 /** The ways to update the head of a pull request with its base branch. */
 export type UpdateStyle = 'merge' | 'rebase'

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type {
+  FailedGuessesTable,
   IdentityProvidersTable,
   InstanceKeysTable,
   LinkedIdentitiesTable,
@@ -25,9 +26,8 @@ import type {
   UserEmailMailsTable,
   UserEmailsTable,
   UserSettingsTable,
-  UsersTable,
 } from '../../forge/accounts/schema.ts'
-import type { DataFoldersTable, FailedGuessesTable } from '../../forge/core/schema.ts'
+import type { UsersTable } from '../../forge/core/schema.ts'
 import type {
   MemoCountsTable,
   MemosTable,
@@ -37,10 +37,7 @@ import type {
   UserEventLogsTable,
   UserEventsTable,
 } from '../../forge/memos/schema.ts'
-import type {
-  NotificationThreadsTable,
-  PullNoticesTable,
-} from '../../forge/notifications/schema.ts'
+import type { NotificationThreadsTable } from '../../forge/notifications/schema.ts'
 import type {
   OAuth2AccessTokensTable,
   OAuth2ApplicationsTable,
@@ -62,6 +59,7 @@ import type {
   PullDependenciesTable,
   PullMergeAttemptsTable,
   PullMessagesTable,
+  PullNoticesTable,
   PullParticipantsTable,
   PullReactionsTable,
   PullRequestAssigneesTable,
@@ -226,3 +224,9 @@ export type Db = Kysely<Schema>
  * together require this type.
  */
 export type Tx = Transaction<Schema>
+
+/** The data folder that belongs to a PostgreSQL database, which has one row. SQLite has none. */
+export interface DataFoldersTable {
+  /** The content of the file `postgresql` in the folder. */
+  id: string
+}

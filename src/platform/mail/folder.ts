@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MailTransport } from '../../forge/accounts/ports.ts'
+import type { MailTransport } from './mail.ts'
 import { printMessage } from './message.ts'
 
 /** Only the owner of the server's process may read messages. */

@@ -1,5 +1,5 @@
 import MimeNode from 'nodemailer/lib/mime-node'
-import type { Mail, MailList } from '../../forge/accounts/ports.ts'
+import type { Mail, MailList } from './mail.ts'
 
 /**
  * Returns the message in the format of RFC 5322, with CRLF at the end of lines.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createTransport } from 'nodemailer'
-import type { MailResult, MailTransport } from '../../forge/accounts/ports.ts'
+import type { MailResult, MailTransport } from './mail.ts'
 import { printMessage } from './message.ts'
 
 /** A mail server and how to sign in there. */

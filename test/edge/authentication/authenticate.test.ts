@@ -7,11 +7,11 @@ import {
   type SessionGrant,
   startSession,
 } from '../../../src/forge/accounts/credentials/sessions.ts'
-import type { User } from '../../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import type { App } from '../../../src/forge/app.ts'
 import type { Caller, Peer } from '../../../src/forge/core/access.ts'
 import type { Settings } from '../../../src/forge/core/core.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import {
   addUser,

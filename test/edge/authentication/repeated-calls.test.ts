@@ -10,9 +10,10 @@ import {
   listPersonalAccessTokens,
 } from '../../../src/forge/accounts/credentials/personal-access-tokens.ts'
 import { endSession, startSession } from '../../../src/forge/accounts/credentials/sessions.ts'
-import type { User, UserChanges } from '../../../src/forge/accounts/schema.ts'
+import type { UserChanges } from '../../../src/forge/accounts/schema.ts'
 import { deleteUser, updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import type { Caller, SignedIn } from '../../../src/forge/core/access.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { Scopes } from '../../../src/forge/core/scopes.ts'
 import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'

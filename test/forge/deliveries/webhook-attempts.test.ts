@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { readRetryAfter } from '../../../src/forge/deliveries/webhook-attempts.ts'
 import { deliverDue } from '../../../src/forge/deliveries/webhook-worker.ts'
 import {

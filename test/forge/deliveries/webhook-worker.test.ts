@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
 import type { DueWorker } from '../../../src/forge/core/scheduled-work.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { startDeliveries } from '../../../src/forge/deliveries/webhook-worker.ts'
 import { testWebhook } from '../../../src/forge/memos/activity/memo-deliveries.ts'
 import {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { createComment, listMemoComments } from '../../../src/forge/memos/comments.ts'
 import type { MemoReader } from '../../../src/forge/memos/memo-access.ts'
 import { readMemoOrder } from '../../../src/forge/memos/memo-list.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
 import { DomainError } from '../../../src/forge/core/errors.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import {
   isReadable,
   type MemoAccess,

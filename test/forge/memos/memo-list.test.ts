@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { isReadable, type MemoReader } from '../../../src/forge/memos/memo-access.ts'
 import { listMemos, type MemoPosition, readMemoOrder } from '../../../src/forge/memos/memo-list.ts'
 import { seededRandom } from '../../platform/rpc/rest/random.ts'

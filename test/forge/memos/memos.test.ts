@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
 import { deleteUser } from '../../../src/forge/administration/delete-user.ts'
 import { nowSeconds } from '../../../src/forge/core/core.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { createComment } from '../../../src/forge/memos/comments.ts'
 import type { MemoDraft, MemoField } from '../../../src/forge/memos/memo-values.ts'
 import type { MemoView } from '../../../src/forge/memos/memo-view.ts'

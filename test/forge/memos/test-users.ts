@@ -1,5 +1,5 @@
-import type { User } from '../../../src/forge/accounts/schema.ts'
 import type { SignedIn } from '../../../src/forge/core/access.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { Scopes } from '../../../src/forge/core/scopes.ts'
 import { type MemoReader, readerOf } from '../../../src/forge/memos/memo-access.ts'
 import type { MemoDraft } from '../../../src/forge/memos/memo-values.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../src/forge/core/schema.ts'
 import { finishFanOut, startFanOut } from '../../../src/forge/notifications/fan-out.ts'
 import { recordPullChange } from '../../../src/forge/pulls/heads/pull-changes.ts'
 import type { PullRequest } from '../../../src/forge/pulls/schema.ts'

@@ -12,17 +12,13 @@ import {
   listUsers,
   updateUser,
 } from '../../../src/forge/accounts/users/users.rows.ts'
-import { migrations } from '../../../src/forge/migrations/index.ts'
+import { migrate, migrations } from '../../../src/forge/migrations/index.ts'
 import {
   isUniqueViolation,
   openDatabase,
   transaction,
 } from '../../../src/platform/database/database.ts'
-import {
-  migrate,
-  NewerDatabaseError,
-  schemaVersion,
-} from '../../../src/platform/database/migrate.ts'
+import { NewerDatabaseError, schemaVersion } from '../../../src/platform/database/migrate.ts'
 import { prepareQuery } from '../../../src/platform/database/prepared.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { withFolder } from '../../support/process.ts'

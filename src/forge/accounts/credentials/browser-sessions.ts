@@ -1,7 +1,7 @@
 import type { Peer } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
+import type { User } from '../../core/schema.ts'
 import type { AccountsApp } from '../ports.ts'
-import type { User } from '../schema.ts'
 import { type PasswordCredentials, signInByPassword } from './credentials.ts'
 import { readBrowserToken, signBrowserToken } from './session-tokens.ts'
 import { expireSessionAt, findUserOfLiveSession } from './sessions.rows.ts'

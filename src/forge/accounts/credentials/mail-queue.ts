@@ -2,14 +2,15 @@ import { checkLeases } from '../../../platform/concurrency/leases.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { DueQueue } from '../../../platform/database/due-queue.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import type { Mail, MailResult, MailTransport } from '../../../platform/mail/mail.ts'
 import {
   type DueWork,
   type DueWorker,
   finishDueWork,
   startDueWork,
 } from '../../core/scheduled-work.ts'
-import type { AccountsApp, Mail, MailResult, MailTransport } from '../ports.ts'
-import type { User } from '../schema.ts'
+import type { User } from '../../core/schema.ts'
+import type { AccountsApp } from '../ports.ts'
 import * as rows from './mail-queue.rows.ts'
 import { open, seal } from './sealed-secrets.ts'
 

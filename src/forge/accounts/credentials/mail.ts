@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
-import type { AccountsApp, Mail } from '../ports.ts'
-import type { User } from '../schema.ts'
+import type { Mail } from '../../../platform/mail/mail.ts'
+import type { User } from '../../core/schema.ts'
+import type { AccountsApp } from '../ports.ts'
 
 /**
  * Creates the mail that carries a reset token. It contains no text chosen by the sender of the

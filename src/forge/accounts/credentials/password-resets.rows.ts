@@ -1,6 +1,6 @@
 import { prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { User } from '../schema.ts'
+import type { User } from '../../core/schema.ts'
 
 const userByToken = prepareQuery((db, tokenHash: string, now: number) =>
   db

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import { prepareFirst } from '../../../platform/database/prepared.ts'
 import type { Db } from '../../../platform/database/schema.ts'
-import type { User } from '../schema.ts'
+import type { User } from '../../core/schema.ts'
 import { findUserById } from '../users/users.rows.ts'
 import type { PersonalAccessToken, PersonalAccessTokensTable } from './schema.ts'
 

@@ -9,6 +9,7 @@ import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import { Scopes } from '../../core/scopes.ts'
 import { callerOf, ownerOf } from '../../core/wire/call.ts'
 import {
@@ -18,7 +19,6 @@ import {
   writePageToken,
 } from '../../core/wire/lists.ts'
 import { invalidName, parseOwnedName, userName } from '../../core/wire/names.ts'
-import type { User } from '../users/users.ts'
 import {
   createPersonalAccessToken,
   deletePersonalAccessToken,

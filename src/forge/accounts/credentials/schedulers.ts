@@ -1,7 +1,7 @@
 import { nowSeconds } from '../../core/core.ts'
+import type { User } from '../../core/schema.ts'
 import { findOwnerOfAuthorization } from '../../oauth2/authorizations.rows.ts'
 import type { AccountsApp } from '../ports.ts'
-import type { User } from '../schema.ts'
 import { findUserById } from '../users/users.rows.ts'
 import { findOwnerOfLiveToken } from './personal-access-tokens.rows.ts'
 

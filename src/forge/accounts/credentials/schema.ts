@@ -147,3 +147,19 @@ export type RecoveryCode = Selectable<RecoveryCodesTable>
 
 /** A recovery code to store. */
 export type NewRecoveryCode = Omit<RecoveryCode, 'user_id'>
+
+/**
+ * Guesses of passwords and passcodes that the servers of a PostgreSQL database count together: the
+ * wrong ones, and those that are being checked.
+ */
+export interface FailedGuessesTable {
+  id: Generated<number>
+  /** What the guess counts towards: the kind of a log and a key. */
+  subject: string
+  /** Unix milliseconds. */
+  time: number
+  /** Unix milliseconds after which the guess no longer counts. */
+  expire_time: number
+  /** 0 or 1: whether the guess is being checked. */
+  is_running: number
+}

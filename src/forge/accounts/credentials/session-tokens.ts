@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import { nowSeconds } from '../../core/core.ts'
+import type { User } from '../../core/schema.ts'
 import type { AccessTokenClaims, AccountsApp, VerifiedToken } from '../ports.ts'
-import type { User } from '../schema.ts'
 import type { Session } from './schema.ts'
 
 const ISSUER = 'branchline'

@@ -5,6 +5,7 @@ import { type Session as SessionMessage, SessionSchema } from '#gen/branchline/v
 import type { App } from '../../app.ts'
 import { type SignedIn, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import { callerOf, ownerOf, secureOf } from '../../core/wire/call.ts'
 import {
   type ListIdentity,
@@ -15,7 +16,6 @@ import {
 import { invalidName, parseOwnedName, userName } from '../../core/wire/names.ts'
 import { clearedRefreshCookie } from '../../core/wire/refresh-cookie.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import type { User } from '../users/users.ts'
 import { confirmSession } from './confirmation.ts'
 import { endSessionOf, listSessions, type Session, type SessionKey } from './sessions.ts'
 

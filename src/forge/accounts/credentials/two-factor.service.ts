@@ -8,11 +8,11 @@ import {
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
+import type { User } from '../../core/schema.ts'
 import { callerOf, ownerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { invalidName, parseOwnedName, userName } from '../../core/wire/names.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import type { User } from '../users/users.ts'
 import {
   confirmTwoFactor,
   disableTwoFactor,

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { User } from '../../core/schema.ts'
 import type { LinkedIdentitiesTable } from '../credentials/schema.ts'
-import type { User } from '../schema.ts'
 
 /** An identity with the uid of its provider. */
 export interface LinkedIdentity {

@@ -7,6 +7,7 @@ import {
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
+import type { User } from '../../core/schema.ts'
 import { callerOf, ownerOf } from '../../core/wire/call.ts'
 import {
   invalidName,
@@ -15,7 +16,6 @@ import {
   userName,
 } from '../../core/wire/names.ts'
 import { requireConfirmed } from '../credentials/confirmation.ts'
-import type { User } from '../users/users.ts'
 import { identityProviderName } from './identity-providers.ts'
 import {
   getLinkedIdentity,

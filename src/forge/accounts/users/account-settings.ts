@@ -2,8 +2,9 @@ import { transaction } from '../../../platform/database/database.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import type { AccountsApp } from '../ports.ts'
-import type { User, UserChanges } from '../schema.ts'
+import type { UserChanges } from '../schema.ts'
 import { checkLength, checkProfile, checkVisible } from './user-fields.ts'
 import {
   getUserSettings,

@@ -4,6 +4,7 @@ import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import type { App } from '../../app.ts'
 import { type Caller, seesPublicDataOnly, signedIn } from '../../core/access.ts'
+import type { User } from '../../core/schema.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
@@ -12,7 +13,6 @@ import { avatarSeed } from './generated-avatars.ts'
 import { emailFor, searchUsers, seesPrivateFieldsOf, userAsOwner } from './owners.ts'
 import { getUserSettings } from './user-settings.ts'
 import { avatarUrl } from './users.service.ts'
-import type { User } from './users.ts'
 
 /** The methods of AccountService about accounts. */
 export type AccountMethods = Pick<

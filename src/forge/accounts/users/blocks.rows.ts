@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { User, UserBlock } from '../schema.ts'
+import type { User } from '../../core/schema.ts'
+import type { UserBlock } from '../schema.ts'
 
 /** A blocked user, and when the block was made, in Unix seconds. */
 export type BlockedUser = User & { readonly block_time: number }

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { FollowsTable, User } from '../schema.ts'
+import type { User } from '../../core/schema.ts'
+import type { FollowsTable } from '../schema.ts'
 import { selectHiddenUsers, type UserViewer, usersOfPage } from './visible-users.rows.ts'
 
 /** One side of a follow. Lists have the users of the other side. */

@@ -1,7 +1,6 @@
 import { containsSql } from '../../../platform/database/database.ts'
 import type { Db } from '../../../platform/database/schema.ts'
-import type { Visibility } from '../../organizations/schema.ts'
-import type { User } from '../schema.ts'
+import type { User, Visibility } from '../../core/schema.ts'
 
 /** Search criteria for active users. */
 export interface UserSearch {

@@ -8,6 +8,7 @@ import {
 } from '#gen/branchline/v1/user_setting_pb.ts'
 import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import { ownerOf } from '../../core/wire/call.ts'
 import {
   type ListIdentity,
@@ -25,7 +26,6 @@ import {
   type UserSettingField,
   updateUserSettings,
 } from './user-settings.ts'
-import type { User } from './users.ts'
 
 /** Groups of settings in the order of lists. */
 const KEYS = ['GENERAL', 'WEBHOOKS'] as const

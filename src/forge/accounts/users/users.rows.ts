@@ -6,11 +6,11 @@ import {
   textsOf,
 } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { User } from '../../core/schema.ts'
 import type {
   AccountsTable,
   CreateRequest,
   NewUser,
-  User,
   UserAvatarsTable,
   UserChanges,
 } from '../schema.ts'

@@ -13,6 +13,7 @@ import {
   signedIn,
 } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import { callerOf, ownerOf, secureOf } from '../../core/wire/call.ts'
 import { readPageSize, readPageToken, writePageToken } from '../../core/wire/lists.ts'
 import { readReadMask, readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
@@ -25,7 +26,7 @@ import { createUser } from './create-user.ts'
 import { type UserField, type UserValues, updateUser } from './edit-user.ts'
 import { drawAvatar } from './generated-avatars.ts'
 import { parseUserFilter } from './user-filter.ts'
-import { batchGetUsers, getAvatar, getUser, listUsers, type ShownUser, type User } from './users.ts'
+import { batchGetUsers, getAvatar, getUser, listUsers, type ShownUser } from './users.ts'
 
 const SERVER_FIELDS = [
   'name',

@@ -1,7 +1,6 @@
 import { type AliasableExpression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Db, Schema } from '../../../platform/database/schema.ts'
-import type { Visibility } from '../../organizations/schema.ts'
-import type { User } from '../schema.ts'
+import type { User, Visibility } from '../../core/schema.ts'
 
 /** Conditions for the users that a caller may see in a list. */
 export interface UserViewer {

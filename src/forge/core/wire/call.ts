@@ -1,6 +1,6 @@
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect'
-import type { User } from '../../accounts/users/users.ts'
 import type { Caller } from '../access.ts'
+import type { User } from '../schema.ts'
 
 /** The caller. Set on every call before its handler runs. */
 export const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(

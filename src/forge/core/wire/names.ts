@@ -1,5 +1,5 @@
-import type { User } from '../../accounts/users/users.ts'
 import { DomainError } from '../errors.ts'
+import type { User } from '../schema.ts'
 
 /**
  * The maximum length of a user segment that is looked up. Names created through the API are

@@ -7,11 +7,11 @@ import {
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
 import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
-import type { User } from '../../accounts/users/users.ts'
 import type { App } from '../../app.ts'
 import { holdsScope, type SignedIn, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { StartTimer } from '../../core/event-watches.ts'
+import type { User } from '../../core/schema.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { readCursor, readEventTypes, streamEvents } from '../../core/wire/event-streams.ts'

@@ -1,7 +1,7 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import type { User } from '../../accounts/schema.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import {
   newDeliveryUid,
   queueMessage,

@@ -1,6 +1,5 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import type { AccountsApp } from '../../accounts/ports.ts'
-import type { User } from '../../accounts/schema.ts'
 import {
   type EventLogRows,
   type EventPage,
@@ -10,6 +9,7 @@ import {
   pruneSometimes,
   startOfEvents,
 } from '../../core/event-logs.ts'
+import type { User } from '../../core/schema.ts'
 import { isReadable } from '../memo-access.ts'
 import type { MemoEvent } from '../memo-view.ts'
 import type { UserEvent } from '../schema.ts'

@@ -3,7 +3,7 @@ import { either } from '../../../platform/database/dialects/dialects.ts'
 import { prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema } from '../../../platform/database/schema.ts'
 import { stateCaches } from '../../../platform/database/state-cache.ts'
-import type { User } from '../../accounts/schema.ts'
+import type { User } from '../../core/schema.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { AccountsApp } from '../../accounts/ports.ts'
-import type { User } from '../../accounts/schema.ts'
+import type { User } from '../../core/schema.ts'
 import type { MemoReader } from '../memo-access.ts'
 import type { MemoCounts, MemoVisibility } from '../schema.ts'
 import * as rows from './user-stats.rows.ts'

@@ -2,7 +2,7 @@ import { type Insertable, sql } from 'kysely'
 import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
 import { numbersOf } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { PullNotice, PullNoticesTable } from '../../notifications/schema.ts'
+import type { PullNotice, PullNoticesTable } from '../schema.ts'
 
 /** Stores a change of which users are to be told. */
 export async function insertPullNotice(

@@ -1,8 +1,8 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import { nameKey } from '../../core/names.ts'
 import { analyzeMemo } from '../../memos/content/content.ts'
-import type { PullNotice } from '../../notifications/schema.ts'
 import type { PullEventType } from '../../repositories/activity/repository-events.ts'
+import type { PullNotice } from '../schema.ts'
 import type { ToldPull } from './pull-deliveries.ts'
 import { insertPullNotice } from './pull-notices.rows.ts'
 

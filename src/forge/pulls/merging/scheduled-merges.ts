@@ -1,7 +1,6 @@
 import { transaction } from '../../../platform/database/database.ts'
 import { findTokenExpiry } from '../../accounts/credentials/personal-access-tokens.rows.ts'
 import { findScheduler } from '../../accounts/credentials/schedulers.ts'
-import type { User } from '../../accounts/schema.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { onBehalfOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -13,6 +12,7 @@ import {
   finishDueWork,
   startDueWork,
 } from '../../core/scheduled-work.ts'
+import type { User } from '../../core/schema.ts'
 import { Scopes } from '../../core/scopes.ts'
 import { accessOfUser } from '../../repositories/access/permissions.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { User } from '../../accounts/schema.ts'
+import type { User } from '../../core/schema.ts'
 import type { Collaborator } from '../schema.ts'
 
 /** Returns collaborators of a repository, by id. */

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/database/schema.ts'
-import type { Owner, User } from '../../accounts/schema.ts'
+import type { Owner } from '../../accounts/schema.ts'
 import {
   findFormerOwner,
   findOwnerById,
@@ -10,6 +10,7 @@ import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core
 import { DomainError } from '../../core/errors.ts'
 import { LEVELS, type RepositoryAccess, suffices } from '../../core/levels.ts'
 import { nameKey, type RepositoryName } from '../../core/names.ts'
+import type { User } from '../../core/schema.ts'
 import {
   findRenamedRepository,
   findRepository,

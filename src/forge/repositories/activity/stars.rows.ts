@@ -1,10 +1,10 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { User } from '../../accounts/schema.ts'
 import {
   selectHiddenUsers,
   type UserViewer,
   usersOfPage,
 } from '../../accounts/users/visible-users.rows.ts'
+import type { User } from '../../core/schema.ts'
 import { type RepositoryReader, readableBy } from '../access/repository-readers.rows.ts'
 import { findRepositoriesByIds } from '../lifecycle/repositories.rows.ts'
 import type { Repository, StarsTable } from '../schema.ts'

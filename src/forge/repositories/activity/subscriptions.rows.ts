@@ -1,6 +1,5 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { User } from '../../accounts/schema.ts'
-import type { Visibility } from '../../organizations/schema.ts'
+import type { User, Visibility } from '../../core/schema.ts'
 import { type RepositoryReader, readableBy } from '../access/repository-readers.rows.ts'
 import type { Repository } from '../schema.ts'
 import type { RepositorySubscription } from './subscriptions.schema.ts'

@@ -1,8 +1,9 @@
-import type { Owner, User } from '../../accounts/schema.ts'
+import type { Owner } from '../../accounts/schema.ts'
 import { maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
 import { findUsersByEmailKeys, findUsersByIds } from '../../accounts/users/users.rows.ts'
 import type { Caller } from '../../core/access.ts'
+import type { User } from '../../core/schema.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** The length of an address. Accounts have no longer ones. */

@@ -15,10 +15,10 @@ import {
   readSshSignature,
   type SshSignature,
 } from '../../accounts/keys/ssh-signatures.ts'
-import type { User } from '../../accounts/schema.ts'
 import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
+import type { User } from '../../core/schema.ts'
 import type { ReposApp, SignatureChecks } from '../ports.ts'
 import { findAccounts } from './commit-authors.ts'
 import { GIT_NAMESPACE } from './commit-signing.ts'

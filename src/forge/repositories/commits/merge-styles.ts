@@ -1,4 +1,5 @@
-import type { MergeStyle, UpdateStyle } from '../schema.ts'
+import type { MergeStyle } from '../../core/schema.ts'
+import type { UpdateStyle } from '../schema.ts'
 
 export type { MergeStyle, UpdateStyle }
 

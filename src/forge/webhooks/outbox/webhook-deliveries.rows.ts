@@ -2,8 +2,8 @@ import type { Insertable } from 'kysely'
 import { smaller } from '../../../platform/database/dialects/dialects.ts'
 import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { User } from '../../accounts/schema.ts'
 import { findUserById } from '../../accounts/users/users.rows.ts'
+import type { User } from '../../core/schema.ts'
 import type {
   UserWebhook,
   WebhookDelivery,

@@ -9,9 +9,9 @@ import {
   UserWebhookSchema,
   type UserWebhook as WebhookMessage,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import type { User } from '../../accounts/users/users.ts'
 import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { User } from '../../core/schema.ts'
 import { ownerOf } from '../../core/wire/call.ts'
 import {
   type ListIdentity,

@@ -4,9 +4,9 @@ import {
   sendDueMails,
   startMails,
 } from '../../../../src/forge/accounts/credentials/mail-queue.ts'
-import type { Mail, MailTransport } from '../../../../src/forge/accounts/ports.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
+import type { Mail, MailTransport } from '../../../../src/platform/mail/mail.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 const MINUTE_MS = 60_000

@@ -19,13 +19,15 @@ import {
   confirmTwoFactor,
   enrollTwoFactor,
 } from '../../../../src/forge/accounts/credentials/two-factor.ts'
-import type { AccountsApp, Mail, ResetSubject } from '../../../../src/forge/accounts/ports.ts'
-import type { User, UserChanges } from '../../../../src/forge/accounts/schema.ts'
+import type { AccountsApp, ResetSubject } from '../../../../src/forge/accounts/ports.ts'
+import type { UserChanges } from '../../../../src/forge/accounts/schema.ts'
 import { findUserById, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import { deleteUser } from '../../../../src/forge/administration/delete-user.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { Scopes } from '../../../../src/forge/core/scopes.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
+import type { Mail } from '../../../../src/platform/mail/mail.ts'
 import {
   addUser,
   LOCAL_PEER,

@@ -12,7 +12,7 @@ import {
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
 import { personalAccessTokenMethods } from '../../../../src/forge/accounts/credentials/personal-access-tokens.service.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 import { callContext } from '../../../support/call.ts'
 

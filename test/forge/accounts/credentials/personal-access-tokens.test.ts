@@ -8,9 +8,9 @@ import {
   listPersonalAccessTokens,
   type NewPersonalAccessToken,
 } from '../../../../src/forge/accounts/credentials/personal-access-tokens.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { Scopes } from '../../../../src/forge/core/scopes.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { createTrigger } from '../../../../src/platform/database/dialects/triggers.ts'

@@ -9,9 +9,10 @@ import {
 } from '../../../../src/forge/accounts/credentials/personal-access-tokens.ts'
 import { reauthenticate } from '../../../../src/forge/accounts/credentials/reauthentication.ts'
 import { endSession, startSession } from '../../../../src/forge/accounts/credentials/sessions.ts'
-import type { User, UserChanges } from '../../../../src/forge/accounts/schema.ts'
+import type { UserChanges } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import {
   addUser,

@@ -12,8 +12,8 @@ import {
   sessionOfRefreshToken,
   startSession,
 } from '../../../../src/forge/accounts/credentials/sessions.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, NO_CLIENT, type TestApp, testApp } from '../../../support/app.ts'
 

@@ -12,9 +12,9 @@ import {
   regenerateRecoveryCodes,
   requireSecondFactor,
 } from '../../../../src/forge/accounts/credentials/two-factor.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NO_PASSWORD } from '../../../../src/forge/accounts/credentials/passwords.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import {
   createIdentityProvider,
   deleteIdentityProvider,
@@ -11,6 +10,7 @@ import {
   unlinkIdentity,
 } from '../../../../src/forge/accounts/sign-on/linked-identities.ts'
 import { deleteUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { providerValues } from '../../../support/identity-providers.ts'

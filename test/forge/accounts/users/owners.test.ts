@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { findOwnerById, findOwnersByIds } from '../../../../src/forge/accounts/users/owners.rows.ts'
 import {
   emailFor,
@@ -10,6 +9,7 @@ import {
 } from '../../../../src/forge/accounts/users/owners.ts'
 import { deleteUser, findUserById } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import {
   defaultMemoVisibility,
   getUserSettings,
@@ -8,6 +7,7 @@ import {
   type WrittenPreferences,
 } from '../../../../src/forge/accounts/users/user-settings.ts'
 import { deleteUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 

@@ -7,11 +7,11 @@ import {
   WatchEventsRequestSchema,
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { Credential } from '../../../../src/forge/core/access.ts'
 import { RETENTION_MS } from '../../../../src/forge/core/event-logs.ts'
 import { HEARTBEAT_MS } from '../../../../src/forge/core/event-watches.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { Scopes } from '../../../../src/forge/core/scopes.ts'
 import { eventService } from '../../../../src/forge/memos/activity/event.service.ts'
 import { pruneUserEvents } from '../../../../src/forge/memos/activity/user-events.ts'

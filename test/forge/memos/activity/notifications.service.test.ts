@@ -14,7 +14,7 @@ import {
   UpdateUserNotificationRequestSchema,
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { notificationMethods } from '../../../../src/forge/memos/activity/notifications.service.ts'
 import { notifyUsers } from '../../../../src/forge/memos/activity/notifications.ts'
 import type { MemoView } from '../../../../src/forge/memos/memo-view.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { HEARTBEAT_MS } from '../../../../src/forge/core/event-watches.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import {
   createUserEventWatches,
   MAX_USER_STREAMS,

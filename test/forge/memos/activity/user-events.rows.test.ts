@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import {
   deleteUserEvents,
   findAccountsWithEvents,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { RETENTION_MS } from '../../../../src/forge/core/event-logs.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { findUserEventLog } from '../../../../src/forge/memos/activity/user-events.rows.ts'
 import {
   MAX_USER_EVENTS,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser } from '../../../../src/forge/administration/delete-user.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import {
   MAX_LISTED_MEMOS,
   MAX_LISTED_OF_ALL,

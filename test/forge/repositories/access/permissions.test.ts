@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Owner, User } from '../../../../src/forge/accounts/schema.ts'
+import type { Owner } from '../../../../src/forge/accounts/schema.ts'
 import { findOwnerById } from '../../../../src/forge/accounts/users/owners.rows.ts'
 import { claimNames } from '../../../../src/forge/accounts/users/users.rows.ts'
 import { wrongCounters } from '../../../../src/forge/administration/counters.rows.ts'
 import type { Caller } from '../../../../src/forge/core/access.ts'
 import type { RepositoryAccess } from '../../../../src/forge/core/levels.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { putCollaborator } from '../../../../src/forge/repositories/access/collaborators.rows.ts'
 import {
   accessOfUser,

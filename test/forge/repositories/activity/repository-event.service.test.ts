@@ -6,9 +6,9 @@ import {
   WatchRepositoryRequestSchema,
   type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import type { Caller } from '../../../../src/forge/core/access.ts'
 import { HEARTBEAT_MS } from '../../../../src/forge/core/event-watches.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import {
   deleteCollaborator,
   putCollaborator,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import {
   findRepositoryById,
   updateRepository,

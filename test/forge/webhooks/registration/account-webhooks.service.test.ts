@@ -7,7 +7,7 @@ import {
   UserWebhookDelivery_State,
   type UserWebhookSchema,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { deliverDue } from '../../../../src/forge/deliveries/webhook-worker.ts'
 import {
   userWebhookMessages,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../../src/forge/accounts/schema.ts'
 import { deleteUser } from '../../../../src/forge/accounts/users/users.rows.ts'
+import type { User } from '../../../../src/forge/core/schema.ts'
 import { disableUserWebhook } from '../../../../src/forge/webhooks/registration/account-webhooks.rows.ts'
 import {
   createUserWebhook,

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPrograms } from '../../../../scripts/checks/postgres-programs.mjs'
+import { migrate } from '../../../../src/forge/migrations/index.ts'
 import { openDatabase } from '../../../../src/platform/database/database.ts'
-import { migrate } from '../../../../src/platform/database/migrate.ts'
 import { openPostgres } from '../../../../src/platform/database/postgres.ts'
 import {
   loadRows,
