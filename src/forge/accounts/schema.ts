@@ -229,3 +229,23 @@ export interface Owner {
   /** Unix seconds. */
   readonly create_time: number
 }
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    account_names: AccountNamesTable
+    account_redirects: AccountRedirectsTable
+    accounts: AccountsTable
+    create_requests: CreateRequestsTable
+    follows: FollowsTable
+    gpg_certificates: GpgCertificatesTable
+    gpg_keys: GpgKeysTable
+    mails: MailsTable
+    public_keys: PublicKeysTable
+    user_avatars: UserAvatarsTable
+    user_blocks: UserBlocksTable
+    user_counts: UserCountsTable
+    user_email_mails: UserEmailMailsTable
+    user_emails: UserEmailsTable
+    user_settings: UserSettingsTable
+  }
+}

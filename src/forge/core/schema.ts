@@ -57,3 +57,9 @@ export type Visibility = 'public' | 'limited' | 'private'
 
 /** The ways to merge a pull request into its base branch. */
 export type MergeStyle = 'merge' | 'rebase' | 'rebase-merge' | 'squash' | 'fast-forward-only'
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    users: UsersTable
+  }
+}

@@ -123,3 +123,15 @@ export interface MemoTagCountsTable {
 }
 
 export type MemoCounts = Omit<MemoCountsTable, 'user_id' | 'visibility'>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    memo_counts: MemoCountsTable
+    memo_tag_counts: MemoTagCountsTable
+    memo_tags: MemoTagsTable
+    memos: MemosTable
+    notifications: NotificationsTable
+    user_event_logs: UserEventLogsTable
+    user_events: UserEventsTable
+  }
+}

@@ -25,3 +25,9 @@ export interface NotificationThreadsTable {
 }
 
 export type NotificationThread = Selectable<NotificationThreadsTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    notification_threads: NotificationThreadsTable
+  }
+}

@@ -81,3 +81,12 @@ export interface OAuth2AccessTokensTable {
 }
 
 export type OAuth2AccessToken = Selectable<OAuth2AccessTokensTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    oauth2_access_tokens: OAuth2AccessTokensTable
+    oauth2_applications: OAuth2ApplicationsTable
+    oauth2_authorizations: OAuth2AuthorizationsTable
+    oauth2_grants: OAuth2GrantsTable
+  }
+}

@@ -85,3 +85,13 @@ export type NewTeam = Insertable<TeamsTable>
 
 /** The columns that may change. */
 export type TeamChanges = Partial<Omit<Team, 'id' | 'organization_id' | 'create_time'>>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    organization_members: OrganizationMembersTable
+    organizations: OrganizationsTable
+    team_members: TeamMembersTable
+    team_repositories: TeamRepositoriesTable
+    teams: TeamsTable
+  }
+}

@@ -414,3 +414,24 @@ export interface PullNoticesTable {
 }
 
 export type PullNotice = Selectable<PullNoticesTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    auto_merges: AutoMergesTable
+    pull_comments: PullCommentsTable
+    pull_dependencies: PullDependenciesTable
+    pull_merge_attempts: PullMergeAttemptsTable
+    merge_follow_ups: MergeFollowUpsTable
+    merged_commits: MergedCommitsTable
+    pull_messages: PullMessagesTable
+    pull_notices: PullNoticesTable
+    pull_participants: PullParticipantsTable
+    pull_reactions: PullReactionsTable
+    pull_request_assignees: PullRequestAssigneesTable
+    pull_request_labels: PullRequestLabelsTable
+    pull_requests: PullRequestsTable
+    pull_timeline: PullTimelineTable
+    review_comments: ReviewCommentsTable
+    reviews: ReviewsTable
+  }
+}

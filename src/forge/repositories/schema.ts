@@ -357,3 +357,25 @@ export interface RepositoryTopicsTable {
 }
 
 export type Topic = Selectable<TopicsTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    collaborators: CollaboratorsTable
+    commit_status_contexts: CommitStatusContextsTable
+    commit_statuses: CommitStatusesTable
+    deploy_keys: DeployKeysTable
+    git_hooks: GitHooksTable
+    labels: LabelsTable
+    milestones: MilestonesTable
+    mirrors: MirrorsTable
+    push_mirrors: PushMirrorsTable
+    repositories: RepositoriesTable
+    repository_counts: RepositoryCountsTable
+    repository_name_ends: RepositoryNameEndsTable
+    repository_redirects: RepositoryRedirectsTable
+    repository_topics: RepositoryTopicsTable
+    repository_transfers: RepositoryTransfersTable
+    stars: StarsTable
+    topics: TopicsTable
+  }
+}

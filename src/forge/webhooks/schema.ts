@@ -104,3 +104,11 @@ export type WebhookDelivery = Selectable<WebhookDeliveriesTable> & Omit<WebhookM
 
 /** A webhook of the forge with what decides whether it receives an event. */
 export type ListeningHook = Pick<UserWebhook, 'id' | 'events' | 'branch_filter' | 'waiting_count'>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    user_webhooks: UserWebhooksTable
+    webhook_deliveries: WebhookDeliveriesTable
+    webhook_messages: WebhookMessagesTable
+  }
+}

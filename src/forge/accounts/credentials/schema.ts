@@ -163,3 +163,17 @@ export interface FailedGuessesTable {
   /** 0 or 1: whether the guess is being checked. */
   is_running: number
 }
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    failed_guesses: FailedGuessesTable
+    identity_providers: IdentityProvidersTable
+    instance_keys: InstanceKeysTable
+    linked_identities: LinkedIdentitiesTable
+    password_resets: PasswordResetsTable
+    personal_access_tokens: PersonalAccessTokensTable
+    recovery_codes: RecoveryCodesTable
+    sessions: SessionsTable
+    two_factors: TwoFactorsTable
+  }
+}

@@ -70,3 +70,10 @@ export interface RepositoryEventLogsTable {
 export type RepositoryEvent = Selectable<RepositoryEventsTable>
 
 export type RepositoryEventLog = Selectable<RepositoryEventLogsTable>
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    repository_event_logs: RepositoryEventLogsTable
+    repository_events: RepositoryEventsTable
+  }
+}

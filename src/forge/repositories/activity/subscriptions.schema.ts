@@ -21,3 +21,10 @@ export interface PullSubscriptionsTable {
   /** Unix seconds. */
   create_time: number
 }
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    pull_subscriptions: PullSubscriptionsTable
+    repository_subscriptions: RepositorySubscriptionsTable
+  }
+}

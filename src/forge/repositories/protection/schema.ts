@@ -88,3 +88,14 @@ export interface ListedName {
   readonly id: number
   readonly name: string
 }
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    branch_protection_teams: BranchProtectionTeamsTable
+    branch_protection_users: BranchProtectionUsersTable
+    branch_protections: BranchProtectionsTable
+    tag_protection_teams: TagProtectionTeamsTable
+    tag_protection_users: TagProtectionUsersTable
+    tag_protections: TagProtectionsTable
+  }
+}

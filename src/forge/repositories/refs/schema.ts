@@ -73,3 +73,12 @@ export interface TagsTable {
 }
 
 export type Tag = Selectable<TagsTable>
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    branch_renames: BranchRenamesTable
+    branches: BranchesTable
+    pending_ref_updates: PendingRefUpdatesTable
+    tags: TagsTable
+  }
+}

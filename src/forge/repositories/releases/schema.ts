@@ -60,3 +60,10 @@ export type Release = Selectable<ReleasesTable>
 export type NewRelease = Insertable<ReleasesTable>
 
 export type ReleaseChanges = Partial<Omit<NewRelease, 'id' | 'repository_id'>>
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    release_assets: ReleaseAssetsTable
+    releases: ReleasesTable
+  }
+}
