@@ -1,5 +1,5 @@
 // `npm run test:node -- 24`: runs some stories on another version of Node, in a copy of the clone.
-// More arguments select other tests: `npm run test:node -- 24 transport/rpc`.
+// More arguments select other tests: `npm run test:node -- 24 platform/rpc`.
 import { delimiter } from 'node:path'
 import { run } from './setup/child-process.mjs'
 import { withLock } from './setup/lock.mjs'
@@ -9,12 +9,12 @@ import { explainFailure, Failure, printLine, step } from './setup/progress.mjs'
 /** Git, accounts, merges, start and stop, and differences of Node's HTTP between its versions. */
 const STORIES = [
   'stories/accounts',
-  'stories/repos/branch-pushes',
-  'stories/repos/ref-updates',
+  'stories/repositories/branch-pushes',
+  'stories/repositories/ref-updates',
   'stories/pulls/pull-merges',
   'stories/server/start-stop',
-  'transport/listener',
-  'transport/rpc/rest/end-to-end',
+  'platform/http/listener',
+  'platform/rpc/rest/end-to-end',
 ]
 
 const [major = '', ...selection] = process.argv.slice(2)

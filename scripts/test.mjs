@@ -1,6 +1,6 @@
 // `npm test`: sets the clone up, then runs all checks and the usual tests; `npm run test:postgres` and
 // `npm run test:long` run other tiers (`tests/tiers.mjs`). Arguments are parts of paths: `npm test --
-// transport/rpc` runs the tests of the tier that they select (as in Vitest), and no checks.
+// platform/rpc` runs the tests of the tier that they select (as in Vitest), and no checks.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

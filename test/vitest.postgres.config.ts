@@ -6,7 +6,7 @@ const WITHOUT_NEED = [
   // They start the server to see that it starts.
   'scripts/**',
   // They start processes of Git.
-  'git/**',
+  'platform/git/**',
   // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
   'platform/database/database.test.ts',
   'platform/database/state-cache.test.ts',

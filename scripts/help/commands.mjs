@@ -37,7 +37,7 @@ export const COMMANDS = {
     ],
     [
       'test',
-      'domain/accounts',
+      'forge/accounts',
       'all checks and the usual tests, or the tests on SQLite whose path has an argument',
     ],
     [

@@ -135,9 +135,7 @@ function importsOf(outputs, entry) {
  * @returns {number} the largest size
  */
 function checkBudget(outputs, sizes, always) {
-  const pages = [...outputs].filter(([, { entryPoint }]) =>
-    entryPoint?.startsWith('src/web/pages/'),
-  )
+  const pages = [...outputs].filter(([, { entryPoint }]) => entryPoint?.endsWith('.page.tsx'))
   const costs = pages.map(([name, { entryPoint }]) => {
     const scripts = new Set([...always, ...importsOf(outputs, name)])
     const bytes = [...scripts].reduce((sum, script) => sum + (sizes.get(script) ?? 0), 0)

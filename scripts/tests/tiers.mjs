@@ -46,7 +46,7 @@ export const tiers = {
     passes: [
       onSqlite([], [WITHOUT_LONG]),
       // What depends on the database most: queries, rules about rows, and concurrent changes.
-      onPostgres(['storage/', 'domain/', 'races'], [WITHOUT_LONG]),
+      onPostgres(['platform/database/', 'forge/', 'races'], [WITHOUT_LONG]),
     ],
     leftOut:
       'the other tests on PostgreSQL (npm run test:postgres), long tests (npm run test:long)',

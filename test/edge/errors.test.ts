@@ -1,12 +1,14 @@
 import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
-const FOLDER = new URL('../../src/transport/errors/', import.meta.url)
+const FORGE = new URL('../../src/forge/', import.meta.url)
 
-it('each reason has one row in one area', async () => {
-  const areas = readdirSync(FOLDER).filter((file) => !['index.ts', 'refusal.ts'].includes(file))
+it('each reason has one row in one subject', async () => {
+  const areas = readdirSync(FORGE, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /(\/errors|\.errors)\.ts$/.test(file) && file !== 'core/errors.ts',
+  )
   const modules: object[] = await Promise.all(
-    areas.map((file) => import(new URL(file, FOLDER).href)),
+    areas.map((file) => import(new URL(file, FORGE).href)),
   )
   const tables = modules
     .flatMap((area) => Object.values(area))

@@ -7,5 +7,5 @@ it('the tests that use a database, through any other module, run on PostgreSQL t
   // By `forge.ts` and `server.ts`.
   expect(files).toContain('stories/repositories/releases.test.ts')
   expect(files).not.toContain('scripts/database-files.test.ts')
-  expect(files.filter((file) => file.startsWith('transport/rpc/rest/'))).toEqual([])
+  expect(files.filter((file) => file.startsWith('platform/rpc/rest/'))).toEqual([])
 })

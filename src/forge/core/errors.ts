@@ -1,4 +1,5 @@
 import { isForeignKeyViolation, isUnavailable } from '../../platform/database/database.ts'
+import { InvalidFilterError } from '../../platform/filters/limits.ts'
 import { GitError } from '../../platform/git/core/errors.ts'
 import { isForWantOfSpace } from './disk-space.ts'
 
@@ -364,7 +365,13 @@ export class DomainError extends Error {
  */
 export function outsideError(error: unknown): DomainError | undefined {
   if (isForWantOfSpace(error)) return new DomainError('DISK_FULL')
-  return databaseError(error) ?? deletionError(error) ?? gitLimitError(error)
+  return databaseError(error) ?? deletionError(error) ?? gitLimitError(error) ?? filterError(error)
+}
+
+function filterError(error: unknown): DomainError | undefined {
+  return error instanceof InvalidFilterError
+    ? new DomainError('INVALID_FILTER', { filter: error.filter })
+    : undefined
 }
 
 /** Returns the domain error for a database that is unavailable; undefined for other errors. */

@@ -1,12 +1,8 @@
 import { type Condition, mapTerms, readFilter, termsOf } from '../../platform/filters/conditions.ts'
-import { invalidFilter } from '../../platform/filters/limits.ts'
-import {
-  accountField,
-  choiceField,
-  type Field,
-  type FilterSchema,
-} from '../../platform/filters/schema.ts'
+import { InvalidFilterError } from '../../platform/filters/limits.ts'
+import { choiceField, type Field, type FilterSchema } from '../../platform/filters/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
+import { accountField } from '../accounts/users/account-field.ts'
 import { findUserIdsByNameKeys } from '../accounts/users/users.rows.ts'
 import { nowSeconds } from '../core/core.ts'
 import type { MemoCondition, MemoFlag, MemoTerm } from './memo-condition.rows.ts'
@@ -60,7 +56,7 @@ export async function readMemoFilter(
 ): Promise<MemoCondition | undefined> {
   const written = readFilter(filter, MEMO_FILTER, nowSeconds(app.clock))
   if (!written) return undefined
-  if (contentTerms(written) > MAX_CONTENT_TERMS) throw invalidFilter(filter)
+  if (contentTerms(written) > MAX_CONTENT_TERMS) throw new InvalidFilterError(filter)
   const keys = termsOf(written).flatMap((term) => (term.kind === 'creator' ? term.keys : []))
   const ids = await findUserIdsByNameKeys(app.db, keys)
   return mapTerms(written, (term): MemoTerm => {

@@ -1,4 +1,9 @@
-import type { Tx } from '../../platform/database/schema.ts'
+import {
+  type Migration,
+  type MigrationRun,
+  runMigrations,
+} from '../../platform/database/migrate.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import * as accounts from './0001-accounts.ts'
 import * as memos from './0002-memos.ts'
 import * as userEvents from './0003-user-events.ts'
@@ -42,13 +47,6 @@ import * as repositoryCounts from './0041-repository-counts.ts'
 import * as repositoryNameEnds from './0042-repository-name-ends.ts'
 import * as sessionConfirmations from './0043-session-confirmations.ts'
 import * as loginNames from './0044-login-names.ts'
-
-/** One step of the schema. `down` reverts `up`. Both run in a transaction. */
-export interface Migration {
-  readonly name: string
-  up(tx: Tx): Promise<void>
-  down(tx: Tx): Promise<void>
-}
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -101,3 +99,8 @@ export const migrations: readonly Migration[] = [
   { name: '0043-session-confirmations', ...sessionConfirmations },
   { name: '0044-login-names', ...loginNames },
 ]
+
+/** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */
+export function migrate(db: Db, target?: number): Promise<MigrationRun> {
+  return runMigrations(db, migrations, target)
+}

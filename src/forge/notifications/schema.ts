@@ -1,5 +1,4 @@
 import type { Generated, Selectable } from 'kysely'
-import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
 
 /** Notifications of pull requests: one row for each user and pull request. */
 export interface NotificationThreadsTable {

@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
 
 /** Scheduled merges: each happens once its pull request is ready. */
 export interface AutoMergesTable {

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { type Migration, migrations } from '../../forge/migrations/index.ts'
 import { transaction } from './database.ts'
 import { isPostgres } from './dialects/dialects.ts'
 import type { Db, Tx } from './schema.ts'
@@ -15,6 +14,13 @@ export class NewerDatabaseError extends Error {
   }
 }
 
+/** One step of the schema. `down` reverts `up`. Both run in a transaction. */
+export interface Migration {
+  readonly name: string
+  up(tx: Tx): Promise<void>
+  down(tx: Tx): Promise<void>
+}
+
 /** The result of a migration. */
 export interface MigrationRun {
   readonly from: number
@@ -27,14 +33,15 @@ export interface MigrationRun {
  * Migrates the schema to a version. Each step and its version number are one transaction, so a
  * process that dies leaves a complete version.
  *
+ * @param steps all migrations, in order.
  * @param target the version; the newest when left out. A version below the current one runs `down`
  *   steps.
  * @throws NewerDatabaseError when the database is newer than this program.
  */
-export async function migrate(
+export async function runMigrations(
   db: Db,
+  steps: readonly Migration[],
   target?: number,
-  steps: readonly Migration[] = migrations,
 ): Promise<MigrationRun> {
   const from = await schemaVersion(db)
   const to = target ?? steps.length

@@ -1,4 +1,4 @@
-import { invalidFilter } from './limits.ts'
+import { InvalidFilterError } from './limits.ts'
 import { type Expression, parseExpression, type RelationalOperator } from './parse.ts'
 import type { Field, FilterSchema, OrderOperator } from './schema.ts'
 import { momentOf } from './times.ts'
@@ -27,7 +27,7 @@ const MIRRORED: Readonly<Record<OrderOperator, OrderOperator>> = {
  *
  * @param nowSeconds the value of `now`, in Unix seconds.
  * @returns the condition, or undefined for a blank filter.
- * @throws INVALID_FILTER when the text is not in the subset of CEL that `parseExpression` reads, or
+ * @throws InvalidFilterError when the text is not in the subset of CEL that `parseExpression` reads, or
  *   when the schema does not support it.
  */
 export function readFilter<Term>(
@@ -37,7 +37,7 @@ export function readFilter<Term>(
 ): Condition<Term> | undefined {
   if (text.trim() === '') return undefined
   const condition = conditionOf(parseExpression(text), { schema, nowSeconds })
-  if (condition === undefined) throw invalidFilter(text)
+  if (condition === undefined) throw new InvalidFilterError(text)
   return condition
 }
 

@@ -1,5 +1,3 @@
-import { DomainError } from '../../forge/core/errors.ts'
-
 /** The maximum length of a filter. Filters of people and clients are much shorter. */
 export const MAX_FILTER_CHARACTERS = 2048
 
@@ -21,7 +19,14 @@ export const MAX_NODES = 256
 /** The maximum number of characters of an invalid filter that the error repeats. */
 const MAX_ECHOED_CHARACTERS = 512
 
-/** Returns the error for a filter that is malformed, or that its list does not support. */
-export function invalidFilter(filter: string): DomainError {
-  return new DomainError('INVALID_FILTER', { filter: filter.slice(0, MAX_ECHOED_CHARACTERS) })
+/** A filter is malformed, or its list does not support it. */
+export class InvalidFilterError extends Error {
+  /** The beginning of the filter. */
+  readonly filter: string
+
+  constructor(filter: string) {
+    super('INVALID_FILTER')
+    this.name = 'InvalidFilterError'
+    this.filter = filter.slice(0, MAX_ECHOED_CHARACTERS)
+  }
 }

@@ -1,4 +1,4 @@
-import { invalidFilter, MAX_DEPTH, MAX_NODES } from './limits.ts'
+import { InvalidFilterError, MAX_DEPTH, MAX_NODES } from './limits.ts'
 import { type Token, tokenise } from './tokens.ts'
 
 /** A parsed filter, before its fields are checked. */
@@ -38,12 +38,12 @@ export type RelationalOperator = (typeof RELATIONAL_OPERATORS)[number]
  * identifiers, calls of functions and methods, `!`, `+` and `-`, comparisons, `&&` and `||`
  * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax).
  *
- * @throws INVALID_FILTER for any other text, and beyond the limits in `limits.ts`.
+ * @throws InvalidFilterError for any other text, and beyond the limits in `limits.ts`.
  */
 export function parseExpression(text: string): Expression {
   const reader: Reader = { text, tokens: tokenise(text), at: 0, depth: 0, nodes: 0 }
   const expression = disjunction(reader)
-  if (reader.at < reader.tokens.length) throw invalidFilter(text)
+  if (reader.at < reader.tokens.length) throw new InvalidFilterError(text)
   return expression
 }
 
@@ -95,7 +95,7 @@ function unary(reader: Reader): Expression {
   if (accept(reader, '!')) return node(reader, { kind: 'not', operand: nested(reader, unary) })
   if (!accept(reader, '-')) return member(reader)
   const operand = primary(reader)
-  if (operand.kind !== 'integer') throw invalidFilter(reader.text)
+  if (operand.kind !== 'integer') throw new InvalidFilterError(reader.text)
   return { kind: 'integer', value: -operand.value }
 }
 
@@ -103,7 +103,7 @@ function member(reader: Reader): Expression {
   const target = primary(reader)
   if (!accept(reader, '.')) return target
   const method = next(reader)
-  if (method.kind !== 'identifier') throw invalidFilter(reader.text)
+  if (method.kind !== 'identifier') throw new InvalidFilterError(reader.text)
   expect(reader, '(')
   return node(reader, { kind: 'call', target, name: method.name, args: items(reader, ')') })
 }
@@ -116,7 +116,7 @@ function primary(reader: Reader): Expression {
   }
   if (accept(reader, '[')) return node(reader, { kind: 'list', items: items(reader, ']') })
   const token = next(reader)
-  if (token.kind === 'symbol') throw invalidFilter(reader.text)
+  if (token.kind === 'symbol') throw new InvalidFilterError(reader.text)
   if (token.kind !== 'identifier') return node(reader, token)
   const { name } = token
   if (name === 'true' || name === 'false')
@@ -135,14 +135,14 @@ function items(reader: Reader, closing: string): Expression[] {
 }
 
 function nested(reader: Reader, parse: (reader: Reader) => Expression): Expression {
-  if (++reader.depth > MAX_DEPTH) throw invalidFilter(reader.text)
+  if (++reader.depth > MAX_DEPTH) throw new InvalidFilterError(reader.text)
   const inner = parse(reader)
   reader.depth--
   return inner
 }
 
 function node(reader: Reader, expression: Expression): Expression {
-  if (++reader.nodes > MAX_NODES) throw invalidFilter(reader.text)
+  if (++reader.nodes > MAX_NODES) throw new InvalidFilterError(reader.text)
   return expression
 }
 
@@ -154,11 +154,11 @@ function accept(reader: Reader, symbol: string): boolean {
 }
 
 function expect(reader: Reader, symbol: string): void {
-  if (!accept(reader, symbol)) throw invalidFilter(reader.text)
+  if (!accept(reader, symbol)) throw new InvalidFilterError(reader.text)
 }
 
 function next(reader: Reader): Token {
   const token = reader.tokens[reader.at++]
-  if (!token) throw invalidFilter(reader.text)
+  if (!token) throw new InvalidFilterError(reader.text)
   return token
 }

@@ -1,5 +1,3 @@
-import { nameKey } from '../../forge/core/names.ts'
-
 /** A comparison of two numbers, spelled as in SQL. */
 export type OrderOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
 
@@ -42,23 +40,6 @@ export function choiceField<Value extends string, Term>(
   const termOf = (values: readonly string[]) => {
     const among = values.flatMap((value) => allowed.find((candidate) => candidate === value) ?? [])
     return among.length === values.length ? term(among) : undefined
-  }
-  return { type: 'string', operators, term: termOf }
-}
-
-/**
- * A field that holds accounts by resource name, `users/{user}`. Any other text makes the filter
- * invalid. Whether the accounts exist is not checked.
- *
- * @param term receives the name keys of the accounts.
- */
-export function accountField<Term>(
-  operators: readonly EqualityOperator[],
-  term: (keys: readonly string[]) => Term,
-): Field<Term> {
-  const termOf = (names: readonly string[]) => {
-    const keys = names.flatMap((name) => /^users\/([^/]+)$/.exec(name)?.[1] ?? []).map(nameKey)
-    return keys.length === names.length ? term(keys) : undefined
   }
   return { type: 'string', operators, term: termOf }
 }

@@ -1,4 +1,4 @@
-import { invalidFilter, MAX_FILTER_CHARACTERS, MAX_STRING_CHARACTERS } from './limits.ts'
+import { InvalidFilterError, MAX_FILTER_CHARACTERS, MAX_STRING_CHARACTERS } from './limits.ts'
 
 /** A token of a filter. */
 export type Token =
@@ -38,10 +38,10 @@ const CODE_ESCAPE = /[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([
  * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax). Comments, floating-point
  * numbers, bytes, and raw and triple-quoted strings are not supported.
  *
- * @throws INVALID_FILTER
+ * @throws InvalidFilterError
  */
 export function tokenise(text: string): Token[] {
-  if (text.length > MAX_FILTER_CHARACTERS) throw invalidFilter(text)
+  if (text.length > MAX_FILTER_CHARACTERS) throw new InvalidFilterError(text)
   const source: Source = { text, at: 0 }
   const tokens: Token[] = []
   for (;;) {
@@ -67,7 +67,7 @@ function nextToken(source: Source): Token {
     return { kind: 'integer', value: Number(digits) }
   const symbol = take(SYMBOL, source)?.[0]
   if (symbol !== undefined) return { kind: 'symbol', symbol }
-  throw invalidFilter(source.text)
+  throw new InvalidFilterError(source.text)
 }
 
 function stringLiteral(source: Source, plainText: RegExp): string {
@@ -77,7 +77,7 @@ function stringLiteral(source: Source, plainText: RegExp): string {
     text += take(plainText, source)?.[0] ?? ''
     const character = source.text[source.at++]
     if (character === quote && text.length <= MAX_STRING_CHARACTERS) return text
-    if (character !== '\\') throw invalidFilter(source.text)
+    if (character !== '\\') throw new InvalidFilterError(source.text)
     text += escapeSequence(source)
   }
 }
@@ -94,7 +94,7 @@ function escapeSequence(source: Source): string {
       ? Number.parseInt(byte ?? short ?? long ?? '', 16)
       : Number.parseInt(octal, 8)
   const isCharacter = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
-  if (!isCharacter) throw invalidFilter(source.text)
+  if (!isCharacter) throw new InvalidFilterError(source.text)
   return String.fromCodePoint(code)
 }
 

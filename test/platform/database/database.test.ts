@@ -18,7 +18,11 @@ import {
   openDatabase,
   transaction,
 } from '../../../src/platform/database/database.ts'
-import { NewerDatabaseError, schemaVersion } from '../../../src/platform/database/migrate.ts'
+import {
+  NewerDatabaseError,
+  runMigrations,
+  schemaVersion,
+} from '../../../src/platform/database/migrate.ts'
 import { prepareQuery } from '../../../src/platform/database/prepared.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { withFolder } from '../../support/process.ts'
@@ -298,7 +302,7 @@ describe('migrate', () => {
       },
       down: async () => {},
     }
-    await expect(migrate(db, undefined, [...migrations, failing])).rejects.toThrow('no')
+    await expect(runMigrations(db, [...migrations, failing])).rejects.toThrow('no')
     expect(await schemaVersion(db)).toBe(migrations.length)
     await expect(sql`select * from half`.execute(db)).rejects.toThrow('no such table')
   })
@@ -344,6 +348,6 @@ describe('migrate', () => {
 
   it('rejects a database of a newer program', async () => {
     await migrated()
-    await expect(migrate(db, undefined, [])).rejects.toThrow(NewerDatabaseError)
+    await expect(runMigrations(db, [])).rejects.toThrow(NewerDatabaseError)
   })
 })

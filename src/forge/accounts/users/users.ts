@@ -8,8 +8,6 @@ import { type Avatar, UPLOADED } from './avatars.ts'
 import { emailKey } from './user-fields.ts'
 import * as rows from './users.rows.ts'
 
-export type { User }
-
 /** An account as lists show it. */
 export type ShownUser = rows.ShownUser
 

@@ -1,6 +1,7 @@
 import { type Condition, readFilter } from '../../../platform/filters/conditions.ts'
-import { accountField, choiceField, type FilterSchema } from '../../../platform/filters/schema.ts'
+import { choiceField, type FilterSchema } from '../../../platform/filters/schema.ts'
 import type { AccountsApp } from '../../accounts/ports.ts'
+import { accountField } from '../../accounts/users/account-field.ts'
 import { findUserIdsByNameKeys } from '../../accounts/users/users.rows.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { NotificationStatus, NotificationType } from '../schema.ts'

@@ -14,7 +14,6 @@ import {
 } from '../../core/event-logs.ts'
 import { suffices } from '../../core/levels.ts'
 import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
-import type { PullRequest } from '../../pulls/schema.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
@@ -308,7 +307,11 @@ export function notedStatusOf({ subject }: Pick<RepositoryEvent, 'subject'>): No
 }
 
 /** A pull request as events name it. */
-type NotedPull = Pick<PullRequest, 'number' | 'base_branch' | 'head_commit'>
+interface NotedPull {
+  readonly number: number
+  readonly base_branch: string
+  readonly head_commit: string
+}
 
 /** Returns the subject of an event of a pull request. */
 export function pullSubject({ number, base_branch, head_commit }: NotedPull): string {
