@@ -30,7 +30,7 @@ type Repositories = ExpressionBuilder<Schema, 'repositories'>
 
 /**
  * Returns the condition under which a row of `repositories` is readable, for lists. It expresses
- * the same rule as `decideAccess` of the domain.
+ * the same rule as `decideAccess` of `permissions.ts`.
  *
  * @param unit the feature to read. Without it, any one is enough.
  */
