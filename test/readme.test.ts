@@ -269,7 +269,7 @@ describe('the lists in the documentation', () => {
       .trimEnd()
       .split('\n')
       .map((line) => line.split(' ', 1)[0] ?? '')
-    expect(paths).toHaveLength(18)
+    expect(paths).toHaveLength(11)
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })

@@ -79,9 +79,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
       await page.getByRole('alert').first().waitFor()
       expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
       await start()
-      await page
-        .getByText('Reconnecting.')
-        .waitFor({ state: 'detached', ...PATIENT })
+      await page.getByText('Reconnecting.').waitFor({ state: 'detached', ...PATIENT })
       await comment(`After ${signal}`)
       await page.getByText(`After ${signal}`).waitFor()
       expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
