@@ -1,7 +1,7 @@
 import { elementOf } from './fragments.ts'
 import { storageOf } from './stored.ts'
 
-/** Time limit for restoring the scroll position. */
+/** How long a page grows after its place is there. */
 const SETTLE_MS = 10_000
 
 /** Input events that end the restoration. */
@@ -44,7 +44,10 @@ export class Places {
       this.#current = known
       const place = this.#places.get(known)
       if (place !== undefined) {
-        this.#scroll(() => scrollTo(0, place))
+        this.#scroll(() => {
+          scrollTo(0, place)
+          return Math.abs(scrollY - place) < 1
+        })
         return
       }
     } else if (known === undefined) this.#begin()
@@ -57,7 +60,12 @@ export class Places {
     this.#stopScrolling?.()
     if (hash === '') scrollTo(0, 0)
     // Again when the page grows, for what is above the element may come later.
-    else this.#scroll(() => elementOf(hash)?.scrollIntoView({ inline: 'nearest' }))
+    else
+      this.#scroll(() => {
+        const element = elementOf(hash)
+        element?.scrollIntoView({ inline: 'nearest' })
+        return element !== null
+      })
   }
 
   #begin(): void {
@@ -93,17 +101,23 @@ export class Places {
     if (history.state === null) this.arrive()
   }
 
-  /** Scrolls again whenever the page becomes longer, until the user does something else. */
-  #scroll(go: () => void): void {
+  /**
+   * Scrolls again whenever the page becomes longer, until the user does something else.
+   *
+   * @param go returns whether the place is there, which takes long on a slow connection.
+   */
+  #scroll(go: () => boolean): void {
     this.#stopScrolling?.()
-    const grown = new ResizeObserver(go)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const grown = new ResizeObserver(() => {
+      if (go()) timer ??= setTimeout(stop, SETTLE_MS)
+    })
     const stop = () => {
       grown.disconnect()
       clearTimeout(timer)
       for (const input of INPUTS) removeEventListener(input, stop)
       this.#stopScrolling = undefined
     }
-    const timer = setTimeout(stop, SETTLE_MS)
     for (const input of INPUTS) addEventListener(input, stop, { passive: true })
     this.#stopScrolling = stop
     grown.observe(document.body)
