@@ -65,22 +65,22 @@ export function tablesOf(clients, results, present) {
   return [
     table(CLIENTS_HEAD, rowsOf(CLIENTS_HEAD, summaryOf)),
     failures.length > 0 && `What did not:\n\n${table(FAILURES_HEAD, failures)}`,
-    leftOut.length > 0 && `What cannot apply:\n\n${table(LEFT_OUT_HEAD, leftOut)}`,
+    leftOut.length > 0 && `What cannot pass, and why:\n\n${table(LEFT_OUT_HEAD, leftOut)}`,
   ]
     .filter((part) => part !== false)
     .join('\n\n')
 }
 
 /**
- * Returns the number of calls of a client that passed, failed or cannot apply, and its version.
+ * Returns the number of calls of a client, and its version.
  * @param {string} name
  * @param {string} tables the tables that the docs have
  */
 export function readRow(name, tables) {
   const [, version, summary = ''] =
     readRows(tables, CLIENTS_HEAD).find(([client]) => client === name) ?? []
-  const [, applicable, leftOut] = /^\d+ of (\d+)(?:, (\d+) cannot apply)?$/.exec(summary) ?? []
-  return { version, calls: Number(applicable) + Number(leftOut ?? 0) }
+  const [, calls] = /^\d+ of (\d+)$/.exec(summary) ?? []
+  return { version, calls: Number(calls) }
 }
 
 /**
@@ -97,13 +97,10 @@ function failuresOf({ name, leftOut = {} }, outcomes) {
  * @param {Client} client
  * @param {readonly Outcome[]} outcomes
  */
-function summaryOf({ name, version, unavailable, leftOut = {} }, outcomes) {
+function summaryOf({ name, version, unavailable }, outcomes) {
   if (unavailable !== undefined) return [[name, version, `not run: ${unavailable}`]]
-  const applicable = outcomes.filter((outcome) => !(outcome.name in leftOut))
-  const passed = applicable.filter((outcome) => outcome.passed).length
-  const left = outcomes.length - applicable.length
-  const summary = `${passed} of ${applicable.length}${left > 0 ? `, ${left} cannot apply` : ''}`
-  return [[name, version, summary]]
+  const passed = outcomes.filter((outcome) => outcome.passed).length
+  return [[name, version, `${passed} of ${outcomes.length}`]]
 }
 
 /**
