@@ -17,7 +17,8 @@ export interface WorkInProgress {
 /** Work in the order of its due times. Times are Unix milliseconds. */
 export interface DueQueue {
   /**
-   * Returns the work that has been due longest, without the exceptions; undefined when none is due.
+   * Returns the work that has been due longest, in an order without ties and without the exceptions;
+   * undefined when none is due.
    */
   next(now: number, except: WorkInProgress): Promise<DuePiece | undefined>
   /** Returns the next due time after `now`; undefined when there is none. */
@@ -28,16 +29,20 @@ export interface DueQueue {
  * Creates a queue from a query.
  *
  * @param pieces all work with due times; null means never. Needs an index on the due time.
+ * @param ties the order of work of the same due time, as the index has it.
  */
 export function dueQueue<Table extends keyof Schema>(
   db: Db,
   pieces: SelectQueryBuilder<Schema, Table, DuePiece & { readonly dueTime: number | null }>,
+  ties: readonly ('id' | 'ownerId')[] = ['id'],
 ): DueQueue {
   const queue = db.selectFrom(pieces.as('piece')).orderBy('dueTime').limit(1)
   return {
     next: (now, except) =>
       queue
         .select(['id', 'ownerId'])
+        // Servers that ask at once get the same piece, whose lock one of them takes.
+        .$call((query) => ties.reduce((ordered, key) => ordered.orderBy(key), query))
         .where('dueTime', '<=', now)
         .$if(except.ids.length > 0, (query) => query.where('id', 'not in', except.ids))
         .$if(except.ownerIds.length > 0, (query) =>

@@ -3,8 +3,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { findUserByNameKey } from '../../../src/forge/accounts/users/users.rows.ts'
+import { openRepository } from '../../../src/forge/repositories/access/permissions.ts'
+import { createCommitStatus } from '../../../src/forge/repositories/commits/commit-status-creation.ts'
 import { insertCommitStatus } from '../../../src/forge/repositories/commits/commit-statuses.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
+import { LOCAL_PEER } from '../../support/app.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
@@ -412,5 +416,27 @@ describe('CommitStatusService', () => {
       reason: 'INVALID_STATUS_STATE',
       metadata: { state: 'great' },
     })
+  })
+})
+
+describe('a repository that is archived while a status is created', () => {
+  it('takes no status', async () => {
+    await ask(testUsers.bob, 'POST', '/user/repos', { name: 'closing', auto_init: true })
+    const user = await findUserByNameKey(server.app.db, 'bob')
+    if (!user) throw new Error('bob is missing')
+    const credential = { kind: 'password' } as const
+    const caller = { kind: 'user', peer: LOCAL_PEER, user, credential } as const
+    const { repository } = await openRepository(
+      server.app,
+      caller,
+      { owner: 'bob', repo: 'closing' },
+      'write',
+    )
+    await ask(testUsers.bob, 'PATCH', '/repos/bob/closing', { archived: true })
+    const draft = { state: 'success', context: '', description: '', targetUrl: '' }
+    await expect(
+      createCommitStatus(server.app, caller, repository, 'main', draft),
+    ).rejects.toMatchObject({ reason: 'REPOSITORY_ARCHIVED' })
+    expect(await ask(testUsers.bob, 'GET', '/repos/bob/closing/commits/main/statuses')).toEqual([])
   })
 })

@@ -171,5 +171,6 @@ export function autoMergeQueue(db: Db): DueQueue {
   const merges = db
     .selectFrom('auto_merges')
     .select(['pull_request_id as id', 'scheduler_id as ownerId', 'due_time as dueTime'])
-  return dueQueue(db, merges)
+  // The order of the index `auto_merges_due`.
+  return dueQueue(db, merges, ['ownerId', 'id'])
 }

@@ -11,6 +11,7 @@ import {
 } from '../../webhooks/outbox/webhook-queue.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import { changeWatched, recordCommitStatus } from '../activity/repository-events.ts'
+import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import type { CommitStatus, Repository } from '../schema.ts'
 import * as rows from './commit-statuses.rows.ts'
@@ -50,7 +51,7 @@ export interface StatusDraft {
 /**
  * Creates a status of a commit. The caller has write access to the repository.
  *
- * @throws REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
  *   TOO_MANY_STATUS_CONTEXTS
  */
 export async function createCommitStatus(
@@ -69,6 +70,10 @@ export async function createCommitStatus(
     create_time: nowSeconds(app.clock),
   }
   const stored = await changeWatched(app, async (tx) => {
+    // Somebody may have archived or deleted the repository while Git looked for the commit.
+    const present = await findRepositoryById(tx, repository.id)
+    if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
+    checkNotArchived(present)
     const isNewContext = !(await rows.hasContext(tx, commit, status.context))
     if (isNewContext && contextsIn(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
       throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })

@@ -64,7 +64,7 @@ export function mirrorQueue(db: Db): DueQueue {
     .selectFrom('mirrors')
     .innerJoin('repositories', 'repositories.id', 'mirrors.repository_id')
     .select([
-      'repositories.id',
+      'mirrors.repository_id as id',
       'repositories.owner_id as ownerId',
       'mirrors.next_sync_time as dueTime',
     ])

@@ -237,8 +237,13 @@ export async function createDraft(
   const draft = scratchPath(repositories)
   const { BARE, NO_REINIT, MKPATH } = nodegit.Repository.INIT_FLAG
   const options = { flags: BARE | NO_REINIT | MKPATH, initialHead: defaultBranch }
-  await explained(nodegit.Repository.initExt(draft, options))
-  return draft
+  try {
+    await explained(nodegit.Repository.initExt(draft, options))
+    return draft
+  } catch (error) {
+    await discardDraft(draft)
+    throw error
+  }
 }
 
 /**

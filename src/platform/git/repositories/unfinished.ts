@@ -1,7 +1,13 @@
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../core/system-errors.ts'
-import { createDraft, publishDraft, type Repositories, repositoryPath } from './repositories.ts'
+import {
+  createDraft,
+  discardDraft,
+  publishDraft,
+  type Repositories,
+  repositoryPath,
+} from './repositories.ts'
 
 /** A file in the folder of a repository that waits for its first commit. */
 const MARK = 'branchline-unfinished'
@@ -23,7 +29,12 @@ export async function createUnfinished(
   defaultBranch: string,
 ): Promise<void> {
   const draft = await createDraft(repositories, defaultBranch)
-  await writeFile(join(draft, MARK), '')
+  try {
+    await writeFile(join(draft, MARK), '')
+  } catch (error) {
+    await discardDraft(draft)
+    throw error
+  }
   await publishDraft(repositories, draft, id)
 }
 
