@@ -7,12 +7,14 @@ import { Sqlite } from '../src/platform/database/sqlite.ts'
  * The baseline of REST: a minimal hand-written server with the same responses. It parses the path,
  * reads the row by a prepared statement and prints JSON, without callers, errors and a log.
  *
- * Arguments: `http` or `http2`, and the database file.
+ * Arguments: `http` or `http2`, the database file, and the base of links.
  */
-const [version, database] = process.argv.slice(2)
-if (database === undefined) throw new Error('usage: baseline http|http2 <database>')
+const [version, database, base] = process.argv.slice(2)
+if (database === undefined || base === undefined)
+  throw new Error('usage: baseline http|http2 <database> <base>')
 
 interface Row {
+  readonly id: number
   readonly name: string
   readonly role: string
   readonly username: string
@@ -25,7 +27,7 @@ interface Row {
 }
 
 const sqlite = new Sqlite(database, { readonly: true })
-const columns = `coalesce(users.user_id, username) as name, role, username, display_name, avatar_url, description, state,
+const columns = `users.id, coalesce(users.user_id, username) as name, role, username, display_name, avatar_url, description, state,
   create_time, update_time from account_names join users on users.id = account_names.account_id`
 const readUser = sqlite.prepare<[string], Row>(`select ${columns} where name_key = ?`)
 const readUsers = sqlite.prepare<string[], Row>(
@@ -76,6 +78,11 @@ function userOf(row: Row) {
     state: row.state,
     createTime: timeText(row.create_time),
     updateTime: timeText(row.update_time),
+    id: row.id,
+    login: row.username,
+    full_name: row.display_name,
+    html_url: `${base}/${row.username}`,
+    created: timeText(row.create_time),
   }
 }
 

@@ -121,8 +121,8 @@ async function startServers(): Promise<Servers> {
   insertManyMemos(databases.many)
   insertFewMemos(databases.few)
   return {
-    http: await start(baseline, 'http', databases.many),
-    http2: await start(baseline, 'http2', databases.many),
+    http: await start(baseline, 'http', databases.many, branchline.url.origin),
+    http2: await start(baseline, 'http2', databases.many, branchline.url.origin),
     branchline,
     credentials,
     few,
