@@ -120,7 +120,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
 /** Topics of a repository, which lead to the repositories with the same topic. */
 function Topics({ topics }: { topics: readonly string[] }): VNode {
   return (
-    <ul class="list names" aria-label="Topics">
+    <ul class="topics" aria-label="Topics">
       {topics.map((topic) => (
         <li key={topic}>
           <a class="tag" href={`/explore?topic=${encodeURIComponent(topic)}`}>
