@@ -1,4 +1,4 @@
-import { elementOf } from './fragments.ts'
+import { elementOf, fragmentName } from './fragments.ts'
 import { storageOf } from './stored.ts'
 
 /** How long a page grows after its place is there. */
@@ -27,6 +27,7 @@ export class Places {
   readonly #places = readPlaces()
   #current = ''
   #count = 0
+  #told = ''
   #stopScrolling: (() => void) | undefined
 
   constructor() {
@@ -64,8 +65,19 @@ export class Places {
       this.#scroll(() => {
         const element = elementOf(hash)
         element?.scrollIntoView({ inline: 'nearest' })
+        if (element?.id === fragmentName(hash)) this.#tellBrowser(element)
         return element !== null
       })
+  }
+
+  /**
+   * Repeats the navigation once for the browser, which looked for the element before it was there:
+   * styles know the target, and the tab key goes on from there.
+   */
+  #tellBrowser(element: HTMLElement): void {
+    if (this.#told === location.href || element.matches(':target')) return
+    this.#told = location.href
+    location.replace(location.hash)
   }
 
   #begin(): void {
