@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
-import { hasChromium, openBrowser } from '../test/support/chromium-program.ts'
+import { hasChromium, launchBrowser } from '../test/support/chromium-program.ts'
 import { type Credentials, makeAdministrator, signInBody } from './accounts.ts'
 import { http1 } from './http1-load.ts'
 import { median } from './measure.ts'
@@ -70,7 +70,7 @@ export async function measureWebPages(start: Start, folder: string): Promise<str
   const credentials = await makeAdministrator(branchline.url)
   const small = await prepareWebRepository(branchline, credentials, folder, 'small')
   const large = await prepareWebRepository(branchline, credentials, folder, 'large')
-  const browser = await openBrowser()
+  const browser = await launchBrowser()
   try {
     const pages = pagesOf(small, large)
     const visits = new Map<string, Visit[]>()

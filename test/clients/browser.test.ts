@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import type { Browser, BrowserContext, Frame } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { browserSuite, hasChromium, openBrowser } from '../support/chromium.ts'
+import { browserSuite, closeWindows, hasChromium, openBrowser } from '../support/chromium.ts'
 import {
   createTestUsers,
   PASSWORD,
@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)(browserSuite('a browser'), () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await Promise.all([trusted?.close(), stranger?.close(), server?.stop()])
   })
   beforeEach(async () => {

@@ -13,6 +13,22 @@ const CHROMIUM_ARGS = [
 
 export const hasChromium = isInstalled('chromium')
 
-export function openBrowser(): Promise<Browser> {
+/** Starts a browser. */
+export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS })
+}
+
+let running: Promise<Browser> | undefined
+
+/** Returns the browser of this worker, which ends with it. A file of tests closes its windows only. */
+export async function openBrowser(): Promise<Browser> {
+  const browser = await running
+  if (browser?.isConnected()) return browser
+  running = launchBrowser()
+  return running
+}
+
+/** Closes the windows of everybody. */
+export async function closeWindows(browser: Browser | undefined): Promise<void> {
+  await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
 }

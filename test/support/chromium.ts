@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { hasChromium } from './chromium-program.ts'
 
-export { hasChromium, openBrowser } from './chromium-program.ts'
+export { closeWindows, hasChromium, openBrowser } from './chromium-program.ts'
 
 /** The name of a suite, which says why it is skipped. */
 export function browserSuite(name: string): string {

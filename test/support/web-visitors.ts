@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import {
+  closeWindows,
   expectAccessible,
   expectFits,
   openBrowser,
@@ -46,7 +47,7 @@ export function openWebSuite(
     await prepare?.(forge)
   }, START_TIMEOUT_MS)
   afterAll(async () => {
-    await started?.browser.close()
+    await closeWindows(started?.browser)
     await started?.forge.stop()
   })
   return {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/app/server/app.ts'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   expectFits,
   hasChromium,
@@ -41,7 +42,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
     await rm(mailDir, { recursive: true })
   })

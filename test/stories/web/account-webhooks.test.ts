@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -30,7 +31,7 @@ describe.skipIf(!hasChromium)(
       browser = await openBrowser()
     })
     afterAll(async () => {
-      await browser?.close()
+      await closeWindows(browser)
       await forge?.stop()
       await receiver?.stop()
     })

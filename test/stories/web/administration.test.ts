@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -28,7 +29,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
     ada = await visitAs(browser, forge.server.url, '/-/admin', 'ada')
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
   })
 

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -19,7 +20,7 @@ describe.skipIf(!hasChromium)(browserSuite('the first run'), () => {
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await server?.stop()
   })
 

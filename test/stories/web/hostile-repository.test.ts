@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   browserSuite,
+  closeWindows,
   hasChromium,
   openBrowser,
   type Visitor,
@@ -62,7 +63,7 @@ describe.skipIf(!hasChromium)(browserSuite('a hostile repository'), () => {
   })
   afterAll(async () => {
     await visitor?.leave()
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
   })
 

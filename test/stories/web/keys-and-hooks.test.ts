@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -25,7 +26,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
     bob = await open('/bob/tools/settings/keys', 'bob')
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
   })
 

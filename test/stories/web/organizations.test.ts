@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -28,7 +29,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of organisations'), () => 
     bob = await visitAs(browser, forge.server.url, '/-/organizations', 'bob')
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
   })
 

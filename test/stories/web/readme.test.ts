@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -76,7 +77,7 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
   })
   afterAll(async () => {
     await bob?.leave()
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
   })
 

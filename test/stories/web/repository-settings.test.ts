@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -32,7 +33,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await bob.page.getByRole('heading', { name: 'Your repositories' }).waitFor()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await receiver?.stop()
     await forge?.stop()
   })

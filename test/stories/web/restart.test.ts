@@ -1,6 +1,12 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { browserSuite, expectAccessible, hasChromium, openBrowser } from '../../support/chromium.ts'
+import {
+  browserSuite,
+  closeWindows,
+  expectAccessible,
+  hasChromium,
+  openBrowser,
+} from '../../support/chromium.ts'
 import { askBy } from '../../support/forge.ts'
 import { freePort } from '../../support/free-port.ts'
 import { MAIN, type ServerProcess, startServer } from '../../support/process.ts'
@@ -51,7 +57,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
     browser = await openBrowser()
   }, STORY_TIMEOUT_MS)
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await end('SIGTERM')
   })
 

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   expectFits,
   hasChromium,
@@ -27,7 +28,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page that creates an account'), 
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     for (const forge of started) await forge.stop()
   })
 

@@ -6,6 +6,7 @@ import { IdentityProvider_Type } from '#gen/branchline/v1/identity_provider_pb.t
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import {
   browserSuite,
+  closeWindows,
   expectAccessible,
   hasChromium,
   openBrowser,
@@ -27,7 +28,7 @@ describe.skipIf(!hasChromium)(browserSuite('sign-in by another provider'), () =>
     browser = await openBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeWindows(browser)
     await forge?.stop()
     provider?.close()
   })
