@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { GitError } from '../core/errors.ts'
 import { limitedCommand } from './git-command.ts'
-import { lowerSession, type Priority } from './priority.ts'
+import type { Priority } from './priority.ts'
 import { type SpawnRequest, signalGroup } from './process-spawner.ts'
 import type { Exit, GitProcess, RunningGit } from './running-git.ts'
 import type { GitProcesses } from './running-processes.ts'
@@ -213,7 +213,7 @@ export function configEnvironment(): Record<string, string> {
 
 /** Starts a Git process without the process spawner. */
 function startHere(request: SpawnRequest): RunningGit {
-  const { args, cwd, env, hooks, priority } = request
+  const { args, cwd, env, hooks } = request
   const child = spawn(...limitedCommand(request, args), {
     cwd,
     env,
@@ -221,7 +221,6 @@ function startHere(request: SpawnRequest): RunningGit {
     // A process group, so a signal reaches the helpers of the process.
     detached: true,
   })
-  if (child.pid !== undefined) lowerSession(child.pid, priority)
   const { stdin, stdout } = child
   if (!stdin || !stdout) throw new Error('Git was started without pipes')
   const channel = child.stdio[HOOKS_DESCRIPTOR] as Duplex | null | undefined

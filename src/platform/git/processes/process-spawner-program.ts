@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { limitedCommand } from './git-command.ts'
-import { lowerOwnPriority, lowerSession } from './priority.ts'
+import { raiseOwnNiceness } from './priority.ts'
 import type { SpawnerMessage, SpawnMessage } from './process-spawner.ts'
 import { collectStderr } from './stderr-text.ts'
 
@@ -19,7 +19,7 @@ const socketPath = process.argv[2] ?? ''
  */
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
-lowerOwnPriority()
+raiseOwnNiceness()
 
 /** Idle connections by number. */
 const connections = new Map<number, Socket>()
@@ -78,7 +78,6 @@ function start({
     })
     child.once('error', fail)
     if (child.pid === undefined) return
-    lowerSession(child.pid, limits.priority)
     send({ kind: 'started', id, pid: child.pid })
     const stderr = collectStderr(child.stdio[2] as Readable)
     if (hooks) pipeBoth(hooks, child.stdio[3] as Duplex)
