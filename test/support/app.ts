@@ -101,7 +101,7 @@ export async function addUser(
   fields: Partial<NewUser> = {},
 ): Promise<User> {
   const now = Math.floor(app.clock.now() / 1000)
-  const password_hash = await app.passwords.hash(PASSWORD)
+  const password_hash = await app.passwords.hash(PASSWORD, 'server')
   return transaction(app.db, async (tx) => {
     const user = await insertUser(tx, {
       user_id: null,

@@ -17,7 +17,7 @@ import { pullRefObserver } from '../../forge/pulls/branch-sync/ref-observer.ts'
 import { createMergeChecks } from '../../forge/pulls/merging/mergeability.ts'
 import { createCommitSigning } from '../../forge/repositories/commits/commit-signing.ts'
 import { createSignatureChecks } from '../../forge/repositories/commits/commit-verification.ts'
-import { createCopyLimits } from '../../forge/repositories/lifecycle/copy-limits.ts'
+import { COPY_LIMITS, createCopySlots } from '../../forge/repositories/lifecycle/copy-limits.ts'
 import { pushMirrorRefObserver } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import { hookRefObserver } from '../../forge/webhooks/outbox/ref-observer.ts'
 import { shareSignals } from '../../platform/database/coordination/signals.ts'
@@ -86,9 +86,7 @@ export async function createApp({
     signals: shared
       ? shareSignals<keyof Signals, Signal>(shared.session, createSignals())
       : createSignals(),
-    copies: createCopyLimits(
-      shared && ((name, limit, full) => createSharedSlots(shared.locks, name, limit, full)),
-    ),
+    copies: shared ? createSharedSlots(shared.locks, 'copies', COPY_LIMITS) : createCopySlots(),
     signatureChecks: createSignatureChecks(),
     payloads: createPayloads(),
     resetRequests: createResetRequests(),

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import { type DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
+import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
+import { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { abort, answerLfs, answerText } from './answers.ts'
 import type { AuthorizeGit, GitMove } from './git-access.ts'
-import { createSessionSlots } from './limits.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
 import { advertise, answerRequest, type SessionLimits } from './session.ts'
 import { SessionSlot } from './session-slot.ts'
@@ -72,7 +72,8 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
 export function createGitHttp(
   options: GitHttpOptions,
 ): (request: HttpRequest, response: HttpResponse) => boolean {
-  const slots = createSessionSlots(options.limits.maxSessions)
+  const full = () => new DomainError('SERVER_BUSY')
+  const slots = new FairSlots({ max: options.limits.maxSessions, full })
   const handle = async (
     request: HttpRequest,
     response: HttpResponse,
@@ -102,7 +103,7 @@ export function createGitHttp(
     if (isClosed(request)) return
     const { service } = target
     const slot = new SessionSlot(decision, service)
-    const release = slots.take(slot)
+    const release = slots.tryAcquire(slot)
     if (!release) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
       return answerText(response, 503, 'too many Git requests at the moment', headers)

@@ -1,16 +1,17 @@
+import type { SlotRequest } from '../../platform/concurrency/fair-slots.ts'
+import { accountHolder, type Holder, peerHolder } from '../../platform/concurrency/holders.ts'
 import { Pace } from '../../platform/concurrency/pace.ts'
 import type { GitGrant, GitService } from './git-access.ts'
-import type { SlotHolder } from './limits.ts'
 
 /** One Git request that holds a slot. */
-export class SessionSlot implements SlotHolder {
-  readonly key: string
+export class SessionSlot implements SlotRequest {
+  readonly holder: Holder
   readonly #pace = new Pace()
   readonly #service: GitService
   #onEvicted = () => {}
 
   constructor({ user, network }: GitGrant, service: GitService) {
-    this.key = user === undefined ? `peer ${network}` : `account ${user}`
+    this.holder = user === undefined ? peerHolder(network) : accountHolder(user)
     this.#service = service
   }
 
@@ -24,12 +25,9 @@ export class SessionSlot implements SlotHolder {
     this.#onEvicted = end
   }
 
-  isTooSlow(): boolean {
+  readonly isTooSlow = (): boolean =>
     // A push may have begun to move refs. A slow reader of its output must not end it.
-    return this.#service === 'git-upload-pack' && this.#pace.isTooSlow()
-  }
+    this.#service === 'git-upload-pack' && this.#pace.isTooSlow()
 
-  evict(): void {
-    this.#onEvicted()
-  }
+  readonly evict = (): void => this.#onEvicted()
 }

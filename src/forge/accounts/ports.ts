@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import type { LRUCache } from 'lru-cache'
+import type { Holder } from '../../platform/concurrency/holders.ts'
 import type { StateCache } from '../../platform/database/state-cache.ts'
 import type { MailTransport } from '../../platform/mail/mail.ts'
 import type { Credential } from '../core/access.ts'
@@ -154,23 +155,24 @@ export interface PasswordHasher {
   /**
    * Returns the PHC string of a new hash with its own salt.
    *
+   * @param holder whom the hash counts for, here and below.
    * @throws RATE_LIMITED if too many hashes wait.
    */
-  hash(password: string): Promise<string>
+  hash(password: string, holder: Holder): Promise<string>
   /**
    * Returns whether a password matches a PHC string. No password matches `NO_PASSWORD`, which takes
    * as long to determine.
    *
    * @throws RATE_LIMITED if too many hashes wait.
    */
-  verify(hash: string, password: string): Promise<boolean>
+  verify(hash: string, password: string, holder: Holder): Promise<boolean>
   /**
    * Takes as long as checking a wrong password. Used for names without an account, so that response
    * times do not reveal which accounts exist.
    *
    * @throws RATE_LIMITED if too many hashes wait.
    */
-  verifyNothing(): Promise<void>
+  verifyNothing(holder: Holder): Promise<void>
 }
 
 /** An OAuth 2.0 provider and this instance's client registration there. */
@@ -190,6 +192,11 @@ export interface AuthorizationGrant {
   readonly codeVerifier: string
 }
 
+/** A grant, and whom its exchange counts for. */
+export interface CountedGrant extends AuthorizationGrant {
+  readonly holder: Holder
+}
+
 /** Claims about a person by name. Numbers have the text that the provider sent. */
 export type Claims = ReadonlyMap<string, unknown>
 
@@ -201,9 +208,5 @@ export interface OAuth2Client {
    * @param signal aborts the exchange.
    * @throws OAuth2Error
    */
-  fetchClaims(
-    provider: OAuth2Provider,
-    grant: AuthorizationGrant,
-    signal: AbortSignal,
-  ): Promise<Claims>
+  fetchClaims(provider: OAuth2Provider, grant: CountedGrant, signal: AbortSignal): Promise<Claims>
 }

@@ -1,3 +1,4 @@
+import { accountHolder, type Holder, peerHolder } from '../../platform/concurrency/holders.ts'
 import { DomainError } from './errors.ts'
 import type { User } from './schema.ts'
 import type { Scopes } from './scopes.ts'
@@ -27,6 +28,11 @@ export interface SignedIn {
   readonly credential: Credential
   /** The owner of the credential, if an administrator acts as the user. */
   readonly administrator?: User | undefined
+}
+
+/** Returns whom the work of a caller counts for where places are shared. */
+export function holderOf(caller: Caller): Holder {
+  return caller.kind === 'user' ? accountHolder(caller.user.id) : peerHolder(caller.peer.network)
 }
 
 /** How a caller authenticated. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Holder } from '../../platform/concurrency/holders.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
 import type { Background } from './background.ts'
@@ -31,12 +32,18 @@ export interface Core {
 }
 /** Renders texts. */
 export interface MarkupRenderer {
-  /** @throws an error with `kind`, if there are too many texts or this one is too complex. */
-  render(request: {
-    readonly text: string
-    readonly keepsLineBreaks: boolean
-    readonly baseUrl: string | undefined
-  }): Promise<string>
+  /**
+   * @param holder whom the work counts for.
+   * @throws an error with `kind`, if there are too many texts or this one is too complex.
+   */
+  render(
+    request: {
+      readonly text: string
+      readonly keepsLineBreaks: boolean
+      readonly baseUrl: string | undefined
+    },
+    holder: Holder,
+  ): Promise<string>
 }
 
 /** Signals that a commit left rows for a worker or a stream to process. */

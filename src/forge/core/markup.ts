@@ -1,3 +1,4 @@
+import { type Caller, holderOf } from './access.ts'
 import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 
@@ -32,7 +33,7 @@ export interface MarkupDraft {
  *
  * @throws INVALID_FIELD, TEXT_TOO_COMPLEX, SERVER_BUSY
  */
-export async function renderMarkup(app: Core, draft: MarkupDraft): Promise<string> {
+export async function renderMarkup(app: Core, caller: Caller, draft: MarkupDraft): Promise<string> {
   const { text, mode, filePath = '' } = draft
   if (Buffer.byteLength(text) > MAX_TEXT_BYTES) {
     throw new DomainError('INVALID_FIELD', { field: 'text', max_bytes: String(MAX_TEXT_BYTES) })
@@ -43,7 +44,8 @@ export async function renderMarkup(app: Core, draft: MarkupDraft): Promise<strin
   if (keepsLineBreaks === undefined) throw new DomainError('INVALID_FIELD', { field: 'mode' })
   if (!app.markup) throw new DomainError('SERVER_BUSY')
   try {
-    return await app.markup.render({ text, keepsLineBreaks, baseUrl: baseUrlOf(app, draft) })
+    const request = { text, keepsLineBreaks, baseUrl: baseUrlOf(app, draft) }
+    return await app.markup.render(request, holderOf(caller))
   } catch (error) {
     if (!(error instanceof Error) || !('kind' in error)) throw error
     throw new DomainError(error.kind === 'BUSY' ? 'SERVER_BUSY' : 'TEXT_TOO_COMPLEX')

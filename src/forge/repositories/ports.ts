@@ -1,4 +1,4 @@
-import type { Limited } from '../../platform/concurrency/limited.ts'
+import type { FairSlots, RunInSlot } from '../../platform/concurrency/fair-slots.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import type { RefUpdate } from '../../platform/git/core/ref-names.ts'
 import type { Repositories } from '../../platform/git/repositories/repositories.ts'
@@ -12,8 +12,8 @@ import type { Repository } from './schema.ts'
 export interface ReposApp extends AccountsApp {
   readonly git: Repositories
   readonly attachments: AttachmentFiles
-  /** Limits the copies from other servers for which callers wait, by the number of the account. */
-  readonly copies: Limited
+  /** Limits the copies from other servers for which callers wait. */
+  readonly copies: RunInSlot
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
@@ -27,7 +27,7 @@ export interface ReposApp extends AccountsApp {
 
 /** Limits and failures of mergeability checks. */
 export interface MergeChecks {
-  readonly limited: Limited
+  readonly slots: FairSlots
   /** Unix milliseconds until which a failed check is not repeated, by its subject. */
   readonly failures: {
     get(subject: string): number | undefined

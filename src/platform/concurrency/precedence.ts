@@ -1,4 +1,4 @@
-import { createLimited } from './limited.ts'
+import { createExclusive } from './exclusive.ts'
 import { waitAtMost } from './wait-at-most.ts'
 
 /** Lets work that others keep disturbing run before work that has not begun. */
@@ -15,7 +15,7 @@ export interface Precedence {
  * @param maxGiveWayMs the longest time for which work waits for other work that has precedence.
  */
 export function createPrecedence(maxGiveWayMs: number): Precedence {
-  const inTurn = createLimited({ maxRunning: 1 })
+  const inTurn = createExclusive()
   let held: Promise<unknown> = Promise.resolve()
   let holders = 0
   return {

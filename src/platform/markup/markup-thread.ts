@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { FairSlots } from '../concurrency/fair-slots.ts'
+import type { Holder } from '../concurrency/holders.ts'
 import type { MarkupRequest } from './markdown.ts'
 
 /** Ordinary texts take milliseconds, the worst ones of the allowed size one or two seconds. */
+const MAX_CPU_MS = 3_000
+const MEASURE_INTERVAL_MS = 100
+
+/** On a machine that others keep busy, a thread waits for its CPU time. */
 const TIMEOUT_MS = 10_000
 
 /** Of the objects of the thread. Link references can make a small text gigabytes large. */
@@ -20,21 +27,31 @@ export class MarkupFailure extends Error {
   }
 }
 
-interface Waiting {
-  readonly request: MarkupRequest
-  readonly done: (html: string) => void
-  readonly failed: (failure: MarkupFailure) => void
+/** What the thread sends: its number when it starts, and each text as HTML. */
+export type MarkupMessage = { readonly threadNumber: string } | { readonly html: string }
+
+/** A running thread. */
+interface Thread {
+  readonly worker: Worker
+  /** Its number in the kernel. Undefined until it has started. */
+  number: string | undefined
 }
 
 /**
  * Renders texts in a thread of its own, one after the other, so that no text delays the calls of
- * others. A text that takes too long ends the thread, and the next text starts another.
+ * others. Accounts have their turns one after the other, however many texts each has sent. A text
+ * that takes too much work ends the thread, and the next text starts another.
  */
 export class MarkupThread {
   readonly #program: string
-  readonly #waiting: Waiting[] = []
-  #thread: Worker | undefined
-  #running: (Waiting & { readonly timer: NodeJS.Timeout }) | undefined
+  readonly #slots = new FairSlots({
+    max: 1,
+    firstPlaces: 0,
+    maxWaiting: MAX_WAITING,
+    full: () => new MarkupFailure('BUSY'),
+  })
+  #thread: Thread | undefined
+  #finish: (html: string | undefined) => void = () => {}
 
   /** @param program path of the bundled `markup-program.ts`. */
   constructor(program: string) {
@@ -44,56 +61,73 @@ export class MarkupThread {
   /**
    * Returns a text as HTML.
    *
+   * @param holder whom the work counts for.
    * @throws MarkupFailure
    */
-  render(request: MarkupRequest): Promise<string> {
-    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new MarkupFailure('BUSY'))
-    return new Promise((done, failed) => {
-      this.#waiting.push({ request, done, failed })
-      this.#next()
-    })
+  render(request: MarkupRequest, holder: Holder): Promise<string> {
+    return this.#slots.run(holder, () => this.#render(request))
   }
 
   /** Ends the thread. */
   async stop(): Promise<void> {
-    await this.#thread?.terminate()
+    await this.#thread?.worker.terminate()
   }
 
-  #next(): void {
-    if (this.#running) return
-    const next = this.#waiting.shift()
-    if (!next) return
-    const thread = this.#start()
-    const timer = setTimeout(() => void thread.terminate(), TIMEOUT_MS)
-    this.#running = { ...next, timer }
-    thread.postMessage(next.request)
+  async #render(request: MarkupRequest): Promise<string> {
+    const thread = this.#thread ?? this.#start()
+    const stopMeasuring = this.#limitWork(thread)
+    const html = await new Promise<string | undefined>((resolve) => {
+      this.#finish = resolve
+      thread.worker.postMessage(request)
+    })
+    stopMeasuring()
+    if (html === undefined) throw new MarkupFailure('TOO_COMPLEX')
+    return html
   }
 
-  #start(): Worker {
-    if (this.#thread) return this.#thread
-    const thread = new Worker(this.#program, {
+  /** Ends the thread when it takes too long or too much CPU time, unless the result stops this. */
+  #limitWork(thread: Thread): () => void {
+    const startMs = performance.now()
+    let startCpuMs: number | undefined
+    const timer = setInterval(() => {
+      const cpuMs = thread.number === undefined ? undefined : cpuMsOf(thread.number)
+      startCpuMs ??= cpuMs
+      const usedMs = (cpuMs ?? 0) - (startCpuMs ?? 0)
+      if (usedMs > MAX_CPU_MS || performance.now() - startMs > TIMEOUT_MS)
+        void thread.worker.terminate()
+    }, MEASURE_INTERVAL_MS)
+    return () => clearInterval(timer)
+  }
+
+  #start(): Thread {
+    const worker = new Worker(this.#program, {
       resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MIB },
     })
+    const thread: Thread = { worker, number: undefined }
     // The thread alone does not keep the process running.
-    thread.unref()
-    thread.on('message', (html: string) => this.#finish(html))
+    worker.unref()
+    worker.on('message', (message: MarkupMessage) => {
+      if ('html' in message) this.#finish(message.html)
+      else thread.number = message.threadNumber
+    })
     // An error is followed by the end of the thread.
-    thread.on('error', () => {})
-    thread.on('exit', () => {
+    worker.on('error', () => {})
+    worker.on('exit', () => {
       this.#thread = undefined
       this.#finish(undefined)
     })
     this.#thread = thread
     return thread
   }
+}
 
-  #finish(html: string | undefined): void {
-    const running = this.#running
-    if (!running) return
-    clearTimeout(running.timer)
-    this.#running = undefined
-    if (html === undefined) running.failed(new MarkupFailure('TOO_COMPLEX'))
-    else running.done(html)
-    this.#next()
+/** Returns the CPU time of a thread of this process; undefined where the kernel does not tell. */
+function cpuMsOf(threadNumber: string): number | undefined {
+  try {
+    // The first number is the time on a CPU in nanoseconds (proc(5), `schedstat`).
+    const [ns] = readFileSync(`/proc/self/task/${threadNumber}/schedstat`, 'latin1').split(' ')
+    return Number(ns) / 1e6
+  } catch {
+    return undefined
   }
 }

@@ -2,7 +2,8 @@ import type { LookupFunction } from 'node:net'
 import { isIPv6 } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Client, type Dispatcher } from 'undici'
-import { createLimited } from '../concurrency/limited.ts'
+import { FairSlots } from '../concurrency/fair-slots.ts'
+import type { Holder } from '../concurrency/holders.ts'
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { createDestinations, type Resolve, resolveBySystem } from './destinations.ts'
 import { OutboundError } from './errors.ts'
@@ -69,9 +70,10 @@ export interface Outbound {
   /**
    * Resolves the host of a URL and checks its addresses, as `send` does again.
    *
+   * @param holder whom the check counts for.
    * @throws OutboundError UNRESOLVABLE_HOST, BLOCKED_ADDRESS, TIMEOUT
    */
-  checkDestination(url: URL): Promise<void>
+  checkDestination(url: URL, holder: Holder): Promise<void>
   /**
    * Sends a request over a new connection. Connects to exactly the addresses that were checked, so
    * a changed DNS record cannot bypass the check. Does not follow redirects: they are responses
@@ -104,15 +106,15 @@ export function createOutbound({
   readonly resolve?: Resolve
 }): Outbound {
   const destinations = createDestinations({ ...rules, resolve })
-  const limitChecks = createLimited({
-    maxRunning: MAX_CHECKS,
-    maxWaitingPerKey: MAX_WAITING_CHECKS,
+  const checks = new FairSlots({
+    max: MAX_CHECKS,
+    maxWaiting: MAX_WAITING_CHECKS,
     full: () => new OutboundError('TIMEOUT'),
   })
   return {
-    async checkDestination(url) {
+    async checkDestination(url, holder) {
       await withDeadline(CHECK_TIMEOUT_MS, undefined, (signal) =>
-        limitChecks('', async () => {
+        checks.run(holder, async () => {
           signal.throwIfAborted()
           return destinations.resolve(url, { isTrusted: false, signal })
         }),

@@ -108,7 +108,7 @@ describe('authenticate', () => {
 
   it('reads passwords as UTF-8, colons included', async () => {
     const password = 'päss:wörd: 🐎'
-    await addUser(app, 'bob', { password_hash: await app.passwords.hash(password) })
+    await addUser(app, 'bob', { password_hash: await app.passwords.hash(password, 'server') })
     await expect(present(basic(`bob:${password}`))).resolves.toMatchObject({
       user: { username: 'bob' },
     })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { createExclusive } from '../../../src/platform/concurrency/exclusive.ts'
-import { createLimited } from '../../../src/platform/concurrency/limited.ts'
 import { createOnce } from '../../../src/platform/concurrency/once.ts'
 
 /** Work that logs when it starts, and ends when the test says so. */
@@ -95,22 +94,5 @@ describe('exclusive', () => {
     await settle()
     for (const name of ['1', '2', 'other']) await end(name)
     expect(await Promise.all([...runs, other])).toEqual(['1', '2', 'other'])
-  })
-})
-
-describe('limited', () => {
-  it('lets a key pass whose limit is not reached, and counts over all keys', async () => {
-    const limited = createLimited({ maxRunning: 3, maxRunningPerKey: 2 })
-    const { log, work, end } = createWork()
-    const calls = ['a1', 'a2', 'a3', 'b1', 'b2']
-    const all = calls.map((name) => limited(name.slice(0, 1), work(name)))
-    await settle()
-    expect(log).toEqual(['a1', 'a2', 'b1'])
-    await end('b1')
-    expect(log).toEqual(['a1', 'a2', 'b1', 'b2'])
-    await end('a1')
-    expect(log).toEqual(['a1', 'a2', 'b1', 'b2', 'a3'])
-    for (const name of ['a2', 'a3', 'b2']) await end(name)
-    expect(await Promise.all(all)).toEqual(calls)
   })
 })

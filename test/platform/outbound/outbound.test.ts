@@ -68,7 +68,7 @@ function outbound({
       { method: 'POST', headers: {}, body: '', ...request, url: new URL(url) },
       { ...LIMITS, ...options },
     )
-  return { check: (url: string) => made.checkDestination(new URL(url)), send, lookups }
+  return { check: (url: string) => made.checkDestination(new URL(url), 'server'), send, lookups }
 }
 
 const failed = (failure: string) => expect.objectContaining({ failure, message: failure })
@@ -149,10 +149,10 @@ describe('checkDestination', () => {
     )
     const real = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] })
     // .invalid never exists (RFC 6761 section 6.4).
-    await expect(real.checkDestination(new URL('http://hooks.invalid/'))).rejects.toEqual(
+    await expect(real.checkDestination(new URL('http://hooks.invalid/'), 'server')).rejects.toEqual(
       failed('UNRESOLVABLE_HOST'),
     )
-    await expect(real.checkDestination(new URL('http://localhost/'))).rejects.toEqual(
+    await expect(real.checkDestination(new URL('http://localhost/'), 'server')).rejects.toEqual(
       failed('BLOCKED_ADDRESS'),
     )
   })
@@ -168,7 +168,7 @@ describe('concurrent checks', () => {
         new Promise((_, reject) => ends.push(() => reject(new Error('no name server')))),
     })
     const check = () =>
-      made.checkDestination(new URL('http://hooks.example/')).then(() => '', String)
+      made.checkDestination(new URL('http://hooks.example/'), 'server').then(() => '', String)
     const checks = Array.from({ length: 64 + 256 }, check)
     expect(await check()).toContain('TIMEOUT')
     expect(ends).toHaveLength(64)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Code, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
-import { ProcessLimit } from '../../../src/platform/git/processes/process-limits.ts'
+import { createProcessSlots } from '../../../src/platform/git/processes/process-slots.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
@@ -217,7 +217,7 @@ describe('raw files', () => {
 
   it('release their slot when a client disconnects', async () => {
     const { streams } = server.app.git
-    Object.assign(server.app.git, { streams: new ProcessLimit(1, 0) })
+    Object.assign(server.app.git, { streams: createProcessSlots({ max: 1, firstPlaces: 0 }) })
     const leaving = new AbortController()
     const ask = (signal?: AbortSignal) =>
       fetch(`${server.url}/api/v1/repos/bob/engine/raw/huge?ref=large`, signal ? { signal } : {})
@@ -382,7 +382,7 @@ describe('over RPC', () => {
     async (protocol) => {
       const client = createClient(ContentService, transportTo(server.url, protocol))
       const { streams } = server.app.git
-      Object.assign(server.app.git, { streams: new ProcessLimit(1, 0) })
+      Object.assign(server.app.git, { streams: createProcessSlots({ max: 1, firstPlaces: 0 }) })
       const open = (signal: AbortSignal) => {
         const request = { owner: 'bob', repo: 'engine', path: 'huge', ref: 'large' }
         return client.getRawFile(request, { signal })[Symbol.asyncIterator]().next()

@@ -110,6 +110,28 @@ describe('an expensive text', () => {
     expect(await render('still *here*')).toBe('<p>still <em>here</em></p>\n')
   })
 
+  it('waits for its turn among the accounts, however many one account sends', async () => {
+    const text = JSON.stringify({ Text: '*a_ '.repeat(size / 64) })
+    const finished: string[] = []
+    const send = async (name: string, who: string) => {
+      const { status } = await post('/markdown', text, 'application/json', who)
+      finished.push(`${name} ${status}`)
+      if (status === 503) isFull()
+    }
+    let isFull = () => {}
+    const full = new Promise<void>((resolve) => {
+      isFull = resolve
+    })
+    const flood = Array.from({ length: 60 }, () => send('bob', bob.authorization))
+    // From then on, no place to wait is left for the account.
+    await full
+    await send('carol', forge.users.carol.authorization)
+    const before = finished.filter((name) => name === 'bob 200').length
+    expect(finished.at(-1)).toBe('carol 200')
+    await Promise.all(flood)
+    expect(finished.filter((name) => name === 'bob 200').length - before).toBeGreaterThan(5)
+  })
+
   it('above the limit is refused, and an unknown mode too', async () => {
     const long = await post('/markdown', JSON.stringify({ Text: `${fill('a')}a` }))
     expect(long.status).toBe(422)

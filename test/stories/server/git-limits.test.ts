@@ -5,8 +5,8 @@ import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PaceLimits } from '../../../src/platform/concurrency/pace.ts'
-import { ProcessLimit } from '../../../src/platform/git/processes/process-limits.ts'
-import { openForge } from '../../support/forge.ts'
+import { createProcessSlots } from '../../../src/platform/git/processes/process-slots.ts'
+import { type Forge, openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
@@ -22,9 +22,10 @@ const ARCHIVE = '/api/v1/repos/bob/engine/archive/main.tar.gz'
 const answers: IncomingMessage[] = []
 
 const forge = await openForge({ limitLoopback: true })
+const { streams } = forge.server.app.git
 
-beforeAll(async () => {
-  const { ask, users, client, server } = forge
+/** Creates a repository with a file that takes long to send. */
+async function fill({ ask, users, client, server }: Forge): Promise<void> {
   await ask(users.bob, 'POST', '/user/repos', {
     name: 'engine',
     auto_init: true,
@@ -35,20 +36,31 @@ beforeAll(async () => {
   await client.git('mine', 'add', '.')
   await client.commit('mine', 'huge')
   await client.git('mine', 'push', '-q')
-}, 60_000)
+}
 
-afterEach(() => {
+beforeAll(() => fill(forge), 60_000)
+
+afterEach(async () => {
   for (const answer of answers.splice(0)) answer.destroy()
+  Object.assign(forge.server.app.git, { streams, streamPace: undefined })
 })
 
 /** Asks from an address of this machine, and reads nothing of the answer but its headers. */
-async function askFrom(localAddress: string, path: string): Promise<IncomingMessage> {
-  const request = http.get(`${forge.server.url}${path}`, { localAddress, agent: false })
+async function askAt(
+  url: string,
+  localAddress: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<IncomingMessage> {
+  const request = http.get(`${url}${path}`, { localAddress, headers, agent: false })
   const [answer] = (await once(request, 'response')) as [IncomingMessage]
   answer.on('error', () => {})
   answers.push(answer)
   return answer
 }
+
+const askFrom = (...args: [localAddress: string, path: string, headers?: Record<string, string>]) =>
+  askAt(forge.server.url, ...args)
 
 async function sizeOf(answer: IncomingMessage): Promise<number> {
   let bytes = 0
@@ -69,16 +81,47 @@ describe('slots of Git processes for large responses', () => {
   })
 
   it('stay with a slow reader for a minute, even if other callers wait', async () => {
-    Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0) })
+    Object.assign(forge.server.app.git, { streams: createProcessSlots({ max: 1, firstPlaces: 0 }) })
     expect((await askFrom('127.0.0.2', RAW)).statusCode).toBe(200)
     expect((await askFrom('127.0.0.3', RAW)).statusCode).toBe(503)
   })
 
   it('are taken from a reader that is too slow when another caller waits', async () => {
-    Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0), streamPace: IMPATIENT })
+    Object.assign(forge.server.app.git, {
+      streams: createProcessSlots({ max: 1, firstPlaces: 0 }),
+      streamPace: IMPATIENT,
+    })
     const slow = await askFrom('127.0.0.2', RAW)
     expect(slow.statusCode).toBe(200)
     await expect.poll(async () => (await askFrom('127.0.0.3', ARCHIVE)).statusCode).toBe(200)
     await expect(sizeOf(slow)).rejects.toThrow('aborted')
   })
+
+  it('are found at once by an account that holds none, whatever strangers hold', async () => {
+    const networks = Array.from({ length: 64 }, (_, i) => `127.0.${i + 1}.1`)
+    const asked = await Promise.all(
+      [...networks, ...networks].map((network) => askFrom(network, RAW)),
+    )
+    expect(asked.filter(({ statusCode }) => statusCode === 503).length).toBeGreaterThan(0)
+    const { authorization } = forge.users.carol
+    for (const path of [ARCHIVE, RAW]) {
+      const answer = await askFrom('127.0.0.3', path, { authorization })
+      expect(answer.statusCode).toBe(200)
+      expect(await sizeOf(answer)).toBeGreaterThanOrEqual(HUGE_BYTES)
+    }
+  })
+})
+
+describe('slots of Git processes without limits for this machine', () => {
+  it('cannot all be held by strangers', async () => {
+    const local = await openForge()
+    await fill(local)
+    const { url } = local.server
+    const asked = await Promise.all(Array.from({ length: 64 }, () => askAt(url, '127.0.0.1', RAW)))
+    expect(asked.filter(({ statusCode }) => statusCode === 503).length).toBeGreaterThan(0)
+    const { authorization } = local.users.carol
+    const answer = await askAt(url, '127.0.0.1', ARCHIVE, { authorization })
+    expect(answer.statusCode).toBe(200)
+    expect(await sizeOf(answer)).toBeGreaterThan(HUGE_BYTES)
+  }, 60_000)
 })

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Caller, Peer, SignedIn } from '../../core/access.ts'
+import { type Caller, holderOf, type Peer, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { User } from '../../core/schema.ts'
@@ -193,13 +193,16 @@ async function userByPassword(
   peer: Peer,
   { username, password }: PasswordCredentials,
 ): Promise<User> {
+  // The account is not proved yet.
+  const holder = holderOf({ kind: 'anonymous', peer })
   const user = await app.guesses.attempt(nameKey(username), peer.address, async () => {
     const found = await findUserByUsername(app.db, username)
     if (!found) {
-      await app.passwords.verifyNothing()
+      await app.passwords.verifyNothing(holder)
       return undefined
     }
-    return (await app.passwords.verify(found.password_hash, password)) ? found : undefined
+    const isRight = await app.passwords.verify(found.password_hash, password, holder)
+    return isRight ? found : undefined
   })
   if (!user) throw new DomainError('BAD_CREDENTIALS')
   return user

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { accountHolder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
@@ -182,7 +183,7 @@ export async function resetPassword(
   if (user?.state !== 'NORMAL') throw new DomainError('INVALID_RESET_TOKEN')
   checkNewPassword(app.settings, user.username, newPassword)
   await requireSecondFactor(app, user, secondFactor, 'password-reset')
-  const password_hash = await app.passwords.hash(newPassword)
+  const password_hash = await app.passwords.hash(newPassword, accountHolder(user.id))
   await transaction(app.db, async (tx) => {
     const now = nowSeconds(app.clock)
     // A token that is still valid also proves that name and state have not changed.

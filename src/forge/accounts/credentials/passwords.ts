@@ -1,5 +1,6 @@
 import { hash, type Options, verify } from '@node-rs/argon2'
-import { createLimited } from '../../../platform/concurrency/limited.ts'
+import { FairSlots } from '../../../platform/concurrency/fair-slots.ts'
+import type { Holder } from '../../../platform/concurrency/holders.ts'
 import type { Settings } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PasswordHasher } from '../ports.ts'
@@ -18,8 +19,8 @@ const PARAMETERS: Options = { algorithm: 2, memoryCost: 19 * 1024, timeCost: 2, 
 const MAX_RUNNING = 2
 
 /**
- * Maximum number of waiting hashes. The last one waits some three seconds, about as long as a
- * person accepts.
+ * Maximum number of waiting hashes, which accounts and peers share. The last one waits some three
+ * seconds, about as long as a person accepts.
  */
 const MAX_WAITING = 200
 const RETRY_AFTER_SECONDS = 3
@@ -37,22 +38,23 @@ export const NO_PASSWORD = ''
 
 /** Creates a hasher with its own queue. */
 export function createPasswordHasher(): PasswordHasher {
-  const limited = createLimited({
-    maxRunning: MAX_RUNNING,
-    maxWaitingPerKey: MAX_WAITING,
+  const slots = new FairSlots({
+    max: MAX_RUNNING,
+    // More threads would take those that others need.
+    firstPlaces: 0,
+    maxWaiting: MAX_WAITING,
     full: () =>
       new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) }),
   })
-  const run = <T>(work: () => Promise<T>) => limited('hash', work)
-  const verifyNothing = async () => {
-    await run(() => hash('', PARAMETERS))
+  const verifyNothing = async (holder: Holder) => {
+    await slots.run(holder, () => hash('', PARAMETERS))
   }
   return {
-    hash: (password) => run(() => hash(normalize(password), PARAMETERS)),
-    async verify(phc, password) {
+    hash: (password, holder) => slots.run(holder, () => hash(normalize(password), PARAMETERS)),
+    async verify(phc, password, holder) {
       const isComparable = phc !== NO_PASSWORD && Buffer.byteLength(password) <= MAX_COMPARED_BYTES
-      if (isComparable) return run(() => verify(phc, normalize(password)))
-      await verifyNothing()
+      if (isComparable) return slots.run(holder, () => verify(phc, normalize(password)))
+      await verifyNothing(holder)
       return false
     },
     verifyNothing,

@@ -1,3 +1,4 @@
+import { accountHolder } from '../../../platform/concurrency/holders.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
@@ -14,11 +15,13 @@ export async function requirePassword(
   { user, administrator, peer }: SignedIn,
   password: string,
 ): Promise<void> {
-  const holder = administrator ?? user
+  const account = administrator ?? user
   const right = await app.guesses.attempt(
-    nameKey(holder.username),
+    nameKey(account.username),
     peer.address,
-    async () => (await app.passwords.verify(holder.password_hash, password)) || undefined,
+    async () =>
+      (await app.passwords.verify(account.password_hash, password, accountHolder(account.id))) ||
+      undefined,
   )
   if (!right) throw new DomainError('BAD_CREDENTIALS')
 }

@@ -1,3 +1,4 @@
+import { accountHolder, type Holder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -142,7 +143,7 @@ export async function confirmTwoFactor(
   )
   if (step === undefined) throw new DomainError('TWO_FACTOR_INVALID')
   const codes = newRecoveryCodes()
-  const hashed = await hashAll(app, codes)
+  const hashed = await hashAll(app, codes, accountHolder(user.id))
   const confirmed = await transaction(app.db, async (tx) => {
     const row = await rows.confirmTwoFactor(tx, pending, step, nowSeconds(app.clock))
     if (row) await rows.replaceRecoveryCodes(tx, user.id, hashed)
@@ -195,7 +196,7 @@ export async function regenerateRecoveryCodes(
   const enabled = await requireEnabled(app, user)
   await consume(app, enabled, { passcode, recoveryCode: '' }, 'regenerate')
   const codes = newRecoveryCodes()
-  const hashed = await hashAll(app, codes)
+  const hashed = await hashAll(app, codes, accountHolder(user.id))
   await transaction(app.db, async (tx) => {
     const present = await rows.findTwoFactor(tx, user.id)
     if (!present?.secret.equals(enabled.secret)) throw new DomainError('TWO_FACTOR_NOT_ENABLED')
@@ -257,12 +258,13 @@ async function consumeRecoveryCode(
 ): Promise<boolean> {
   const code = parseRecoveryCode(text)
   const found = code && (await rows.findRecoveryCode(app.db, userId, code.lookup))
+  const holder = accountHolder(userId)
   if (!found) {
     // A used code takes as long to refuse as a wrong one.
-    await app.passwords.verifyNothing()
+    await app.passwords.verifyNothing(holder)
     return false
   }
-  if (!(await app.passwords.verify(found.code_hash, code.text))) return false
+  if (!(await app.passwords.verify(found.code_hash, code.text, holder))) return false
   return transaction(app.db, (tx) => rows.consumeRecoveryCode(tx, found, nowSeconds(app.clock)))
 }
 
@@ -287,9 +289,16 @@ async function view(app: AccountsApp, row: TwoFactorRow): Promise<TwoFactor> {
   }
 }
 
-function hashAll(app: AccountsApp, codes: readonly RecoveryCode[]): Promise<NewRecoveryCode[]> {
+function hashAll(
+  app: AccountsApp,
+  codes: readonly RecoveryCode[],
+  holder: Holder,
+): Promise<NewRecoveryCode[]> {
   return Promise.all(
-    codes.map(async ({ lookup, text }) => ({ lookup, code_hash: await app.passwords.hash(text) })),
+    codes.map(async ({ lookup, text }) => ({
+      lookup,
+      code_hash: await app.passwords.hash(text, holder),
+    })),
   )
 }
 

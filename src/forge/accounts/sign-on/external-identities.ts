@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.ts'
 import type { IdentityProvider } from '../credentials/schema.ts'
-import type { AccountsApp, AuthorizationGrant, Claims } from '../ports.ts'
+import type { AccountsApp, AuthorizationGrant, Claims, CountedGrant } from '../ports.ts'
 import { checkLength, checkVisible } from '../users/user-fields.ts'
 import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
@@ -41,7 +41,7 @@ const MAX_CODE_VERIFIER_CHARACTERS = 128
 export async function identify(
   app: AccountsApp,
   providerUid: string,
-  grant: AuthorizationGrant,
+  grant: CountedGrant,
   signal: AbortSignal,
 ): Promise<ExternalIdentity> {
   const provider = await getIdentityProvider(app, providerUid)
@@ -84,7 +84,7 @@ function checkGrant({ code, redirectUri, codeVerifier }: AuthorizationGrant): vo
 async function fetchClaims(
   app: AccountsApp,
   provider: IdentityProvider,
-  grant: AuthorizationGrant,
+  grant: CountedGrant,
   signal: AbortSignal,
 ): Promise<Claims> {
   const name = identityProviderName(provider.uid)

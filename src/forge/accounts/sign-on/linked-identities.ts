@@ -1,3 +1,4 @@
+import { accountHolder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
@@ -47,7 +48,12 @@ export async function linkIdentity(
   grant: AuthorizationGrant,
   signal: AbortSignal,
 ): Promise<LinkedIdentity> {
-  const { provider, externUid } = await identify(app, providerUid, grant, signal)
+  const { provider, externUid } = await identify(
+    app,
+    providerUid,
+    { ...grant, holder: accountHolder(owner.id) },
+    signal,
+  )
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, owner)
     await requirePresentProvider(tx, provider)

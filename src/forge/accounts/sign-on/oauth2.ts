@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { createLimited } from '../../../platform/concurrency/limited.ts'
+import { FairSlots } from '../../../platform/concurrency/fair-slots.ts'
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import type {
   Outbound,
@@ -99,11 +99,14 @@ export function createOAuth2Client({
 }): OAuth2Client {
   /** Token URLs of providers that accept the client secret only in the form. */
   const prefersForm = new LRUCache<string, true>({ max: MAX_TOKEN_URLS })
-  /** Limits concurrent exchanges by token URL. */
-  const limited = createLimited({
-    maxRunningPerKey: MAX_EXCHANGES_PER_PROVIDER,
-    maxWaitingPerKey: 0,
-    full: () => new OAuth2Error(false, 'too many exchanges at once'),
+  /** The slots of exchanges, by token URL. */
+  const slots = new LRUCache<string, FairSlots>({
+    max: MAX_TOKEN_URLS,
+    memoMethod: () =>
+      new FairSlots({
+        max: MAX_EXCHANGES_PER_PROVIDER,
+        full: () => new OAuth2Error(false, 'too many exchanges at once'),
+      }),
   })
 
   async function send(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
@@ -153,9 +156,11 @@ export function createOAuth2Client({
 
   return {
     fetchClaims: (provider, grant, signal) =>
-      limited(provider.tokenUrl, async () =>
-        readUserInfo(provider.userInfoUrl, await redeem(provider, grant, signal), signal),
-      ),
+      slots
+        .memo(provider.tokenUrl)
+        .run(grant.holder, async () =>
+          readUserInfo(provider.userInfoUrl, await redeem(provider, grant, signal), signal),
+        ),
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { peerHolder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import type { Peer } from '../../core/access.ts'
@@ -34,7 +35,7 @@ export async function signInByIdentity(
   client: { readonly userAgent: string; readonly signal: AbortSignal },
 ): Promise<SessionGrant> {
   const identity = await identifyWithinLimits(app, peer, () =>
-    identify(app, providerUid, grant, client.signal),
+    identify(app, providerUid, { ...grant, holder: peerHolder(peer.network) }, client.signal),
   )
   const user = await transaction(app.db, async (tx) => {
     await requirePresentProvider(tx, identity.provider)

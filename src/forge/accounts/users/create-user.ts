@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import { actsAsAdministrator, type Caller } from '../../core/access.ts'
+import { actsAsAdministrator, type Caller, holderOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
@@ -44,13 +44,13 @@ export async function createUser(
   const role = grantedRole(app, caller, draft, !(await rows.anyUserExists(app.db)))
   const request = readRequest(caller, draft, options.requestId)
   const earlier = request && (await findRecent(app, app.db, request))
-  if (request && earlier) return repeated(app, request, draft, earlier)
+  if (request && earlier) return repeated(app, caller, request, draft, earlier)
   const account = readDraft(app, caller, draft)
   if (options.validateOnly) {
     await checkNamesFree(app.db, account.columns)
     return { ...NOT_STORED, ...account.columns, role }
   }
-  const password_hash = await app.passwords.hash(draft.password)
+  const password_hash = await app.passwords.hash(draft.password, holderOf(caller))
   const make = async (tx: Tx) => {
     const grantedNow = grantedRole(app, caller, draft, !(await rows.anyUserExists(tx)))
     return store(app, tx, account, password_hash, grantedNow)
@@ -63,7 +63,7 @@ export async function createUser(
     await remember(app, tx, request, password_hash, user)
     return { user }
   })
-  return outcome.user ?? repeated(app, request, draft, outcome.raced)
+  return outcome.user ?? repeated(app, caller, request, draft, outcome.raced)
 }
 
 /**
@@ -73,7 +73,7 @@ export async function createUser(
  */
 export async function createUserAsOperator(app: AccountsApp, draft: UserDraft): Promise<User> {
   const account = readDraft(app, undefined, draft)
-  const password_hash = await app.passwords.hash(draft.password)
+  const password_hash = await app.passwords.hash(draft.password, 'server')
   return transaction(app.db, (tx) => store(app, tx, account, password_hash, draft.role ?? 'USER'))
 }
 
@@ -243,13 +243,14 @@ async function remember(
  */
 async function repeated(
   app: AccountsApp,
+  caller: Caller,
   request: IdentifiedRequest,
   draft: UserDraft,
   earlier: CreateRequest,
 ) {
   const same =
     earlier.digest === request.digest &&
-    (await app.passwords.verify(earlier.password_hash, draft.password))
+    (await app.passwords.verify(earlier.password_hash, draft.password, holderOf(caller)))
   const user = same ? await rows.findUserById(app.db, earlier.user_id) : undefined
   if (!user) throw new DomainError('REQUEST_ID_REUSED', { request_id: request.requestId })
   return user

@@ -1,3 +1,4 @@
+import { accountHolder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -185,7 +186,9 @@ async function readChanges(
     ...(fields.has('restricted') && { restricted: values.restricted ? 1 : 0 }),
     ...(fields.has('login_name') && { login_name: values.login_name ?? '' }),
     ...(fields.has('source_id') && { source_id: values.source_id ?? 0 }),
-    ...(fields.has('password') && { password_hash: await app.passwords.hash(values.password) }),
+    ...(fields.has('password') && {
+      password_hash: await app.passwords.hash(values.password, accountHolder(user.id)),
+    }),
     update_time: nowSeconds(app.clock),
   }
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { createLimited } from '../../../platform/concurrency/limited.ts'
+import { FairSlots } from '../../../platform/concurrency/fair-slots.ts'
+import { accountHolder } from '../../../platform/concurrency/holders.ts'
 import { waitAtMost } from '../../../platform/concurrency/wait-at-most.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
@@ -59,11 +60,7 @@ export interface MergeCheck {
 export function createMergeChecks(): MergeChecks {
   const full = () => new DomainError('SERVER_BUSY')
   return {
-    limited: createLimited({
-      maxRunningPerKey: MAX_RUNNING,
-      maxWaitingPerKey: MAX_WAITING,
-      full,
-    }),
+    slots: new FairSlots({ max: MAX_RUNNING, maxWaiting: MAX_WAITING, full }),
     failures: new LRUCache({ max: MAX_FAILURES }),
   }
 }
@@ -99,7 +96,7 @@ export async function checkMergeability(app: ReposApp, pullId: number): Promise<
     const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
     if (!repository) return
     await withCheckLock(app, repository.owner_id, () =>
-      app.mergeChecks.limited('checks', () => checkNow(app, pullId)),
+      app.mergeChecks.slots.run(accountHolder(repository.owner_id), () => checkNow(app, pullId)),
     )
   })
 }

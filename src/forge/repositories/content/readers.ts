@@ -1,5 +1,5 @@
 import { currentReader, readAs } from '../../../platform/git/processes/readers.ts'
-import type { Caller } from '../../core/access.ts'
+import { type Caller, holderOf } from '../../core/access.ts'
 
 /**
  * Runs the work of a call on behalf of its caller, so that reads from Git count towards the limits
@@ -19,10 +19,4 @@ export function readFor<T>(caller: Caller, admit: (bytes: number) => void, work:
  */
 export function admitContent(bytes: number): void {
   currentReader()?.admit(bytes)
-}
-
-function holderOf(caller: Caller): string | undefined {
-  if (caller.kind === 'user') return `account ${caller.user.id}`
-  const { network } = caller.peer
-  return network && `peer ${network}`
 }

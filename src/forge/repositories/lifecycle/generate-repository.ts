@@ -5,7 +5,7 @@ import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import * as labels from '../../conversations/labels.rows.ts'
 import { MAX_LABELS } from '../../conversations/labels.ts'
-import type { SignedIn } from '../../core/access.ts'
+import { holderOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
@@ -73,7 +73,7 @@ export async function generateRepository(
     autoInit: false,
     defaultBranch: draft.defaultBranch || template.default_branch,
   }
-  return app.copies(String(caller.user.id), () =>
+  return app.copies(holderOf(caller), () =>
     createRepositoryIn(app, caller, place, settings, {
       addRows: async (tx, id) => {
         // The owner may have blocked the caller since.

@@ -2,7 +2,7 @@ import { finishCopy } from '../../../platform/git/packs/mirrors.ts'
 import { createDraft, discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import { findOwnerById, findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
-import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { actsAsAdministrator, holderOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
@@ -73,7 +73,7 @@ export async function migrateRepository(
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
   }
-  const copying = app.copies(String(caller.user.id), () =>
+  const copying = app.copies(holderOf(caller), () =>
     copy(app, caller, place, draft, { upstream, intervalSeconds, until }),
   )
   // The server waits for the copy before it closes the database, even if the client has gone.

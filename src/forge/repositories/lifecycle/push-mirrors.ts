@@ -92,7 +92,7 @@ export async function addPushMirror(
   const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const upstream = readUpstream({ ...draft, token: '' })
-  await checkUpstream(app, upstream)
+  await checkUpstream(app, caller, upstream)
   const interval_seconds = draft.interval
     ? parseMirrorInterval(draft.interval)
     : DEFAULT_INTERVAL_SECONDS

@@ -7,6 +7,7 @@ import {
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
+import { type Caller, holderOf } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import type { ReposApp } from '../ports.ts'
@@ -112,9 +113,13 @@ export function openCredentials(
  *
  * @throws BLOCKED_ADDRESS
  */
-export async function checkUpstream(app: ReposApp, { url }: Pick<Upstream, 'url'>): Promise<void> {
+export async function checkUpstream(
+  app: ReposApp,
+  caller: Caller,
+  { url }: Pick<Upstream, 'url'>,
+): Promise<void> {
   try {
-    await app.outbound.checkDestination(url)
+    await app.outbound.checkDestination(url, holderOf(caller))
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     if (error.failure === 'BLOCKED_ADDRESS')

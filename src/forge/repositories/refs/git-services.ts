@@ -17,6 +17,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { checkWritable, openRepository } from '../access/permissions.ts'
 import { openForPush } from '../access/pushes.ts'
+import { readFor } from '../content/readers.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
@@ -69,7 +70,13 @@ export async function openGitService(
     for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
     return {
       start: (request) => startUploadPack(app.git, repository.id, request),
-      answerRefs: (request) => answerRefs(app.git, repository.id, request),
+      answerRefs: (request) =>
+        // The list is sent as Git reads it.
+        readFor(
+          caller,
+          () => {},
+          () => answerRefs(app.git, repository.id, request),
+        ),
     }
   }
   const { repository } = await openForPush(app, caller, name)
@@ -137,7 +144,11 @@ function startPush(
     pusher,
     async (question, signal) => {
       try {
-        return await answer(app, caller, repository.id, push, { question, signal })
+        // The output of a review is short.
+        const admit = () => {}
+        return await readFor(caller, admit, () =>
+          answer(app, caller, repository.id, push, { question, signal }),
+        )
       } catch (err) {
         app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
         throw err

@@ -74,7 +74,7 @@ export async function createUserWebhook(
   })
   // Also checked before the lookup of the host, which is slower.
   await checkWebhookQuota(app.db, owner)
-  await checkDestination(app, columns.url)
+  await checkDestination(app, owner, columns.url)
   const time = nowSeconds(app.clock)
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, owner)
@@ -105,7 +105,7 @@ export async function updateUserWebhook(
   name: string,
 ): Promise<UserWebhook> {
   const { signing_secret: secret, ...columns } = checkValues(values)
-  if (columns.url !== undefined) await checkDestination(app, columns.url)
+  if (columns.url !== undefined) await checkDestination(app, { id: webhook.user_id }, columns.url)
   return transaction(app.db, async (tx) => {
     const present = await rows.findUserWebhook(tx, webhook.user_id, webhook.uid)
     if (!present) throw new DomainError('WEBHOOK_NOT_FOUND', { name })

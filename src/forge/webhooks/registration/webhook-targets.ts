@@ -1,7 +1,9 @@
+import { accountHolder } from '../../../platform/concurrency/holders.ts'
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import type { Core } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
+import type { User } from '../../core/schema.ts'
 
 const MAX_URL_CHARACTERS = 2048
 
@@ -32,10 +34,14 @@ export function readTarget(text: string): string {
  *
  * @throws BLOCKED_ADDRESS; INVALID_WEBHOOK_URL when the host cannot be resolved.
  */
-export async function checkDestination({ outbound }: Core, target: string): Promise<void> {
+export async function checkDestination(
+  { outbound }: Core,
+  caller: Pick<User, 'id'>,
+  target: string,
+): Promise<void> {
   const url = new URL(target)
   try {
-    await outbound.checkDestination(url)
+    await outbound.checkDestination(url, accountHolder(caller.id))
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     if (error.failure === 'BLOCKED_ADDRESS')

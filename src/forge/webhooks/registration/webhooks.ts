@@ -92,7 +92,7 @@ export async function createHook(
   checkSeesPrivate(caller)
   // Also checked before the lookup of the host, which is slower.
   await checkQuota(app.db, place)
-  await checkDestination(app, valid.url)
+  await checkDestination(app, caller.user, valid.url)
   const time = nowSeconds(app.clock)
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, caller.user)
@@ -135,7 +135,7 @@ export async function editHook(
   const { type } = await getHook(app.db, place, id)
   const valid = readHookValues(type, values)
   checkSeesPrivate(caller)
-  if (valid.url !== undefined) await checkDestination(app, valid.url)
+  if (valid.url !== undefined) await checkDestination(app, caller.user, valid.url)
   return transaction(app.db, async (tx) => {
     const present = await getHook(tx, place, id)
     await requirePresent(tx, caller.user)

@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
+import {
+  createExclusive,
+  type Exclusive,
+  type ExclusiveLimits,
+} from '../../concurrency/exclusive.ts'
 import { type Lease, withLease } from '../../concurrency/leases.ts'
-import type { Limits } from '../../concurrency/limited.ts'
 import { unavailable } from '../postgres-failures.ts'
 import { lockNumber } from '../postgres-transactions.ts'
 import type { ServerSession } from './session.ts'
@@ -189,7 +192,7 @@ export class SharedLocks {
 export function createSharedExclusive(
   locks: SharedLocks,
   prefix: string,
-  limits: Pick<Limits, 'maxWaitingPerKey' | 'full'> = {},
+  limits: ExclusiveLimits = {},
 ): Exclusive {
   const local = createExclusive(limits)
   return (key, work) => local(key, () => locks.exclusive(`${prefix} ${key}`, work))

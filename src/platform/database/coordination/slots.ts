@@ -1,38 +1,64 @@
-import type { Limited } from '../../concurrency/limited.ts'
+import type { RunInSlot, SlotLimits } from '../../concurrency/fair-slots.ts'
+import { type Holder, kindOf } from '../../concurrency/holders.ts'
 import type { SharedLock, SharedLocks } from './locks.ts'
 
+/** Limits of slots that servers share. Nothing waits for a slot. */
+export interface SharedSlotLimits extends Omit<SlotLimits, 'maxWaiting'> {
+  readonly firstPlaces: number
+  readonly maxPerHolder: number
+}
+
 /**
- * Creates a semaphore of all servers for each key. A call that finds no free slot fails at once.
+ * Creates slots of all servers, which holders share as in `Shares`: each place of a holder is a lock,
+ * and each slot is one. A holder that has no place can take one of the first places too, so that it
+ * finds a slot whatever others hold. A call that finds no free slot fails at once.
  *
- * @param name differs between semaphores.
- * @param limit the number of slots of each key, each of which is a lock.
- * @param full creates the error of a call that finds no slot.
+ * @param name differs between kinds of slots.
  */
 export function createSharedSlots(
   locks: SharedLocks,
   name: string,
-  limit: number,
-  full: () => Error,
-): Limited {
-  return async (key, work) => {
-    const slot = await findSlot(locks, `${name} ${key}`, limit)
-    if (!slot) throw full()
+  limits: SharedSlotLimits,
+): RunInSlot {
+  return async (holder, work) => {
+    const places = Array.from({ length: limits.maxPerHolder }, (_, i) => i)
+    const place = await takeOneOf(locks, `${name} of ${holder}`, places)
+    if (!place) throw limits.full(limits.maxPerHolder)
     try {
-      return await work()
+      const slot = await takeOneOf(locks, name, slotsOf(limits, holder, place.number === 0))
+      if (!slot) throw limits.full(limits.max)
+      try {
+        return await work()
+      } finally {
+        slot.lock.release()
+      }
     } finally {
-      slot.release()
+      place.lock.release()
     }
   }
 }
 
-async function findSlot(
+/** Returns the numbers of the slots that a holder can take. */
+function slotsOf(
+  { max, firstPlaces }: SharedSlotLimits,
+  holder: Holder,
+  isFirst: boolean,
+): number[] {
+  const start = kindOf(holder) === 'known' ? max : max + firstPlaces
+  return [
+    ...Array.from({ length: max }, (_, i) => i),
+    ...(isFirst ? Array.from({ length: firstPlaces }, (_, i) => start + i) : []),
+  ]
+}
+
+async function takeOneOf(
   locks: SharedLocks,
-  key: string,
-  limit: number,
-): Promise<SharedLock | undefined> {
-  for (let slot = 0; slot < limit; slot++) {
-    const lock = await locks.tryTake(`${key} ${slot}`)
-    if (lock) return lock
+  prefix: string,
+  numbers: readonly number[],
+): Promise<{ readonly number: number; readonly lock: SharedLock } | undefined> {
+  for (const number of numbers) {
+    const lock = await locks.tryTake(`${prefix} ${number}`)
+    if (lock) return { number, lock }
   }
   return undefined
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ProcessLimit } from '../processes/process-limits.ts'
+import { createProcessSlots } from '../processes/process-slots.ts'
+import { currentHolder } from '../processes/readers.ts'
 import { HOME_FOLDER, type HookLauncher, LAUNCHERS } from './hook-launchers.ts'
 import { sweep } from './hook-processes.ts'
 import {
@@ -36,7 +37,7 @@ export function endScripts(scratch: string): void {
 /** Runs hook scripts of users with the most restrictive launcher that the system supports. */
 export class HookRunner {
   readonly #scratch: string
-  readonly #limit = new ProcessLimit(MAX_RUNNING, MAX_WAITING)
+  readonly #slots = createProcessSlots({ max: MAX_RUNNING, maxWaiting: MAX_WAITING })
   #launcher: HookLauncher | undefined
 
   /**
@@ -87,7 +88,7 @@ export class HookRunner {
   async run(run: HookRun): Promise<HookResult> {
     const launcher = this.#launcher
     if (!launcher) throw new Error('hooks cannot run before the launcher is selected')
-    const release = await this.#limit.acquire()
+    const release = await this.#slots.acquire({ holder: currentHolder() })
     try {
       return await this.#runBy(launcher, run)
     } finally {

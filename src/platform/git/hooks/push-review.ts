@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { createLimited, type Limited } from '../../concurrency/limited.ts'
+import type { FairSlots } from '../../concurrency/fair-slots.ts'
 import type { RefUpdate } from '../core/ref-names.ts'
+import { createProcessSlots } from '../processes/process-slots.ts'
 
 /** The hooks of a push in the order in which Git runs them (githooks(5)). */
 export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
@@ -74,12 +75,19 @@ const MAX_SMALL_CHARACTERS = 256 * 1024
 const MAX_LARGE = 2
 const MAX_LARGE_PER_ACCOUNT = 1
 
+/** Each waits with a push, whose number is limited. */
+const MAX_WAITING_LARGE = Number.POSITIVE_INFINITY
+
 /** Message to a push that exceeds `MAX_QUESTION_CHARACTERS`. */
 const TOO_MANY_REFS = 'the push moves too many refs at once: push them in parts'
 
-/** Creates the limit of long questions, by account. */
-export function createReviewLimits(): Limited {
-  return createLimited({ maxRunning: MAX_LARGE, maxRunningPerKey: MAX_LARGE_PER_ACCOUNT })
+/** Creates the slots of long questions. */
+export function createReviewSlots(): FairSlots {
+  return createProcessSlots({
+    max: MAX_LARGE,
+    maxPerHolder: MAX_LARGE_PER_ACCOUNT,
+    maxWaiting: MAX_WAITING_LARGE,
+  })
 }
 
 const ZEROS = /^0+$/

@@ -4,7 +4,7 @@ import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { type Commit, readCommit } from '../objects/commits.ts'
 import { takeObjects } from '../objects/loose-objects.ts'
-import { currentReader } from '../processes/readers.ts'
+import { currentHolder } from '../processes/readers.ts'
 import { MAX_CONVERSATION_MS, type ReadOptions } from '../repositories/reading.ts'
 import { cacheOf, poolOf, type Repositories, scratchPath } from '../repositories/repositories.ts'
 import {
@@ -143,9 +143,7 @@ export class Merges {
    *   commits cannot be merged.
    */
   async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
-    this.#releaseSlot ??= await this.#repositories.readers.acquire({
-      holder: currentReader()?.holder,
-    })
+    this.#releaseSlot ??= await this.#repositories.readers.acquire({ holder: currentHolder() })
     const reason = new GitError('TIMEOUT', 'a merge exceeded its time limit')
     const timeout = setTimeout(
       () => this.#timeout.abort(reason),

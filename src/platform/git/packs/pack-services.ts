@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { accountHolder } from '../../concurrency/holders.ts'
 import { acceptedFaults } from '../core/accepted-faults.ts'
 import { OWN_REFS, SERVER_REFS } from '../core/ref-names.ts'
 import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
@@ -135,7 +136,11 @@ export function startReceivePack(
   const startMs = Date.now()
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
   if (git.hooks)
-    answerHooks(git.hooks, (work) => repositories.reviews(String(accountId), work), answer)
+    answerHooks(
+      git.hooks,
+      (work) => repositories.reviews.run(accountHolder(accountId), work),
+      answer,
+    )
   const uncount = countPush(repositories, id)
   const ended = git.exited.finally(uncount)
   // A killed process has left the objects that it received.

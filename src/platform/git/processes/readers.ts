@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Holder } from '../../concurrency/holders.ts'
 
 /** The caller that Git data are read for. */
 export interface Reader {
-  /** Key that process slots count for. Undefined: for none. */
-  readonly holder: string | undefined
+  /** Whom process slots count for. */
+  readonly holder: Holder
   /**
    * Reserves memory for the bytes of an answer, before they are read.
    *
@@ -23,7 +24,12 @@ export function readAs<T>(reader: Reader, work: () => T): T {
   return readers.run(reader, work)
 }
 
-/** Returns the reader of the current call. Undefined in background work. */
+/** Returns the reader of the current call. Undefined in work that no call has started. */
 export function currentReader(): Reader | undefined {
   return readers.getStore()
+}
+
+/** Returns whom the current work counts for. */
+export function currentHolder(): Holder {
+  return currentReader()?.holder ?? 'server'
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { GitError } from '../core/errors.ts'
-import { ProcessLimit } from './process-limits.ts'
+import { createProcessSlots } from './process-slots.ts'
 import type { ProcessSpawner } from './process-spawner.ts'
+import { currentHolder } from './readers.ts'
 
 /** A Git process that is counted. */
 export interface RunningProcess {
@@ -65,7 +66,10 @@ export interface SharedGitMemory {
 export class GitProcesses {
   /** In the order of their start. */
   readonly #running = new Set<RunningProcess>()
-  readonly #background = new ProcessLimit(MAX_BACKGROUND, Number.POSITIVE_INFINITY)
+  readonly #background = createProcessSlots({
+    max: MAX_BACKGROUND,
+    maxWaiting: Number.POSITIVE_INFINITY,
+  })
   #maxBytes = DEFAULT_MAX_BYTES
   #shared: SharedGitMemory | undefined
   #warn: WarnOfMemory = () => {}
@@ -93,7 +97,7 @@ export class GitProcesses {
    * @returns a function that releases the slot.
    */
   acquireBackgroundSlot(): Promise<() => void> {
-    return this.#background.acquire()
+    return this.#background.acquire({ holder: currentHolder() })
   }
 
   /**

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import type { FairSlots } from '../../concurrency/fair-slots.ts'
 import { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 import { EMPTY_TREE } from '../core/object-ids.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { Priority } from '../processes/priority.ts'
-import { ProcessLimit } from '../processes/process-limits.ts'
-import { currentReader } from '../processes/readers.ts'
+import { createProcessSlots } from '../processes/process-slots.ts'
+import { currentHolder } from '../processes/readers.ts'
 import type { GitProcess } from '../processes/running-git.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
@@ -20,7 +21,7 @@ const STREAM_TIMEOUT_MS = 10 * 60_000
 export const MAX_CONVERSATION_MS = 10 * 60_000
 
 /** For callers that hold a slot already. */
-const UNLIMITED = new ProcessLimit(Number.POSITIVE_INFINITY, 0)
+const UNLIMITED = createProcessSlots({ max: Number.POSITIVE_INFINITY })
 
 /** The time limit of the process exceeds that of the read, which therefore always ends first. */
 const STOP_GRACE_MS = 30_000
@@ -146,13 +147,15 @@ async function* run(
   repositories: Repositories,
   id: number,
   args: readonly string[],
-  limit: ProcessLimit,
+  slots: FairSlots,
   options: ReadOptions & { readonly pace?: Pace },
 ): AsyncGenerator<Buffer, void, undefined> {
   const { input, timeoutMs = READ_TIMEOUT_MS, signal, pace } = options
   let evict = () => {}
-  const request = { holder: currentReader()?.holder, ...(pace && { pace, evict: () => evict() }) }
-  const release = await limit.acquire(request)
+  const release = await slots.acquire({
+    holder: currentHolder(),
+    ...(pace && { isTooSlow: () => pace.isTooSlow(), evict: () => evict() }),
+  })
   let git: GitProcess
   try {
     git = start(repositories, id, args, options)

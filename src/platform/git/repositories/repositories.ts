@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import nodegit from 'nodegit'
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
-import type { Limited } from '../../concurrency/limited.ts'
+import type { FairSlots } from '../../concurrency/fair-slots.ts'
 import type { PaceLimits } from '../../concurrency/pace.ts'
 import { ResultCache } from '../../concurrency/result-cache.ts'
 import { explained, GitError } from '../core/errors.ts'
 import { hasCode } from '../core/system-errors.ts'
 import { HookRunner } from '../hooks/hook-runner.ts'
-import { createReviewLimits, installHooks } from '../hooks/push-review.ts'
-import { ProcessLimit } from '../processes/process-limits.ts'
+import { createReviewSlots, installHooks } from '../hooks/push-review.ts'
 import { type PooledProcess, ProcessPool } from '../processes/process-pool.ts'
+import { createProcessSlots } from '../processes/process-slots.ts'
 import { GitProcesses } from '../processes/running-processes.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
@@ -32,17 +32,17 @@ export interface Repositories {
   /** Locks of the creation of refs. Use `withRefCreationLock`. */
   readonly refCreations: Exclusive
   /** Internal: limit of the long reviews of pushes, by account. */
-  readonly reviews: Limited
+  readonly reviews: FairSlots
   /** Internal: number of pushes in progress, by repository. */
   readonly pushes: Map<number, number>
   /** Internal: limit of short processes that read. */
-  readonly readers: ProcessLimit
+  readonly readers: FairSlots
   /** Internal: limit of processes whose output goes to a client. */
-  readonly streams: ProcessLimit
+  readonly streams: FairSlots
   /** Minimum speed of these clients while other calls wait for a slot. Default: in `pace.ts`. */
   readonly streamPace?: PaceLimits
   /** Internal: limit of processes that transfer objects between repositories. */
-  readonly transfers: ProcessLimit
+  readonly transfers: FairSlots
   /** Runs hook scripts of users, after `prepare`. */
   readonly hooks: HookRunner
   /** Pools of processes, by name. Use `poolOf`. */
@@ -109,13 +109,13 @@ export function repositoriesIn(folder: string, shared?: SharedRepositories): Rep
     isShared: shared !== undefined,
     processes: new GitProcesses(),
     handles: new RepositoryHandles(),
-    reviews: createReviewLimits(),
+    reviews: createReviewSlots(),
     pushes: new Map(),
     locks: shared?.locks ?? createExclusive(),
     refCreations: shared?.refCreations ?? createExclusive(),
-    readers: new ProcessLimit(MAX_READERS, MAX_WAITING_READERS),
-    streams: new ProcessLimit(MAX_STREAMS, 0),
-    transfers: new ProcessLimit(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
+    readers: createProcessSlots({ max: MAX_READERS, maxWaiting: MAX_WAITING_READERS }),
+    streams: createProcessSlots({ max: MAX_STREAMS }),
+    transfers: createProcessSlots({ max: MAX_TRANSFERS, maxWaiting: MAX_WAITING_TRANSFERS }),
     hooks: new HookRunner(scratch),
     pools: new Map(),
     caches: new Map(),

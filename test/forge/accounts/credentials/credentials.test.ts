@@ -45,14 +45,14 @@ describe('signInByPassword', () => {
     const real = createPasswordHasher()
     const hashes: string[] = []
     const passwords: PasswordHasher = {
-      hash: (password) => real.hash(password),
-      verify(hash, password) {
+      hash: (password, holder) => real.hash(password, holder),
+      verify(hash, password, holder) {
         hashes.push('verify')
-        return real.verify(hash, password)
+        return real.verify(hash, password, holder)
       },
-      verifyNothing() {
+      verifyNothing(holder) {
         hashes.push('verifyNothing')
-        return real.verifyNothing()
+        return real.verifyNothing(holder)
       },
     }
     const app = await testApp({}, { passwords })
@@ -126,7 +126,7 @@ describe('signInByPassword', () => {
     )
     const ada = await addUser(app, 'ada')
     async function verifySlowly(hash: string, password: string) {
-      const right = await real.verify(hash, password)
+      const right = await real.verify(hash, password, 'server')
       await transaction(app.db, (tx) =>
         updateUser(tx, ada.id, { password_hash: 'other', token_version: 2 }),
       )

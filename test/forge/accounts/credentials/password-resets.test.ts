@@ -385,7 +385,9 @@ describe('a reset token from an administrator', () => {
     const sso = await addUser(app, 'sso', { password_hash: '' })
     await resetPassword(app, await tokenFor(sso), NEW_PASSWORD, NONE)
     const found = await findUserById(app.db, sso.id)
-    await expect(app.passwords.verify(found?.password_hash ?? '', NEW_PASSWORD)).resolves.toBe(true)
+    await expect(
+      app.passwords.verify(found?.password_hash ?? '', NEW_PASSWORD, 'server'),
+    ).resolves.toBe(true)
   })
 
   it('replaces the previous token and does not delay the next mail', async () => {

@@ -10,36 +10,45 @@ describe('PasswordHasher', () => {
 
   it('creates argon2id hashes with the documented cost and their own salt', async () => {
     const [one, two] = await Promise.all([
-      hasher.hash('correct horse'),
-      hasher.hash('correct horse'),
+      hasher.hash('correct horse', 'server'),
+      hasher.hash('correct horse', 'server'),
     ])
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(one).not.toBe(two)
-    expect(await hasher.verify(one, 'correct horse')).toBe(true)
-    expect(await hasher.verify(one, 'Correct horse')).toBe(false)
-    expect(await hasher.verify(one, '')).toBe(false)
+    expect(await hasher.verify(one, 'correct horse', 'server')).toBe(true)
+    expect(await hasher.verify(one, 'Correct horse', 'server')).toBe(false)
+    expect(await hasher.verify(one, '', 'server')).toBe(false)
   })
 
   it('treats composed and decomposed characters as equal', async () => {
     const composed = 'caf\u00e9 caf\u00e9'
-    expect(await hasher.verify(await hasher.hash(composed), composed.normalize('NFD'))).toBe(true)
+    expect(
+      await hasher.verify(
+        await hasher.hash(composed, 'server'),
+        composed.normalize('NFD'),
+        'server',
+      ),
+    ).toBe(true)
   })
 
   it('refuses a text too long for a password without normalising it', async () => {
-    const hash = await hasher.hash('correct horse')
+    const hash = await hasher.hash('correct horse', 'server')
     // Alternating combining classes make normalisation sort in quadratic time, which would take
     // minutes.
-    expect(await hasher.verify(hash, '\u0315\u0300\u031b'.repeat(500_000))).toBe(false)
+    expect(await hasher.verify(hash, '\u0315\u0300\u031b'.repeat(500_000), 'server')).toBe(false)
   })
 
   it.each(['', ' ', 'correct horse'])('refuses %j if there is no password', async (password) => {
-    expect(await hasher.verify(NO_PASSWORD, password)).toBe(false)
+    expect(await hasher.verify(NO_PASSWORD, password, 'server')).toBe(false)
   })
 
   it('refuses work beyond its queue and recovers afterwards', async () => {
     const crowded = createPasswordHasher()
     // Checking against no password waits in the queue like other work.
-    const work = [() => crowded.verifyNothing(), () => crowded.verify(NO_PASSWORD, 'correct horse')]
+    const work = [
+      () => crowded.verifyNothing('server'),
+      () => crowded.verify(NO_PASSWORD, 'correct horse', 'server'),
+    ]
     const outcomes = await Promise.allSettled(
       Array.from({ length: 105 }, () => work.map((start) => start())).flat(),
     )
@@ -52,7 +61,7 @@ describe('PasswordHasher', () => {
         metadata: { retry_after_seconds: '3' },
       })
     }
-    await expect(crowded.hash('correct horse')).resolves.toMatch(/^\$argon2id/)
+    await expect(crowded.hash('correct horse', 'server')).resolves.toMatch(/^\$argon2id/)
   })
 })
 

@@ -15,6 +15,7 @@ import {
 import { deleteUser, updateUser } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import type { User } from '../../../../src/forge/core/schema.ts'
+import type { Holder } from '../../../../src/platform/concurrency/holders.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'
@@ -186,7 +187,7 @@ describe('enabling a second factor', () => {
 
   it('survives a new password and archiving, and ends when the account is deleted', async () => {
     const { secret } = await enable()
-    const password_hash = await app.passwords.hash('another horse')
+    const password_hash = await app.passwords.hash('another horse', 'server')
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { password_hash, token_version: 2 }))
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'NORMAL' }))
@@ -403,13 +404,13 @@ describe('a recovery code', () => {
       ...app,
       passwords: {
         ...passwords,
-        verify: (hash: string, text: string) => {
+        verify: (hash: string, text: string, holder: Holder) => {
           hashes.push('verify')
-          return passwords.verify(hash, text)
+          return passwords.verify(hash, text, holder)
         },
-        verifyNothing: () => {
+        verifyNothing: (holder: Holder) => {
           hashes.push('verifyNothing')
-          return passwords.verifyNothing()
+          return passwords.verifyNothing(holder)
         },
       },
     }
@@ -462,7 +463,7 @@ describe('a recovery code', () => {
       passwords: {
         ...passwords,
         async hash(text: string) {
-          const hash = await passwords.hash(text)
+          const hash = await passwords.hash(text, 'server')
           await app.db.deleteFrom('two_factors').execute()
           return hash
         },

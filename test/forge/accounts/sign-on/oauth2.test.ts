@@ -49,6 +49,7 @@ function fetchClaims(
       code: provider.signIn({ sub: 'bob' }),
       redirectUri: REDIRECT_URI,
       codeVerifier: '',
+      holder: 'server',
       ...grant,
     },
     signal,

@@ -1,9 +1,10 @@
 import { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { accountHolder } from '../../../../src/platform/concurrency/holders.ts'
 import {
   answerHooks,
-  createReviewLimits,
+  createReviewSlots,
   type PushQuestion,
 } from '../../../../src/platform/git/hooks/push-review.ts'
 
@@ -36,14 +37,14 @@ async function settled(): Promise<void> {
 }
 
 describe('long questions of pushes', () => {
-  it('are limited to two in memory, one of each account; short ones do not wait', async () => {
-    const limits = createReviewLimits()
+  it('are limited to one of each account in memory; short ones do not wait', async () => {
+    const slots = createReviewSlots()
     const asked: string[] = []
     const begin = (name: string, accountId: number) => {
       const push = channelOf()
       answerHooks(
         push.channel,
-        (work) => limits(String(accountId), work),
+        (work) => slots.run(accountHolder(accountId), work),
         async ({ updates }: PushQuestion) => {
           asked.push(`${name} ${updates.length > 2000 ? 'long' : 'short'}`)
           return { accepted: true, lines: [] }
@@ -59,15 +60,16 @@ describe('long questions of pushes', () => {
       begin('two of ada', 1),
       begin('one of bob', 2),
       begin('one of carol', 3),
+      begin('one of dan', 4),
     ]
     await settled()
     for (const { finish } of pushes) finish()
     await settled()
-    expect(asked).toEqual(['one of ada long', 'one of bob long'])
+    expect(asked).toEqual(['one of ada long', 'one of bob long', 'one of carol long'])
     const short = channelOf()
     answerHooks(
       short.channel,
-      (work) => limits('1', work),
+      (work) => slots.run(accountHolder(1), work),
       async () => ({ accepted: false, lines: ['no'] }),
     )
     short.ask(questionOf(1))
@@ -76,18 +78,18 @@ describe('long questions of pushes', () => {
     // The place is held until the push has ended: what it says is in memory until then.
     pushes[0]?.channel.destroy()
     await settled()
-    expect(asked.slice(2)).toEqual(['two of ada long'])
+    expect(asked.slice(3)).toEqual(['one of dan long'])
     pushes[2]?.channel.destroy()
     await settled()
-    expect(asked.slice(3)).toEqual(['one of carol long'])
+    expect(asked.slice(4)).toEqual(['two of ada long'])
   })
 
   it('are refused with a reason when they are too long', async () => {
-    const limits = createReviewLimits()
+    const slots = createReviewSlots()
     const { channel, answers, ask } = channelOf()
     answerHooks(
       channel,
-      (work) => limits('1', work),
+      (work) => slots.run(accountHolder(1), work),
       async () => ({ accepted: true, lines: [] }),
     )
     ask(questionOf(33 * MIB))

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ResultCache } from '../../../../src/platform/concurrency/result-cache.ts'
-import { GitError } from '../../../../src/platform/git/core/errors.ts'
 import {
   inspectObject,
   inspectObjects,
   readObject,
   streamBlob,
 } from '../../../../src/platform/git/objects/objects.ts'
-import { ProcessLimit } from '../../../../src/platform/git/processes/process-limits.ts'
+
+import { createProcessSlots } from '../../../../src/platform/git/processes/process-slots.ts'
 import { readGit, splitAtZeros, textOf } from '../../../../src/platform/git/repositories/reading.ts'
 import type { Repositories } from '../../../../src/platform/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
@@ -50,7 +50,7 @@ describe('a Git process that reads', () => {
   })
 
   it('releases its slot, however it ends', async () => {
-    const crowded = { ...repositories, readers: new ProcessLimit(1, 0) }
+    const crowded = { ...repositories, readers: createProcessSlots({ max: 1, firstPlaces: 0 }) }
     for await (const _ of readGit(crowded, 1, ['cat-file', 'blob', idOf('main:a')])) {
       await expect(inspectObject(crowded, 1, NOTHING)).rejects.toMatchObject({ kind: 'BUSY' })
       break
@@ -59,50 +59,6 @@ describe('a Git process that reads', () => {
       'cat-file',
     )
     expect(await inspectObject(crowded, 1, NOTHING)).toBeUndefined()
-  })
-})
-
-describe('a process limit', () => {
-  it('starts waiting requests in order as slots become free', async () => {
-    const gate = new ProcessLimit(1, 2)
-    const order: string[] = []
-    const leave = await gate.acquire()
-    const visits = ['a', 'b'].map(async (name) => {
-      const leaveToo = await gate.acquire()
-      order.push(name)
-      leaveToo()
-      leaveToo()
-    })
-    await expect(gate.acquire()).rejects.toThrow(GitError)
-    leave()
-    await Promise.all(visits)
-    expect(order).toEqual(['a', 'b'])
-    await gate.acquire()
-  })
-
-  it('leaves slots to new holders and prefers the holder with the fewest slots', async () => {
-    const gate = new ProcessLimit(4, 4)
-    const order: string[] = []
-    const visit = (holder: string) =>
-      gate.acquire({ holder }).then(
-        (leave) => {
-          order.push(holder)
-          return leave
-        },
-        ({ kind }: GitError) => {
-          order.push(`${holder} ${kind}`)
-        },
-      )
-    const greedy = Array.from({ length: 5 }, () => visit('greedy'))
-    await greedy[4]
-    // Two have come in, two wait, and two places to wait are left.
-    expect(order).toEqual(['greedy', 'greedy', 'greedy BUSY'])
-    const [first] = [await visit('other'), visit('third')]
-    const leave = await greedy[0]
-    first?.()
-    leave?.()
-    await greedy[2]
-    expect(order.slice(3)).toEqual(['other', 'third', 'greedy'])
   })
 })
 
