@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { DuePiece, DueQueue, WorkInProgress } from '../../platform/database/due-queue.ts'
+import { accountHolder } from '../../platform/concurrency/holders.ts'
+import { Shares } from '../../platform/concurrency/shares.ts'
+import type { DuePiece, DueQueue } from '../../platform/database/due-queue.ts'
 import type { Core } from './core.ts'
 import type { Signal } from './signal.ts'
 
@@ -10,8 +12,13 @@ export interface DueWork extends DueQueue {
   readonly failure: string
   /** Maximum number of pieces that run at once. */
   readonly maxRunning: number
-  /** Maximum for one owner, so that slow pieces of one account do not block the others. */
+  /** Maximum for one owner. */
   readonly maxRunningPerOwner: number
+  /**
+   * More pieces, each the only one of its owner, so that slow pieces of a few owners do not block
+   * the others. Default: none.
+   */
+  readonly firstPlaces?: number
   /** Notified when there may be more due work. */
   readonly signal: Signal
   /**
@@ -75,9 +82,25 @@ export async function finishDueWork(app: Core, work: DueWork): Promise<void> {
   while (await pieces.settled())
 }
 
-/** Manages the running pieces. */
+/** An owner that has no work, to find out whether there is a place at all. */
+const NOBODY = accountHolder(0)
+
+/** Owners that one round of turns remembers. */
+const MAX_OWNERS_PER_ROUND = 100
+
+/**
+ * Manages the running pieces. Owners share them fairly, and have their turns one after the other,
+ * however long the pieces of one owner have been due.
+ */
 function createPieces(app: Core, work: DueWork, until: AbortSignal) {
   const running = new Map<number, { readonly ownerId: number; readonly done: Promise<void> }>()
+  const shares = new Shares({
+    max: work.maxRunning,
+    firstPlaces: work.firstPlaces ?? 0,
+    maxPerHolder: work.maxRunningPerOwner,
+  })
+  /** Owners that have had their turn in the present round. */
+  const served = new Set<number>()
   let hasStarted = false
 
   const start = ({ id, ownerId }: DuePiece) => {
@@ -90,17 +113,26 @@ function createPieces(app: Core, work: DueWork, until: AbortSignal) {
       })
       .then(() => {
         running.delete(id)
+        shares.release(accountHolder(ownerId))
         work.signal.notify()
       })
     running.set(id, { ownerId, done })
+    shares.take(accountHolder(ownerId))
+    if (served.size === MAX_OWNERS_PER_ROUND) served.clear()
+    served.add(ownerId)
     hasStarted = true
   }
 
-  const busy = (): WorkInProgress => {
-    const owners = [...running.values()].map(({ ownerId }) => ownerId)
-    const runningOf = (id: number) => owners.filter((ownerId) => ownerId === id).length
-    const ownerIds = [...new Set(owners)].filter((id) => runningOf(id) >= work.maxRunningPerOwner)
-    return { ids: [...running.keys()], ownerIds }
+  /** Returns the next piece of an owner that has not had its turn, or else of any that may have one. */
+  const next = async (now: number): Promise<DuePiece | undefined> => {
+    if (!shares.admits(NOBODY)) return undefined
+    const ids = [...running.keys()]
+    const owners = [...new Set([...running.values()].map(({ ownerId }) => ownerId))]
+    const first = await work.next(now, { ids, ownerIds: [...new Set([...owners, ...served])] })
+    if (first || (owners.length === 0 && served.size === 0)) return first
+    served.clear()
+    const ownerIds = owners.filter((id) => !shares.admits(accountHolder(id)))
+    return work.next(now, { ids, ownerIds })
   }
 
   return {
@@ -111,11 +143,8 @@ function createPieces(app: Core, work: DueWork, until: AbortSignal) {
     async startDue(): Promise<number> {
       const now = app.clock.now()
       try {
-        while (!until.aborted && running.size < work.maxRunning) {
-          const piece = await work.next(now, busy())
-          if (!piece) break
+        for (let piece = await next(now); piece && !until.aborted; piece = await next(now))
           start(piece)
-        }
         return Math.min(
           ((await work.nextTime(now)) ?? Number.POSITIVE_INFINITY) - now,
           MAX_SLEEP_MS,

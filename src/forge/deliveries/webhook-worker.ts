@@ -13,6 +13,9 @@ import { attemptDelivery } from './webhook-attempts.ts'
  */
 const MAX_CONCURRENT = 32
 
+/** More of them, each the only one of its account. */
+const FIRST_CONCURRENT = 32
+
 /** The maximum number of concurrent requests for the webhooks of one account. */
 const MAX_CONCURRENT_PER_OWNER = 4
 
@@ -40,6 +43,7 @@ function deliveries(app: DeliveriesApp, userAgent: string): DueWork {
     failure: 'a webhook delivery could not be made or recorded',
     maxRunning: MAX_CONCURRENT,
     maxRunningPerOwner: MAX_CONCURRENT_PER_OWNER,
+    firstPlaces: FIRST_CONCURRENT,
     signal: app.signals.deliveries,
     ...webhookQueue(app.db),
     run: (id, until) => attemptDelivery(app, userAgent, id, until),

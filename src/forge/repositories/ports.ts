@@ -2,6 +2,7 @@ import type { FairSlots, RunInSlot } from '../../platform/concurrency/fair-slots
 import type { Tx } from '../../platform/database/schema.ts'
 import type { RefUpdate } from '../../platform/git/core/ref-names.ts'
 import type { Repositories } from '../../platform/git/repositories/repositories.ts'
+import type { GatewayTimes } from '../../platform/outbound/git-gateway.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { Owner } from '../accounts/schema.ts'
 import type { SignedIn } from '../core/access.ts'
@@ -14,6 +15,8 @@ export interface ReposApp extends AccountsApp {
   readonly attachments: AttachmentFiles
   /** Limits the copies from other servers for which callers wait. */
   readonly copies: RunInSlot
+  /** The limits of connections to other servers. Default: in `git-gateway.ts`. */
+  readonly upstreamTimes?: GatewayTimes
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]

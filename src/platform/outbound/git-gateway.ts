@@ -53,13 +53,21 @@ export interface GatewayTarget {
   readonly authorization: string | undefined
 }
 
+/** Limits of the times of exchanges. */
+export interface GatewayTimes {
+  /** The maximum time without progress. */
+  readonly idleMs: number
+  /** The maximum time of a list of refs, redirects included. */
+  readonly listMs: number
+}
+
 export interface GatewayOptions {
   /** The maximum size of all responses together. */
   readonly maxBytes: number
   /** Cancels all exchanges. */
   readonly signal: AbortSignal
-  /** The maximum time between two parts of a response. */
-  readonly idleTimeoutMs?: number
+  /** Default: `TIMES`. */
+  readonly times?: GatewayTimes | undefined
   /** Permitted operation on the remote server: fetch (default) or push. */
   readonly service?: UpstreamService
 }
@@ -67,14 +75,12 @@ export interface GatewayOptions {
 /** The services of gitprotocol-http(5). */
 export type UpstreamService = 'git-upload-pack' | 'git-receive-pack'
 
-/** The maximum time until a response begins. The remote server may have to count objects first. */
-const ANSWER_TIMEOUT_MS = 2 * 60 * 1000
-
-/** The same for a push, whose response begins when the remote server has all objects. */
-const PUSH_TIMEOUT_MS = 60 * 60 * 1000
-
-/** Git reports progress at least every five seconds (`keepalive` of git-upload-pack(1)). */
-const IDLE_TIMEOUT_MS = 60 * 1000
+/**
+ * Git reports progress at least every five seconds, also while it counts or stores objects
+ * (`uploadpack.keepAlive` and `receive.keepAlive` of git-config(1)). A list of refs needs no time to
+ * begin.
+ */
+const TIMES: GatewayTimes = { idleMs: 60 * 1000, listMs: 2 * 60 * 1000 }
 
 const MAX_REDIRECTS = 5
 
@@ -117,13 +123,11 @@ export async function openGitGateway(
       response.writeHead(404).end()
       return
     }
-    answer(request, response, upstream, options.service ?? 'git-upload-pack').catch(
-      (error: unknown) => {
-        failure ??= error instanceof GatewayError ? error.failure : 'CONNECTION_FAILED'
-        if (response.headersSent) response.destroy()
-        else response.writeHead(502, { connection: 'close' }).end()
-      },
-    )
+    answer(request, response, upstream, options).catch((error: unknown) => {
+      failure ??= error instanceof GatewayError ? error.failure : 'CONNECTION_FAILED'
+      if (response.headersSent) response.destroy()
+      else response.writeHead(502, { connection: 'close' }).end()
+    })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -156,8 +160,12 @@ function isSame(given: string | string[] | undefined, secret: string): boolean {
 
 /** The remote server, at the URL and with the credentials that redirects led to. */
 interface Upstream {
-  advertisement(headers: Record<string, string>): Promise<StreamedResponse>
-  service(headers: Record<string, string>, body: IncomingMessage): Promise<StreamedResponse>
+  advertisement(headers: Record<string, string>, until: AbortSignal): Promise<StreamedResponse>
+  service(
+    headers: Record<string, string>,
+    body: IncomingMessage,
+    until: AbortSignal | undefined,
+  ): Promise<StreamedResponse>
   /** Returns a stream that fails when this response or all responses together are too large. */
   counter(maxBytes: number): Transform
 }
@@ -166,27 +174,30 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   upstream: Upstream,
-  service: UpstreamService,
+  { service = 'git-upload-pack', times: { listMs } = TIMES }: GatewayOptions,
 ): Promise<void> {
   const headers = headersOf(request)
-  let found: StreamedResponse
-  let maxBytes = MAX_LIST_BYTES
-  if (request.method === 'GET' && request.url === ROOT + advertisementOf(service)) {
-    found = await upstream.advertisement(headers)
-    checkAnswer(found, `application/x-${service}-advertisement`)
-  } else if (request.method === 'POST' && request.url === `${ROOT}/${service}`) {
-    if (service === 'git-upload-pack' && !(await asksForList(request)))
-      maxBytes = Number.POSITIVE_INFINITY
-    found = await upstream.service(headers, request)
-    checkAnswer(found, `application/x-${service}-result`)
-  } else {
+  const isAdvertisement =
+    request.method === 'GET' && request.url === ROOT + advertisementOf(service)
+  const isRequest = request.method === 'POST' && request.url === `${ROOT}/${service}`
+  if (!isAdvertisement && !isRequest) {
     response.writeHead(404).end()
     return
   }
-  response.writeHead(200, { 'content-type': found.headers.get('content-type') ?? '' })
+  const isList = isAdvertisement || (service === 'git-upload-pack' && (await asksForList(request)))
+  const untilList = isList ? AbortSignal.timeout(listMs) : undefined
   try {
+    const found =
+      untilList && isAdvertisement
+        ? await upstream.advertisement(headers, untilList)
+        : await upstream.service(headers, request, untilList)
+    checkAnswer(found, `application/x-${service}-${isAdvertisement ? 'advertisement' : 'result'}`)
+    response.writeHead(200, { 'content-type': found.headers.get('content-type') ?? '' })
+    const isBounded = isList || service === 'git-receive-pack'
+    const maxBytes = isBounded ? MAX_LIST_BYTES : Number.POSITIVE_INFINITY
     await pipeline(found.body, upstream.counter(maxBytes), response)
   } catch (cause) {
+    if (untilList?.aborted) throw new GatewayError('TIMEOUT', { cause })
     if (cause instanceof GatewayError) throw cause
     throw new GatewayError(isIdle(cause) ? 'TIMEOUT' : 'CONNECTION_FAILED', { cause })
   }
@@ -235,25 +246,27 @@ function createUpstream(
   target: GatewayTarget,
   options: GatewayOptions,
 ): Upstream {
-  const { maxBytes, signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
+  const { maxBytes, signal: untilEnd, times: { idleMs } = TIMES } = options
   const { service = 'git-upload-pack' } = options
   const advertisement = advertisementOf(service)
   let base = target.url.href.replace(/\/+$/, '')
   let { authorization } = target
   let bytes = 0
-  const timeoutMs = service === 'git-upload-pack' ? ANSWER_TIMEOUT_MS : PUSH_TIMEOUT_MS
-  const timeouts = { timeoutMs, idleTimeoutMs, signal }
 
   const send = async (
     method: 'GET' | 'POST',
     path: string,
     headers: Record<string, string>,
-    body?: IncomingMessage,
+    { body, until }: { readonly body?: IncomingMessage; readonly until: AbortSignal | undefined },
   ) => {
+    const signal = until ? AbortSignal.any([untilEnd, until]) : untilEnd
     const url = new URL(base + path)
     const all = { ...headers, ...(authorization !== undefined && { authorization }) }
     try {
-      return await outbound.open({ method, url, headers: all, ...(body && { body }) }, timeouts)
+      return await outbound.open(
+        { method, url, headers: all, ...(body && { body }) },
+        { idleTimeoutMs: idleMs, signal },
+      )
     } catch (error) {
       throw error instanceof OutboundError
         ? new GatewayError(error.failure, { cause: error })
@@ -279,16 +292,16 @@ function createUpstream(
   }
 
   return {
-    async advertisement(headers) {
+    async advertisement(headers, until) {
       for (let redirects = 0; ; redirects++) {
-        const response = await send('GET', advertisement, headers)
+        const response = await send('GET', advertisement, headers, { until })
         if (response.status < 300 || response.status > 399) return response
         response.body.on('error', () => {}).destroy()
         if (redirects === MAX_REDIRECTS) throw new GatewayError('BAD_REDIRECT')
         follow(response.headers.get('location'))
       }
     },
-    service: (headers, body) => send('POST', `/${service}`, headers, body),
+    service: (headers, body, until) => send('POST', `/${service}`, headers, { body, until }),
     counter(maxAnswerBytes) {
       let answerBytes = 0
       return new Transform({

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { isIPv6 } from 'node:net'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { Client, type Dispatcher } from 'undici'
 import { FairSlots } from '../concurrency/fair-slots.ts'
 import type { Holder } from '../concurrency/holders.ts'
@@ -52,9 +52,10 @@ export interface StreamedRequest extends Omit<OutboundRequest, 'body'> {
 }
 
 export interface StreamOptions {
-  /** The maximum time until the response begins. */
-  readonly timeoutMs: number
-  /** The maximum time between two parts of the response body. */
+  /**
+   * The maximum time without progress: until a connection exists, between two parts of the request
+   * body, until the response begins, and between two parts of its body.
+   */
   readonly idleTimeoutMs: number
   /** Cancels the exchange at any time. */
   readonly signal: AbortSignal
@@ -128,13 +129,15 @@ export function createOutbound({
       })
     },
 
-    open(request, options) {
-      return withDeadline(options.timeoutMs, options.signal, async (untilAnswer) => {
+    open({ body, ...request }, options) {
+      const { idleTimeoutMs, signal: given } = options
+      return withDeadline(idleTimeoutMs, given, async (untilAnswer, restart) => {
         const addresses = await destinations.resolve(request.url, {
           isTrusted: false,
           signal: untilAnswer,
         })
-        return openExchange(request, addresses, options, untilAnswer)
+        const followed = body && { body: Readable.from(noting(body, restart)) }
+        return openExchange({ ...request, ...followed }, addresses, options, untilAnswer)
       })
     },
   }
@@ -166,6 +169,14 @@ async function exchange(
   } finally {
     // The response was read or failed, so closing the connection cannot fail the request.
     client.destroy().catch(() => {})
+  }
+}
+
+/** Passes a body on, and calls a function with each part that the connection takes. */
+async function* noting(body: Readable, onTaken: () => void): AsyncGenerator<unknown> {
+  for await (const part of body) {
+    onTaken()
+    yield part
   }
 }
 
@@ -258,16 +269,18 @@ function firstValues(headers: Dispatcher.ResponseData['headers']): ReadonlyMap<s
 /**
  * Runs work with a deadline, and does not wait for the work after the deadline.
  *
+ * @param work gets a function that begins the time anew.
  * @throws OutboundError TIMEOUT after the deadline, CANCELLED when `given` aborts first.
  */
 async function withDeadline<T>(
   timeoutMs: number,
   given: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, restart: () => void) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()
   const cancel = () => controller.abort(new OutboundError('CANCELLED'))
   const timer = setTimeout(() => controller.abort(new OutboundError('TIMEOUT')), timeoutMs)
+  let isOver = false
   if (given?.aborted) cancel()
   given?.addEventListener('abort', cancel)
   const ended = new Promise<never>((_, reject) => {
@@ -275,8 +288,12 @@ async function withDeadline<T>(
     if (controller.signal.aborted) reject(controller.signal.reason)
   })
   try {
-    return await Promise.race([ended, work(controller.signal)])
+    const restart = () => {
+      if (!isOver) timer.refresh()
+    }
+    return await Promise.race([ended, work(controller.signal, restart)])
   } finally {
+    isOver = true
     clearTimeout(timer)
     given?.removeEventListener('abort', cancel)
   }

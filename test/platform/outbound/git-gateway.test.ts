@@ -232,7 +232,7 @@ describe('the Git gateway', () => {
       response.writeHead(200, TYPE).write('001e')
       return true
     }
-    const gateway = await open({ idleTimeoutMs: 1 })
+    const gateway = await open({ times: { idleMs: 100, listMs: 60_000 } })
     expect(await ask(gateway)).toBe('cut off')
     expect(gateway.failure()).toBe('TIMEOUT')
   })

@@ -9,6 +9,12 @@ const MAX_INTERVAL_SECONDS = 366 * 24 * 60 * 60
 /** The interval of mirrors whose creator names none, as in compatible systems. */
 export const DEFAULT_INTERVAL_SECONDS = 8 * 60 * 60
 
+/** The time until the first repetition of a failed synchronisation. */
+const MIN_REST_MS = MIN_INTERVAL_SECONDS * 1000
+
+/** The longest time between two repetitions. */
+const MAX_REST_MS = 24 * 60 * 60 * 1000
+
 /** Seconds in the units of Go's durations (https://pkg.go.dev/time#ParseDuration). */
 const UNIT_SECONDS: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-9],
@@ -47,6 +53,17 @@ function durationOf(text: string): number {
     (sum, [, count, unit = '']) => sum + Number(count) * (UNIT_SECONDS.get(unit) ?? Number.NaN),
     0,
   )
+}
+
+/**
+ * Returns how long a mirror rests after a failure: as long as it has failed, so that each rest is
+ * twice as long as the one before.
+ *
+ * @param nowMs Unix milliseconds.
+ * @param since the latest success, or the beginning, in Unix seconds.
+ */
+export function restAfterFailureMs(nowMs: number, since: number): number {
+  return Math.min(Math.max(nowMs - since * 1000, MIN_REST_MS), MAX_REST_MS)
 }
 
 /** Formats seconds as Go formats durations. */

@@ -15,13 +15,16 @@ import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { applyUpdates } from '../refs/ref-updates.ts'
 import type { Mirror, MirrorChanges } from '../schema.ts'
-import { parseMirrorInterval } from './mirror-intervals.ts'
+import { parseMirrorInterval, restAfterFailureMs } from './mirror-intervals.ts'
 import * as rows from './mirrors.rows.ts'
 import { findRepositoryById } from './repositories.rows.ts'
 import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
 
 /** Fetches that run at a time. Each takes two processes, and at most `maxPushBytes` of the disk. */
 const MAX_UNDER_WAY = 4
+
+/** More of them, each the only one of its owner. */
+const FIRST_UNDER_WAY = 12
 
 /** Of these, fetches for mirrors of one account. */
 const MAX_UNDER_WAY_PER_OWNER = 2
@@ -85,6 +88,7 @@ function synchronisations(app: ReposApp): DueWork {
     failure: 'a mirror could not be synchronised',
     maxRunning: MAX_UNDER_WAY,
     maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    firstPlaces: FIRST_UNDER_WAY,
     signal: app.signals.mirrors,
     ...rows.mirrorQueue(app.db),
     run: (id, until) => syncMirror(app, id, until),
@@ -101,7 +105,18 @@ async function syncMirror(app: ReposApp, repositoryId: number, until: AbortSigna
   const result = await follow(app, mirror, until)
   if (until.aborted) return
   await transaction(app.db, (tx) =>
-    rows.recordSync(tx, mirror, result, nextSyncTime(app, mirror.interval_seconds)),
+    rows.recordSync(tx, mirror, result, followingSyncTime(app, mirror, result.error !== '')),
+  )
+}
+
+/** Returns when a mirror is due again, in Unix milliseconds; null if only on request. */
+function followingSyncTime(app: ReposApp, mirror: Mirror, isFailed: boolean): number | null {
+  const next = nextSyncTime(app, mirror.interval_seconds)
+  if (next === null || !isFailed) return next
+  const now = app.clock.now()
+  return Math.max(
+    next,
+    now + restAfterFailureMs(now, mirror.last_sync_time ?? nowSeconds(app.clock)),
   )
 }
 

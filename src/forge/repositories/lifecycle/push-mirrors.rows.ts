@@ -58,7 +58,8 @@ export async function deletePushMirror(tx: Tx, id: number): Promise<void> {
 }
 
 /**
- * Requests a push to the mirrors of a repository.
+ * Requests a push to the mirrors of a repository. A mirror whose last push failed rests, whatever
+ * changes, until its push is due again.
  *
  * @param only the mirrors that are pushed to after changes, or all.
  * @param now Unix milliseconds.
@@ -73,7 +74,11 @@ export async function requestPushes(
     .updateTable('push_mirrors')
     .set((eb) => ({ next_sync_time: requestTime(eb, now) }))
     .where('repository_id', '=', repositoryId)
-    .$if(only === 'after changes', (query) => query.where('sync_on_commit', '=', sql.lit(1)))
+    .$if(only === 'after changes', (query) =>
+      query
+        .where('sync_on_commit', '=', sql.lit(1))
+        .where((eb) => eb.or([eb('error', '=', ''), eb('next_sync_time', 'is', null)])),
+    )
     .execute()
 }
 

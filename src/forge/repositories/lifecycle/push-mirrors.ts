@@ -9,7 +9,11 @@ import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { recordObserver } from '../refs/record-observer.ts'
 import type { PushMirror } from '../schema.ts'
-import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
+import {
+  DEFAULT_INTERVAL_SECONDS,
+  parseMirrorInterval,
+  restAfterFailureMs,
+} from './mirror-intervals.ts'
 import * as rows from './push-mirrors.rows.ts'
 import { findRepositoryById } from './repositories.rows.ts'
 import {
@@ -29,11 +33,11 @@ const MAX_PUSH_MIRRORS = 10
 /** Pushes that run at a time. Each takes two processes. */
 const MAX_UNDER_WAY = 4
 
+/** More of them, each the only one of its owner. */
+const FIRST_UNDER_WAY = 12
+
 /** Of these, pushes for repositories of one account. */
 const MAX_UNDER_WAY_PER_OWNER = 2
-
-/** The time until a failed push of a change is repeated. The shortest interval is as long. */
-const RETRY_MS = 10 * 60 * 1000
 
 /** A push mirror to add. Empty texts mean the default. */
 export interface PushMirrorDraft {
@@ -174,6 +178,7 @@ function pushes(app: ReposApp): DueWork {
     failure: 'a push mirror could not be updated',
     maxRunning: MAX_UNDER_WAY,
     maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    firstPlaces: FIRST_UNDER_WAY,
     signal: app.signals.pushMirrors,
     ...rows.pushMirrorQueue(app.db),
     run: (id, until) => pushTo(app, id, until),
@@ -213,13 +218,18 @@ async function tryPush(
   }
 }
 
-/** A change that should be pushed at once is tried again soon. Unix milliseconds. */
+/**
+ * Returns when a mirror is due again, in Unix milliseconds; null if only on request. A change that
+ * should be pushed at once is tried again before the interval ends.
+ */
 function nextPushTime(app: ReposApp, mirror: PushMirror, isFailed: boolean): number | null {
-  const waits = [
-    ...(mirror.interval_seconds > 0 ? [mirror.interval_seconds * 1000] : []),
-    ...(isFailed && mirror.sync_on_commit === 1 ? [RETRY_MS] : []),
-  ]
-  return waits.length === 0 ? null : app.clock.now() + Math.min(...waits)
+  const { interval_seconds, sync_on_commit, last_sync_time, create_time } = mirror
+  const now = app.clock.now()
+  const intervalMs = interval_seconds * 1000
+  if (!isFailed) return intervalMs === 0 ? null : now + intervalMs
+  if (intervalMs === 0 && sync_on_commit === 0) return null
+  const restMs = restAfterFailureMs(now, last_sync_time ?? create_time)
+  return now + (sync_on_commit === 1 ? restMs : Math.max(intervalMs, restMs))
 }
 
 /** Requests pushes in the transactions that record how refs moved, so that none is forgotten. */

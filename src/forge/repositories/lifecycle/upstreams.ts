@@ -157,6 +157,7 @@ export async function reachUpstream<T>(
   const gateway = await openGitGateway(app.outbound, target, {
     maxBytes: app.settings.maxPushBytes,
     signal,
+    times: app.upstreamTimes,
   })
   const source = { url: gateway.url, header: gateway.header }
   try {
@@ -194,6 +195,7 @@ export async function pushUpstream(
   const gateway = await openGitGateway(app.outbound, target, {
     maxBytes: app.settings.maxPushBytes,
     signal,
+    times: app.upstreamTimes,
     service: 'git-receive-pack',
   })
   try {
