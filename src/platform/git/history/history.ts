@@ -1,6 +1,6 @@
 import { isObjectId } from '../core/object-ids.ts'
 import { readObjects } from '../objects/objects.ts'
-import { parseCommit, type RawCommit } from '../objects/raw-objects.ts'
+import { parseCommit, parseWork, type RawCommit } from '../objects/raw-objects.ts'
 import { type ReadOptions, readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { resultsOf } from '../repositories/repository-results.ts'
@@ -59,9 +59,16 @@ export async function readCommits(
   maxBytes = MAX_COMMIT_BYTES,
   options: Omit<ReadOptions, 'input'> = {},
 ): Promise<ReadonlyMap<string, RawCommit>> {
+  const budget = repositories.readTurns.budget()
   const commits = new Map<string, RawCommit>()
   for await (const object of readObjects(repositories, id, [...new Set(ids)], maxBytes, options)) {
-    if (object.type === 'commit') commits.set(object.id, parseCommit(object.id, object.content))
+    const { type, content } = object
+    if (type !== 'commit') continue
+    const commit = await budget.run(() => {
+      budget.note(parseWork(content))
+      return parseCommit(object.id, content)
+    })
+    commits.set(commit.id, commit)
   }
   return commits
 }

@@ -1,7 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
 import { ObjectFiles } from '../objects/object-files.ts'
-import { parseCommit } from '../objects/raw-objects.ts'
+import { parseCommit, parseWork } from '../objects/raw-objects.ts'
 import { changedNames, folderIn } from '../objects/tree-changes.ts'
+import { TEXT_WORK } from '../processes/read-work.ts'
+import { currentReader } from '../processes/readers.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import type { LastChanges, PendingEntries } from './pending-entries.ts'
 
@@ -34,30 +35,34 @@ export interface NearSearch {
 /**
  * Finds last changes without a Git process, as far as a few commits suffice: those since the last
  * search, or all of a short history. Leaves the other entries pending.
+ *
+ * A walk takes a slot as the Git process would that it replaces.
+ *
+ * @throws GitError BUSY
  */
 export async function findNearChanges(
   repositories: Repositories,
   id: number,
   { folder, pending, knownAt, limits }: NearSearch,
 ): Promise<void> {
+  const release = await repositories.readers.acquire({ holder: currentReader()?.holder })
   const reader = new FolderReader(repositories, id, folder, limits)
   try {
     while (!pending.isEmpty) {
-      const commitId = reader.latestOf(pending.commitIds)
+      const commitId = await reader.latestOf(pending.commitIds)
       pending.answer(commitId, knownAt(commitId) ?? new Map())
       if (!pending.has(commitId)) continue
-      const { parentIds } = reader.node(commitId)
-      const changes = parentIds.map((parentId) => reader.changes(commitId, parentId))
-      for (const [i, changed] of changes.entries())
-        pending.pass(commitId, parentIds[i] ?? '', changed)
+      for (const parentId of (await reader.node(commitId)).parentIds) {
+        pending.pass(commitId, parentId, await reader.changes(commitId, parentId))
+        if (!pending.has(commitId)) break
+      }
       pending.end(commitId)
-      // Other calls have their turn.
-      await setImmediate()
     }
   } catch (error) {
     if (!(error instanceof TooFar)) throw error
   } finally {
     reader.close()
+    release()
   }
 }
 
@@ -87,59 +92,75 @@ class FolderReader {
   }
 
   /** Returns the commit of the latest time, so that its descendants usually come before. */
-  latestOf(commitIds: readonly string[]): string {
-    const [first = '', ...others] = commitIds
-    return others.reduce(
-      (latest, commitId) => (this.node(commitId).time > this.node(latest).time ? commitId : latest),
-      first,
-    )
+  async latestOf(commitIds: readonly string[]): Promise<string> {
+    let [latest = ''] = commitIds
+    for (const commitId of commitIds)
+      if ((await this.node(commitId)).time > (await this.node(latest)).time) latest = commitId
+    return latest
   }
 
-  node(commitId: string): Node {
+  async node(commitId: string): Promise<Node> {
     const known = this.#nodes.get(commitId)
     if (known) return known
-    const { treeId, parentIds, committer } = parseCommit(commitId, this.#read(commitId, 'commit'))
+    const content = await this.#read(commitId, 'commit')
+    const { treeId, parentIds, committer } = await this.#files.run(() => {
+      this.#note(parseWork(content))
+      return parseCommit(commitId, content)
+    })
     const node = { treeId, parentIds, time: committer.time }
     this.#nodes.set(commitId, node)
     return node
   }
 
-  changes(commitId: string, parentId: string): Changed {
-    const { treeId } = this.node(commitId)
-    const parentTreeId = this.node(parentId).treeId
+  async changes(commitId: string, parentId: string): Promise<Changed> {
+    const { treeId } = await this.node(commitId)
+    const parentTreeId = (await this.node(parentId)).treeId
     if (treeId === parentTreeId) return new Set()
-    const [own, parents] = [this.#folderOf(treeId), this.#folderOf(parentTreeId)]
+    const own = await this.#folderOf(treeId)
+    const parents = await this.#folderOf(parentTreeId)
     if (own === parents) return new Set()
     if (own === 'none') giveUp()
     if (parents === 'none') return 'all'
-    const names = changedNames(this.#tree(own), this.#tree(parents)) ?? giveUp()
-    return new Set([...names].map((name) => this.#prefix + name))
+    const [tree, other] = [await this.#tree(own), await this.#tree(parents)]
+    return this.#files.run(() => {
+      const names = changedNames(tree, other) ?? giveUp()
+      this.#note(tree.length + other.length + names.size * TEXT_WORK)
+      return new Set([...names].map((name) => this.#prefix + name))
+    })
   }
 
-  #folderOf(treeId: string): string | 'none' {
+  async #folderOf(treeId: string): Promise<string | 'none'> {
     let folderId = treeId
     for (const name of this.#names) {
-      folderId = folderIn(this.#tree(folderId), name) ?? giveUp()
+      const tree = await this.#tree(folderId)
+      folderId = await this.#files.run(() => {
+        this.#note(tree.length)
+        return folderIn(tree, name) ?? giveUp()
+      })
       if (folderId === 'none') return 'none'
     }
     return folderId
   }
 
-  #tree(treeId: string): Buffer {
+  async #tree(treeId: string): Promise<Buffer> {
     const known = this.#trees.get(treeId)
     if (known) return known
-    const tree = this.#read(treeId, 'tree')
+    const tree = await this.#read(treeId, 'tree')
     this.#trees.set(treeId, tree)
     return tree
   }
 
-  #read(objectId: string, type: 'commit' | 'tree'): Buffer {
+  async #read(objectId: string, type: 'commit' | 'tree'): Promise<Buffer> {
     if (this.#readsLeft <= 0 || this.#bytesLeft <= 0) giveUp()
     this.#readsLeft -= 1
-    const object = this.#files.read(objectId)
+    const object = await this.#files.read(objectId)
     if (object?.type !== type) giveUp()
     this.#bytesLeft -= object.bytes
     return object.content
+  }
+
+  #note(work: number): void {
+    if (!this.#files.note(work)) giveUp()
   }
 }
 

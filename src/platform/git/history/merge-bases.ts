@@ -36,24 +36,25 @@ export async function soleMergeBase(
   const queue: { readonly commitId: string; readonly node: CommitNode }[] = []
   const found = new Set<string>()
   const nodes = new CommitNodes(repositories, id)
+  /** Returns false when the walk takes too long. */
   const mark = async (commitId: string, more: number) => {
     const marked = marks.get(commitId) ?? 0
-    if ((marked & more) === more) return
+    if ((marked & more) === more) return true
+    if (nodes.reads >= MAX_READ || marks.size > MAX_WALKED) return false
     marks.set(commitId, marked | more)
-    enqueue(queue, { commitId, node: await nodes.read(commitId) })
+    const node = await nodes.read(commitId)
+    if (node) enqueue(queue, { commitId, node })
+    return node !== undefined
   }
-  await mark(one, ONE)
-  await mark(other, OTHER)
+  if (!(await mark(one, ONE)) || !(await mark(other, OTHER))) return undefined
   for (let walked = 0; queue.some(({ commitId }) => !isCovered(marks, commitId)); walked += 1) {
     const next = queue.pop()
     if (!next || walked >= MAX_WALKED) return undefined
     const marked = marks.get(next.commitId) ?? 0
     if (marked === BOTH) found.add(next.commitId)
     const passedOn = (marked & BOTH) === BOTH ? BOTH | COVERED : marked
-    for (const parentId of next.node.parentIds) {
-      if (nodes.reads >= MAX_READ) return undefined
-      await mark(parentId, passedOn)
-    }
+    for (const parentId of next.node.parentIds)
+      if (!(await mark(parentId, passedOn))) return undefined
   }
   const best = [...found].filter((commitId) => !isCovered(marks, commitId))
   return best.length > 1 ? undefined : (best[0] ?? null)

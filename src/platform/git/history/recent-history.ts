@@ -38,15 +38,19 @@ export async function nearHistory(
   const met = new Map<string, CommitNode>()
   const excluded = new Set<string>()
   const queue: Met[] = []
+  /** Returns false when the walk takes too long. */
   const meet = async (commitId: string) => {
-    if (met.has(commitId)) return
+    if (met.has(commitId)) return true
+    if (nodes.reads > MAX_READ || met.size > MAX_WALKED) return false
     const node = await nodes.read(commitId)
+    if (!node) return false
     met.set(commitId, node)
     enqueue(queue, { commitId, node })
+    return true
   }
-  for (const commitId of from) await meet(commitId)
+  for (const commitId of from) if (!(await meet(commitId))) return undefined
   for (const commitId of without) {
-    await meet(commitId)
+    if (!(await meet(commitId))) return undefined
     excluded.add(commitId)
     excludeParents(met, excluded, commitId)
   }
@@ -54,10 +58,9 @@ export async function nearHistory(
   for (let slop = MAX_SLOP; slop > 0; ) {
     const commit = queue.shift()
     if (!commit) break
-    if (nodes.reads > MAX_READ || met.size > MAX_WALKED) return undefined
     const isExcluded = excluded.has(commit.commitId)
     for (const parentId of commit.node.parentIds) {
-      await meet(parentId)
+      if (!(await meet(parentId))) return undefined
       if (!isExcluded) continue
       excluded.add(parentId)
       excludeParents(met, excluded, parentId)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { constants, inflateSync } from 'node:zlib'
 import type { ObjectType } from '../core/object-ids.ts'
 import { hasCode } from '../core/system-errors.ts'
+import { copyWork, ENTRY_WORK, type ReadBudget } from '../processes/read-work.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { PackFiles } from './pack-files.ts'
 
@@ -20,7 +21,7 @@ export interface StoredObject extends ObjectInfo {
   readonly content: Buffer
 }
 
-/** Largest object whose content is read. The work blocks the event loop for a millisecond. */
+/** Largest object whose content is read. */
 export const MAX_READ_BYTES = 256 * 1024
 
 /** Header before the content: type and size. */
@@ -35,22 +36,38 @@ const START_BYTES = 96
  * without a Git process. A process costs as much as reading fifty objects here.
  *
  * An undefined result says nothing about the object. The caller then asks Git, which also knows
- * objects of alternates, reads large objects in parts, and reports damage.
+ * objects of alternates, reads large objects in parts, applies the deltas that cost more work than an
+ * object or the request may cost, and reports damage.
+ *
+ * Each read waits until the event loop has time.
  */
 export class ObjectFiles {
   readonly #folder: string
   readonly #packs: PackFiles
+  readonly #budget: ReadBudget
 
   constructor(repositories: Repositories, id: number) {
     this.#folder = join(repositoryPath(repositories, id), 'objects')
-    this.#packs = new PackFiles(this.#folder)
+    this.#budget = repositories.readTurns.budget()
+    this.#packs = new PackFiles(this.#folder, this.#budget)
+  }
+
+  /** Runs a step of work on what was read when the event loop has time. The step counts the work. */
+  run<T>(step: () => T): Promise<T> {
+    return this.#budget.run(step)
+  }
+
+  /** Counts work on what was read. Returns false when the request has used up its work. */
+  note(work: number): boolean {
+    this.#budget.note(work)
+    return !this.#budget.isSpent
   }
 
   /** Returns type and size of an object of any size. */
-  inspect(objectId: string): ObjectInfo | undefined {
-    return unlessDamaged(() => {
+  inspect(objectId: string): Promise<ObjectInfo | undefined> {
+    return this.#unlessUnfit(() => {
       const loose = this.#readLoose(objectId, START_BYTES)
-      if (loose) return infoOf(objectId, inflateStart(loose.compressed))
+      if (loose) return infoOf(objectId, this.#inflateStart(loose.compressed))
       const place = this.#packs.find(objectId)
       const info = place && this.#packs.inspect(place)
       return info && { id: objectId, ...info }
@@ -58,10 +75,11 @@ export class ObjectFiles {
   }
 
   /** Returns a whole object of at most `MAX_READ_BYTES`. */
-  read(objectId: string): StoredObject | undefined {
-    return unlessDamaged(() => {
+  read(objectId: string): Promise<StoredObject | undefined> {
+    return this.#unlessUnfit(() => {
       const loose = this.#readLoose(objectId, MAX_READ_BYTES)
-      const object = loose ? wholeObject(objectId, loose) : this.#readPacked(objectId)
+      const object = loose ? this.#wholeObject(objectId, loose) : this.#readPacked(objectId)
+      this.#budget.spend(copyWork(object?.bytes ?? 0))
       return object && isIntact(object) ? object : undefined
     })
   }
@@ -69,6 +87,21 @@ export class ObjectFiles {
   /** Closes the files. */
   close(): void {
     this.#packs.close()
+  }
+
+  /**
+   * Returns undefined for damaged files, for files that `git gc` removes during the read, and for
+   * too much work. Git reads such an object again and reports what is wrong.
+   */
+  #unlessUnfit<T>(read: () => T | undefined): Promise<T | undefined> {
+    return this.#budget.run(() => {
+      try {
+        this.#budget.begin()
+        return read()
+      } catch {
+        return undefined
+      }
+    })
   }
 
   #readPacked(objectId: string): StoredObject | undefined {
@@ -79,6 +112,7 @@ export class ObjectFiles {
 
   /** Returns the beginning of the file of an object. */
   #readLoose(objectId: string, maxBytes: number): Loose | undefined {
+    this.#budget.spend(ENTRY_WORK)
     const file = openIfThere(join(this.#folder, objectId.slice(0, 2), objectId.slice(2)))
     if (file === undefined) return undefined
     try {
@@ -90,6 +124,23 @@ export class ObjectFiles {
       closeSync(file)
     }
   }
+
+  #wholeObject(id: string, { compressed, isWhole }: Loose): StoredObject | undefined {
+    const info = infoOf(id, this.#inflateStart(compressed.subarray(0, START_BYTES)))
+    if (!isWhole || !info || info.bytes > MAX_READ_BYTES) return undefined
+    // A stream that is longer than its header says fails.
+    const maxOutputLength = info.bytes + MAX_HEADER_BYTES
+    this.#budget.spend(maxOutputLength)
+    const bytes = inflateSync(compressed, { maxOutputLength })
+    const content = bytes.subarray(bytes.indexOf(0) + 1)
+    return content.length === info.bytes ? { ...info, content } : undefined
+  }
+
+  #inflateStart(compressed: Buffer): Buffer {
+    const start = inflateSync(compressed, { finishFlush: constants.Z_SYNC_FLUSH })
+    this.#budget.spend(start.length)
+    return start
+  }
 }
 
 /** The beginning of the file of an object, or all of it. */
@@ -98,21 +149,9 @@ interface Loose {
   readonly isWhole: boolean
 }
 
-function wholeObject(id: string, { compressed, isWhole }: Loose): StoredObject | undefined {
-  const info = infoOf(id, inflateStart(compressed.subarray(0, START_BYTES)))
-  if (!isWhole || !info || info.bytes > MAX_READ_BYTES) return undefined
-  const bytes = inflateSync(compressed, { maxOutputLength: MAX_READ_BYTES + MAX_HEADER_BYTES })
-  const content = bytes.subarray(bytes.indexOf(0) + 1)
-  return content.length === info.bytes ? { ...info, content } : undefined
-}
-
 function infoOf(id: string, start: Buffer): ObjectInfo | undefined {
   const [, type, bytes] = HEADER.exec(start.toString('latin1', 0, MAX_HEADER_BYTES)) ?? []
   return type === undefined ? undefined : { id, type: type as ObjectType, bytes: Number(bytes) }
-}
-
-function inflateStart(compressed: Buffer): Buffer {
-  return inflateSync(compressed, { finishFlush: constants.Z_SYNC_FLUSH })
 }
 
 function isIntact({ id, type, bytes, content }: StoredObject): boolean {
@@ -126,17 +165,5 @@ function openIfThere(path: string): number | undefined {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
-  }
-}
-
-/**
- * Returns undefined for damaged files, and for files that `git gc` removes during the read. Git
- * reads such an object again and reports what is wrong.
- */
-function unlessDamaged<T>(read: () => T | undefined): T | undefined {
-  try {
-    return read()
-  } catch {
-    return undefined
   }
 }

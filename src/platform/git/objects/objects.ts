@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { OBJECT_ID, type ObjectType } from '../core/object-ids.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
@@ -34,9 +33,6 @@ const MAX_READ_HERE = 200
 
 /** Memory of the objects that are read in this way before the first one is used. */
 const MAX_BYTES_HERE = 4 * 1024 ** 2
-
-/** Objects after which other calls have their turn. */
-const OBJECTS_PER_TURN = 16
 
 const cacheIn = (repositories: Repositories) =>
   objectCacheOf<CachedObject>(
@@ -160,9 +156,8 @@ async function inspectFiles(
   const files = new ObjectFiles(repositories, id)
   const left: string[] = []
   try {
-    for (const [i, objectId] of ids.entries()) {
-      if (i % OBJECTS_PER_TURN === OBJECTS_PER_TURN - 1) await setImmediate()
-      const info = files.inspect(objectId)
+    for (const objectId of ids) {
+      const info = await files.inspect(objectId)
       if (info) add(info)
       else left.push(objectId)
     }
@@ -240,8 +235,7 @@ async function readFiles(
       if (known[i] !== undefined) continue
       if (reads >= MAX_READ_HERE || bytes >= MAX_BYTES_HERE) return
       reads += 1
-      if (reads % OBJECTS_PER_TURN === 0) await setImmediate()
-      const object = files.read(objectId)
+      const object = await files.read(objectId)
       if (!object) continue
       bytes += object.bytes
       objects.add(object, object.content)
@@ -302,7 +296,7 @@ export async function readObject(
   const objects = new KnownObjects(repositories, id)
   const known = objects.find(objectId, limitOnce)
   if (known) return known
-  const small = readSmallObject(repositories, id, objectId, limitOnce)
+  const small = await readSmallObject(repositories, id, objectId, limitOnce)
   if (small) {
     objects.add(small.object, small.content)
     return small.object
@@ -323,16 +317,16 @@ export async function readObject(
 }
 
 /** Reads an object from the files of a repository, if it is small or only its size is asked. */
-function readSmallObject(
+async function readSmallObject(
   repositories: Repositories,
   id: number,
   objectId: string,
   limitFor: (info: ObjectInfo) => number,
-): { readonly object: StoredObject; readonly content: Buffer } | undefined {
+): Promise<{ readonly object: StoredObject; readonly content: Buffer } | undefined> {
   const files = new ObjectFiles(repositories, id)
   try {
-    const small = files.read(objectId)
-    const info = small ?? files.inspect(objectId)
+    const small = await files.read(objectId)
+    const info = small ?? (await files.inspect(objectId))
     if (!info) return undefined
     const limit = limitFor(info)
     const content = small?.content ?? (limit <= 0 ? Buffer.alloc(0) : undefined)

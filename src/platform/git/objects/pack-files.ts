@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { constants, inflateSync } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import type { ObjectType } from '../core/object-ids.ts'
+import { copyWork, ENTRY_WORK, INSTRUCTION_WORK, type ReadBudget } from '../processes/read-work.ts'
 import { applyDelta, sizeAfterDelta } from './deltas.ts'
 
 /** Packs in which an object is looked up. Git finds an object among more packs faster. */
@@ -10,6 +11,9 @@ const MAX_PACKS = 32
 
 /** Longest chain of deltas. Git makes chains of at most 50 by default. */
 const MAX_DELTAS = 100
+
+/** Work to read the header of an entry. */
+const HEADER_WORK = ENTRY_WORK / 8
 
 /** Start of an index of version 2, and positions in it (gitformat-pack(5)). */
 const INDEX_HEADER = Buffer.from('ff744f6300000002', 'hex')
@@ -22,8 +26,11 @@ const OFFSET_BYTES = 4
 /** Marks an offset beyond 2 GiB. */
 const LARGE_OFFSET = 0x80000000
 
-/** Largest part of an index with the ids that start with one byte: 100,000 ids. */
-const MAX_IDS_BYTES = 2_000_000
+/** Ids of an index that are read at once. */
+const IDS_AT_ONCE = 128
+
+/** Work to look an id up in an index: a few short reads. */
+const LOOKUP_WORK = ENTRY_WORK / 4
 
 /** Types of the entries of a pack. */
 const TYPES: ReadonlyMap<number, ObjectType> = new Map([
@@ -44,11 +51,17 @@ const MAX_BASES_BYTES = 2 * 1024 ** 2
 /** Compressed bytes that contain the two sizes at the start of a delta. */
 const DELTA_START_BYTES = 64
 
-/** A pack with the descriptors that have been opened. */
+/** A pack with the files that have been opened. */
 interface Pack {
   readonly path: string
-  index?: number
+  index?: Index
   data?: number
+}
+
+/** An index, with the number of ids up to each first byte. */
+interface Index {
+  readonly file: number
+  readonly fanOut: Buffer
 }
 
 /** Where an object is. */
@@ -87,13 +100,18 @@ interface Chain {
  */
 export class PackFiles {
   readonly #folder: string
+  readonly #budget: ReadBudget
   #packs: readonly Pack[] | undefined
   /** By pack and position. */
   #bases: LRUCache<string, PackedObject> | undefined
 
-  /** @param folder `objects` of a repository. */
-  constructor(folder: string) {
+  /**
+   * @param folder `objects` of a repository.
+   * @param budget what exceeds it fails.
+   */
+  constructor(folder: string, budget: ReadBudget) {
     this.#folder = join(folder, 'pack')
+    this.#budget = budget
   }
 
   /** Returns where an object is. Undefined when it is in none of the packs, or in too many. */
@@ -101,6 +119,7 @@ export class PackFiles {
     const id = Buffer.from(objectId, 'hex')
     this.#packs ??= packsOf(this.#folder)
     for (const pack of this.#packs) {
+      this.#budget.spend(LOOKUP_WORK)
       const offset = offsetOf(indexOf(pack), id)
       if (offset !== undefined) return { pack, offset }
     }
@@ -114,20 +133,28 @@ export class PackFiles {
     const [outer] = chain.entries
     if (!outer) return chain.base && { type, bytes: chain.base.content.length }
     if (outer.baseAt === undefined) return { type, bytes: outer.bytes }
+    this.#budget.spend(ENTRY_WORK)
     const compressed = readAt(dataOf(place.pack), outer.dataAt, DELTA_START_BYTES)
     const start = inflateSync(compressed, { finishFlush: constants.Z_SYNC_FLUSH })
+    this.#budget.spend(start.length)
     return { type, bytes: sizeAfterDelta(start) }
   }
 
-  /** Returns an object. Undefined when the object or a base exceeds the limit. */
+  /**
+   * Returns an object. Undefined when the object or a base exceeds the limit, and when Git must
+   * apply the deltas.
+   */
   read(place: Place, maxBytes: number): PackedObject | undefined {
     const chain = this.#chainOf(place)
     const type = typeOf(chain)
+    if (chain.entries.some(({ bytes }) => bytes > maxBytes)) return undefined
+    const inflated = chain.entries.reduce((work, { bytes }) => work + ENTRY_WORK + bytes, 0)
+    if (inflated > this.#budget.objectLeft) return undefined
     let content = chain.base?.content
     for (const entry of chain.entries.toReversed()) {
-      if (entry.bytes > maxBytes) return undefined
+      this.#budget.spend(ENTRY_WORK + entry.bytes)
       const data = inflateAt(dataOf(place.pack), entry)
-      content = content ? applyDelta(content, data, maxBytes) : data
+      content = content ? this.#apply(content, data, maxBytes) : data
       if (!content) return undefined
       this.#bases ??= new LRUCache({
         maxSize: MAX_BASES_BYTES,
@@ -138,9 +165,17 @@ export class PackFiles {
     return content && { type, content }
   }
 
+  #apply(base: Buffer, delta: Buffer, maxBytes: number): Buffer | undefined {
+    this.#budget.spend(copyWork(Math.min(sizeAfterDelta(delta), maxBytes)))
+    const maxInstructions = Math.floor(this.#budget.objectLeft / INSTRUCTION_WORK)
+    const { content, instructions } = applyDelta(base, delta, { maxBytes, maxInstructions })
+    this.#budget.spend(instructions * INSTRUCTION_WORK)
+    return content
+  }
+
   close(): void {
     for (const { index, data } of this.#packs ?? []) {
-      if (index !== undefined) closeSync(index)
+      if (index !== undefined) closeSync(index.file)
       if (data !== undefined) closeSync(data)
     }
     this.#packs = undefined
@@ -152,6 +187,7 @@ export class PackFiles {
       const base = this.#bases?.get(keyOf(pack, at))
       if (base) return { entries, base }
       if (entries.length > MAX_DELTAS) throw new Error('a long chain of deltas')
+      this.#budget.spend(HEADER_WORK)
       entries.push(entryAt(pack, at))
     }
     return { entries, base: undefined }
@@ -174,8 +210,11 @@ function packsOf(folder: string): Pack[] {
   return names.map((name) => ({ path: join(folder, name.slice(0, -'.idx'.length)) }))
 }
 
-function indexOf(pack: Pack): number {
-  pack.index ??= openSync(`${pack.path}.idx`, 'r')
+function indexOf(pack: Pack): Index {
+  if (pack.index) return pack.index
+  const file = openSync(`${pack.path}.idx`, 'r')
+  const fanOut = readAt(file, 0, IDS)
+  pack.index = { file, fanOut }
   return pack.index
 }
 
@@ -185,23 +224,27 @@ function dataOf(pack: Pack): number {
 }
 
 /** Looks an object up in an index. */
-function offsetOf(index: number, id: Buffer): number | undefined {
-  const head = readAt(index, 0, IDS)
-  if (!head.subarray(0, FAN_OUT).equals(INDEX_HEADER)) throw new Error('an unknown index')
+function offsetOf({ file, fanOut }: Index, id: Buffer): number | undefined {
+  if (!fanOut.subarray(0, FAN_OUT).equals(INDEX_HEADER)) throw new Error('an unknown index')
   const first = id[0] ?? 0
-  const start = first === 0 ? 0 : head.readUInt32BE(FAN_OUT + (first - 1) * 4)
-  const end = head.readUInt32BE(FAN_OUT + first * 4)
-  const count = head.readUInt32BE(FAN_OUT + 255 * 4)
+  let start = first === 0 ? 0 : fanOut.readUInt32BE(FAN_OUT + (first - 1) * 4)
+  let end = fanOut.readUInt32BE(FAN_OUT + first * 4)
+  const count = fanOut.readUInt32BE(FAN_OUT + 255 * 4)
+  const idsAt = (position: number, ids: number) =>
+    readAt(file, IDS + position * ID_BYTES, ids * ID_BYTES)
+  while (end - start > IDS_AT_ONCE) {
+    const middle = (start + end) >>> 1
+    if (idsAt(middle, 1).compare(id) > 0) end = middle
+    else start = middle
+  }
   if (end <= start) return undefined
-  if ((end - start) * ID_BYTES > MAX_IDS_BYTES) throw new Error('a large index')
-  const ids = readAt(index, IDS + start * ID_BYTES, (end - start) * ID_BYTES)
-  const found = positionIn(ids, id)
+  const found = positionIn(idsAt(start, end - start), id)
   if (found === undefined) return undefined
   const offsets = IDS + count * (ID_BYTES + CHECKSUM_BYTES)
-  const offset = readAt(index, offsets + (start + found) * OFFSET_BYTES, 4).readUInt32BE()
+  const offset = readAt(file, offsets + (start + found) * OFFSET_BYTES, 4).readUInt32BE()
   if (offset < LARGE_OFFSET) return offset
   const large = offsets + count * OFFSET_BYTES + (offset - LARGE_OFFSET) * 8
-  return Number(readAt(index, large, 8).readBigUInt64BE())
+  return Number(readAt(file, large, 8).readBigUInt64BE())
 }
 
 /** Finds an id in sorted ids. */

@@ -113,34 +113,58 @@ interface Span {
 
 const SIGNATURE_HEADER = 'gpgsig'
 
+/** The headers that are read. */
+const READ_HEADERS: ReadonlySet<string> = new Set([
+  ...['tree', 'parent', 'author', 'committer', 'encoding', SIGNATURE_HEADER],
+  ...['object', 'type', 'tag', 'tagger'],
+])
+
+/** Longer than the names of all headers that matter. */
+const MAX_NAME_BYTES = 32
+const NAME_END = /[ \n]/
+
+/** Returns the work to parse a commit or tag. */
+export function parseWork(content: Buffer): number {
+  return content.length * WORK_PER_BYTE
+}
+
+/** The most expensive headers are of a few bytes each. */
+const WORK_PER_BYTE = 8
+
 function readHeaders(content: Buffer): Headers {
   const headers = new Map<string, string[]>()
   const unsigned: Span[] = []
-  let values: string[] = []
-  let isUnsigned = false
   let start = 0
   while (start < content.length && content[start] !== LINE_FEED) {
-    const feed = content.indexOf(LINE_FEED, start)
-    const end = feed < 0 ? content.length : feed
-    const line = content.toString('latin1', start, end)
-    if (line.startsWith(' ') && values.length > 0) {
-      values.push(`${values.pop()}\n${line.slice(1)}`)
-    } else {
-      const space = line.indexOf(' ')
-      const name = space < 0 ? line : line.slice(0, space)
-      // A commit can have a signature for each hash function of Git. No signature covers any of
-      // them (parse_buffer_signed_by_header in commit.c of Git).
-      isUnsigned = name.startsWith(SIGNATURE_HEADER)
-      values = headers.get(name) ?? []
-      values.push(space < 0 ? '' : line.slice(space + 1))
-      headers.set(name, values)
-    }
+    const end = endOfHeader(content, start)
     const next = Math.min(end + 1, content.length)
-    if (isUnsigned) unsigned.push({ start, end: next })
+    const text = content.toString('latin1', start, Math.min(end, start + MAX_NAME_BYTES))
+    const [name = ''] = text.split(NAME_END, 1)
+    // A commit can have a signature for each hash function of Git. No signature covers any of them
+    // (parse_buffer_signed_by_header in commit.c of Git).
+    if (name.startsWith(SIGNATURE_HEADER)) unsigned.push({ start, end: next })
+    // Clients can push tens of thousands of other headers.
+    if (READ_HEADERS.has(name)) {
+      const value = content
+        .toString('latin1', start + name.length, end)
+        .replace(/^ /, '')
+        .replaceAll('\n ', '\n')
+      const values = headers.get(name)
+      if (values) values.push(value)
+      else headers.set(name, [value])
+    }
     start = next
   }
   const bodyStart = Math.min(start + 1, content.length)
   return { headers, body: content.subarray(bodyStart), bodyStart, unsigned }
+}
+
+/** Returns the position of the line feed after a header and its continuation lines, or the end. */
+function endOfHeader(content: Buffer, start: number): number {
+  let end = start
+  // A call for each line would cost more than the bytes of a short one.
+  while (end < content.length && (content[end] !== LINE_FEED || content[end + 1] === SPACE)) end++
+  return end
 }
 
 function without(content: Buffer, spans: readonly Span[]): Buffer {
@@ -149,6 +173,7 @@ function without(content: Buffer, spans: readonly Span[]): Buffer {
 }
 
 const LINE_FEED = 0x0a
+const SPACE = 0x20
 
 function latin1(text: string): Buffer {
   return Buffer.from(text, 'latin1')

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { textOfPath } from '../core/path-text.ts'
+import { TEXT_WORK } from '../processes/read-work.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { ObjectFiles } from './object-files.ts'
 
@@ -21,9 +21,6 @@ export interface ListingLimits {
 /** Longest path. Git lists trees with longer paths, which it truncates. */
 const MAX_PATH_CHARACTERS = 4096
 
-/** Objects after which other calls have their turn. */
-const OBJECTS_PER_TURN = 16
-
 const FORMAT_BITS = 0o170000
 const FOLDER = 0o040000
 const FILE = 0o100000
@@ -44,13 +41,12 @@ export async function listTreeFiles(
   const files = new ObjectFiles(repositories, id)
   try {
     const entries: ListedEntry[] = []
-    if (!addEntries(files, { treeId, prefix: '' }, limits, entries)) return undefined
+    if (!(await addEntries(files, { treeId, prefix: '' }, limits, entries))) return undefined
     const sized: ListedEntry[] = []
-    for (const [i, entry] of entries.entries()) {
-      if (i % OBJECTS_PER_TURN === OBJECTS_PER_TURN - 1) await setImmediate()
+    for (const entry of entries) {
       const format = entry.mode & FORMAT_BITS
       const isBlob = format === FILE || format === SYMBOLIC_LINK
-      const info = isBlob ? files.inspect(entry.id) : undefined
+      const info = isBlob ? await files.inspect(entry.id) : undefined
       if (isBlob && info?.type !== 'blob') return undefined
       sized.push(info ? { ...entry, bytes: info.bytes } : entry)
     }
@@ -61,14 +57,18 @@ export async function listTreeFiles(
 }
 
 /** Adds the entries of a folder. Returns false when Git must read the tree. */
-function addEntries(
+async function addEntries(
   files: ObjectFiles,
   { treeId, prefix }: { readonly treeId: string; readonly prefix: string },
   limits: ListingLimits,
   entries: ListedEntry[],
-): boolean {
-  const tree = files.read(treeId)
-  const children = tree?.type === 'tree' ? parseTree(tree.content) : undefined
+): Promise<boolean> {
+  const tree = await files.read(treeId)
+  if (tree?.type !== 'tree') return false
+  const children = await files.run(() => {
+    const parsed = parseTree(tree.content, limits.maxEntries - entries.length)
+    return files.note((parsed?.length ?? limits.maxEntries) * TEXT_WORK) ? parsed : undefined
+  })
   if (!children) return false
   for (const child of children) {
     const entry = { ...child, path: prefix + child.path }
@@ -77,13 +77,17 @@ function addEntries(
     entries.push(entry)
     const isEntered = limits.recursive && isFolder(entry.mode)
     const below = { treeId: entry.id, prefix: `${entry.path}/` }
-    if (isEntered && !addEntries(files, below, limits, entries)) return false
+    if (isEntered && !(await addEntries(files, below, limits, entries))) return false
   }
   return true
 }
 
-/** Parses a tree object: `mode name`, NUL and the 20 bytes of an id for each entry. */
-function parseTree(content: Buffer): ListedEntry[] | undefined {
+/**
+ * Parses a tree object: `mode name`, NUL and the 20 bytes of an id for each entry.
+ *
+ * @returns undefined for a content that is no tree, and for one of more than `maxEntries`.
+ */
+function parseTree(content: Buffer, maxEntries: number): ListedEntry[] | undefined {
   const entries: ListedEntry[] = []
   let position = 0
   while (position < content.length) {
@@ -92,6 +96,7 @@ function parseTree(content: Buffer): ListedEntry[] | undefined {
     const mode = content.toString('latin1', position, space)
     if (space < 0 || end < 0 || end + 21 > content.length || !/^[0-7]{1,6}$/.test(mode))
       return undefined
+    if (entries.length === maxEntries) return undefined
     entries.push({
       path: textOfPath(content.subarray(space + 1, end)),
       mode: canonicalMode(Number.parseInt(mode, 8)),

@@ -13,6 +13,7 @@ import { HookRunner } from '../hooks/hook-runner.ts'
 import { createReviewSlots, installHooks } from '../hooks/push-review.ts'
 import { type PooledProcess, ProcessPool } from '../processes/process-pool.ts'
 import { createProcessSlots } from '../processes/process-slots.ts'
+import { ReadTurns } from '../processes/read-work.ts'
 import { GitProcesses } from '../processes/running-processes.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
@@ -37,6 +38,8 @@ export interface Repositories {
   readonly pushes: Map<number, number>
   /** Internal: limit of short processes that read. */
   readonly readers: FairSlots
+  /** Internal: the work of reads in this process. */
+  readonly readTurns: ReadTurns
   /** Internal: limit of processes whose output goes to a client. */
   readonly streams: FairSlots
   /** Minimum speed of these clients while other calls wait for a slot. Default: in `pace.ts`. */
@@ -114,6 +117,7 @@ export function repositoriesIn(folder: string, shared?: SharedRepositories): Rep
     locks: shared?.locks ?? createExclusive(),
     refCreations: shared?.refCreations ?? createExclusive(),
     readers: createProcessSlots({ max: MAX_READERS, maxWaiting: MAX_WAITING_READERS }),
+    readTurns: new ReadTurns(),
     streams: createProcessSlots({ max: MAX_STREAMS }),
     transfers: createProcessSlots({ max: MAX_TRANSFERS, maxWaiting: MAX_WAITING_TRANSFERS }),
     hooks: new HookRunner(scratch),

@@ -34,10 +34,10 @@ function listedByGit(): string[] {
 }
 
 /** Reads with files that are closed afterwards. */
-function withFiles<T>(read: (files: ObjectFiles) => T): T {
+async function withFiles<T>(read: (files: ObjectFiles) => Promise<T>): Promise<T> {
   const files = new ObjectFiles(repositories, ENGINE)
   try {
-    return read(files)
+    return await read(files)
   } finally {
     files.close()
   }
@@ -117,17 +117,17 @@ function packFolder(): string {
 }
 
 describe('objects are read from files as Git reads them', () => {
-  it.each(Object.entries(stores))('from %s', (_, store) => {
+  it.each(Object.entries(stores))('from %s', async (_, store) => {
     writeRandomHistory(7)
     store()
     const expected = listedByGit()
     expect(expected.length).toBeGreaterThan(80)
-    withFiles((files) => {
+    await withFiles(async (files) => {
       for (const line of expected) {
         const [id = '', type = '', bytes] = line.split(' ')
-        expect(files.inspect(id)).toEqual({ id, type, bytes: Number(bytes) })
+        expect(await files.inspect(id)).toEqual({ id, type, bytes: Number(bytes) })
         // The hash of the content is compared with the id.
-        expect(files.read(id)).toMatchObject({ id, type, bytes: Number(bytes) })
+        expect(await files.read(id)).toMatchObject({ id, type, bytes: Number(bytes) })
       }
     })
   })
@@ -136,11 +136,10 @@ describe('objects are read from files as Git reads them', () => {
 describe('Git reads instead', () => {
   const SOME_ID = 'a'.repeat(40)
 
-  it('an object that has no file of its own and is in no pack', () => {
-    expect(withFiles((files) => [files.inspect(SOME_ID), files.read(SOME_ID)])).toEqual([
-      undefined,
-      undefined,
-    ])
+  it('an object that has no file of its own and is in no pack', async () => {
+    expect(
+      await withFiles((files) => Promise.all([files.inspect(SOME_ID), files.read(SOME_ID)])),
+    ).toEqual([undefined, undefined])
   })
 
   it('a large file, loose and packed', async () => {
@@ -149,28 +148,28 @@ describe('Git reads instead', () => {
     const id = git(repositories, ENGINE, 'rev-parse', 'main:large')
     for (const store of [() => {}, () => git(repositories, ENGINE, 'repack', '-adq')]) {
       store()
-      expect(withFiles((files) => files.read(id))).toBeUndefined()
-      expect(withFiles((files) => files.inspect(id))?.bytes).toBe(text.length)
+      expect(await withFiles((files) => files.read(id))).toBeUndefined()
+      expect((await withFiles((files) => files.inspect(id)))?.bytes).toBe(text.length)
       expect((await readObject(repositories, ENGINE, id, 1e6))?.content.toString()).toBe(text)
     }
   })
 
-  it('a file with the content of another object, or with more than it says', () => {
+  it('a file with the content of another object, or with more than it says', async () => {
     const folder = join(repositoryPath(repositories, ENGINE), 'objects/aa')
     for (const text of ['blob 3\0abc', 'blob 3\0abcd', 'blob 3\0ab', 'blub 3\0abc', '']) {
       writeLoose(folder, deflateSync(text))
-      expect(withFiles((files) => files.read(SOME_ID))).toBeUndefined()
+      expect(await withFiles((files) => files.read(SOME_ID))).toBeUndefined()
     }
   })
 
-  it('a small file that expands to gigabytes', () => {
+  it('a small file that expands to gigabytes', async () => {
     const folder = join(repositoryPath(repositories, ENGINE), 'objects/aa')
     const bomb = Buffer.concat([Buffer.from('blob 3\0abc'), Buffer.alloc(64 * 1024 ** 2)])
     writeLoose(folder, deflateSync(bomb))
-    expect(withFiles((files) => files.read(SOME_ID))).toBeUndefined()
+    expect(await withFiles((files) => files.read(SOME_ID))).toBeUndefined()
   })
 
-  it('packs that end early, at any place', () => {
+  it('packs that end early, at any place', async () => {
     writeRandomHistory(8)
     git(repositories, ENGINE, 'repack', '-adfq')
     git(repositories, ENGINE, 'prune-packed')
@@ -183,9 +182,9 @@ describe('Git reads instead', () => {
         chmodSync(join(packFolder(), name), 0o600)
         truncateSync(join(packFolder(), name), bytes)
         for (const id of ids)
-          withFiles((files) => {
-            files.inspect(id)
-            const object = files.read(id)
+          await withFiles(async (files) => {
+            await files.inspect(id)
+            const object = await files.read(id)
             if (object) expect(object.id).toBe(id)
           })
       }
