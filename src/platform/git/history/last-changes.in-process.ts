@@ -2,7 +2,7 @@ import { ObjectFiles } from '../objects/object-files.ts'
 import { parseCommit, parseWork } from '../objects/raw-objects.ts'
 import { changedNames, folderIn } from '../objects/tree-changes.ts'
 import { TEXT_WORK } from '../processes/read-work.ts'
-import { currentReader } from '../processes/readers.ts'
+import { currentHolder } from '../processes/readers.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import type { LastChanges, PendingEntries } from './pending-entries.ts'
 
@@ -45,7 +45,7 @@ export async function findNearChanges(
   id: number,
   { folder, pending, knownAt, limits }: NearSearch,
 ): Promise<void> {
-  const release = await repositories.readers.acquire({ holder: currentReader()?.holder })
+  const release = await repositories.readers.acquire({ holder: currentHolder() })
   const reader = new FolderReader(repositories, id, folder, limits)
   try {
     while (!pending.isEmpty) {

@@ -1,3 +1,4 @@
+import type { Holder } from '../../concurrency/holders.ts'
 import { currentReader, type Reader } from './readers.ts'
 
 // Whoever pushes a pack chooses what its objects cost to read: the deltas that lead to a tree of
@@ -41,7 +42,7 @@ export class ReadTurns {
   #spent = 0
   #isScheduled = false
   /** Reads that wait, by holder. The holders take turns. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #waiting = new Map<Holder, (() => void)[]>()
   readonly #budgets = new WeakMap<Reader, ReadBudget>()
   /** Work in the turn that had the most of it, and in all turns. */
   largest = 0
@@ -66,13 +67,13 @@ export class ReadTurns {
   }
 
   /** Runs a step of work in this turn if work is left, or in a later turn. */
-  async run<T>(holder: string, step: () => T): Promise<T> {
+  async run<T>(holder: Holder, step: () => T): Promise<T> {
     if (this.#spent >= MAX_TURN_WORK) await this.#turnOf(holder)
     // Without a wait in between, no other step can have used up the turn.
     return step()
   }
 
-  #turnOf(holder: string): Promise<void> {
+  #turnOf(holder: Holder): Promise<void> {
     this.#schedule()
     return new Promise<void>((resume) => {
       const others = this.#waiting.get(holder)
@@ -104,11 +105,11 @@ export class ReadTurns {
 /** The work that one request may still do. */
 export class ReadBudget {
   readonly #turns: ReadTurns
-  readonly #holder: string
+  readonly #holder: Holder
   #left = MAX_REQUEST_WORK
   #objectLeft = 0
 
-  constructor(turns: ReadTurns, holder = '') {
+  constructor(turns: ReadTurns, holder: Holder = 'server') {
     this.#turns = turns
     this.#holder = holder
   }
