@@ -286,7 +286,7 @@ describe('labels of an organisation', () => {
     ['read:organization', 'hidden', 200, 403],
     ['write:organization', 'hidden', 200, 201],
     ['write:issue', 'acme', 403, 403],
-    ['public-only', 'hidden', 403, 403],
+    ['public-only', 'hidden', 404, 404],
   ])('to %s, of %s', async (caller, org, read, write) => {
     const who = await callerNamed(server.url, users, caller)
     expect((await rest(who, 'GET', `/orgs/${org}/labels`)).status).toBe(read)
