@@ -232,7 +232,8 @@ describe('a password change', () => {
     })
     const cookie = own.headers.get('set-cookie')?.split(';')[0] ?? ''
     const { accessToken } = (await own.json()) as { accessToken: string }
-    expect((await patchBob({ password: NEW_PASSWORD }, `Bearer ${accessToken}`)).status).toBe(200)
+    const change = { password: NEW_PASSWORD, currentPassword: PASSWORD }
+    expect((await patchBob(change, `Bearer ${accessToken}`)).status).toBe(200)
     expect(await statuses()).toEqual({
       access: 401,
       refresh: 401,

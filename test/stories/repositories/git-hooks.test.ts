@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
+import { accountHolder } from '../../../src/platform/concurrency/holders.ts'
+import { readAs } from '../../../src/platform/git/processes/readers.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
@@ -524,22 +526,29 @@ describe('hooks of a change over the API', () => {
     expect(printed[2]).toMatch(/\n0\n$/)
   })
 
-  it('wait for a free slot, or are refused when too many wait', async () => {
+  it('wait for a free slot, or are refused when too many of the account wait', async () => {
     const { hook, push, commit, id } = await repository('busy')
+    const bob = await rest(users.bob, 'GET', '/user')
+    const holder = accountHolder(bob.body.id)
     await hook('pre-receive', 'exit 0')
     const gone = new AbortController()
-    const busy = Array.from({ length: 8 + 64 }, () =>
-      server.app.git.hooks.run({
-        hook: 'update',
-        script: 'sleep 1000',
-        args: [],
-        input: '',
-        repository: repositoryPath(server.app.git, id),
-        quarantine: undefined,
-        env: {},
-        timeoutMs: 600_000,
-        signal: gone.signal,
-      }),
+    // Those beyond the share of the account are refused.
+    const busy = Promise.allSettled(
+      Array.from({ length: 8 + 64 }, () =>
+        readAs({ holder, admit: () => {} }, () =>
+          server.app.git.hooks.run({
+            hook: 'update',
+            script: 'sleep 1000',
+            args: [],
+            input: '',
+            repository: repositoryPath(server.app.git, id),
+            quarantine: undefined,
+            env: {},
+            timeoutMs: 600_000,
+            signal: gone.signal,
+          }),
+        ),
+      ),
     )
     const { status, body } = await rest(users.bob, 'POST', '/repos/bob/busy/contents/x.txt', file)
     expect([status, body.message]).toEqual([503, 'too many hooks are running; try again soon'])
@@ -550,7 +559,7 @@ describe('hooks of a change over the API', () => {
       expect.stringContaining('error: too many hooks are running'),
     ])
     gone.abort()
-    await Promise.all(busy)
+    await busy
     expect((await push('main')).ok).toBe(true)
   })
 
