@@ -562,7 +562,7 @@ describe('an import', () => {
       'platform/rpc/rest/a.ts',
       '@connectrpc/connect/protocol-connect',
     ],
-    ['from the pages to the forge', 'web/memos/memo.tsx', '../../forge/memos/memos.ts'],
+    ['from the pages to the forge', 'web/memos/memos.page.tsx', '../../forge/memos/memos.ts'],
     ['out of src/', 'app/server/app.ts', '../../../test/support/app.ts'],
     ['from a new part', 'helpers/strings.ts', './numbers.ts'],
   ])('may not lead %s', (_, file, specifier) => {

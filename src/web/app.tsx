@@ -1,16 +1,15 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { ApiContext, createApi } from './api/client.ts'
+import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { ApiContext, createApi, useApi } from './api/client.ts'
 import { type Failure, failureOf } from './api/failure.ts'
 import { endReload, reloadOnce, ScriptFailure } from './api/scripts.ts'
 import type { Session } from './api/session.ts'
 import { nextWait, pause } from './api/waiting.ts'
-import { FailureNote } from './components/failure-note.tsx'
-import { Frame } from './components/frame.tsx'
-import { useNavigation } from './components/navigation.ts'
-import { NotFound } from './components/not-found.tsx'
-import { useTitle } from './components/page-title.ts'
+import { FailureNote, useAction } from './components/load.tsx'
+import { goTo, useNavigation } from './components/navigation.ts'
+import { NotFound, SignInLink, useTitle } from './components/page.tsx'
 import { loadPage, type Page } from './pages.ts'
 import { type Route, routeOf } from './routes.ts'
 
@@ -139,4 +138,99 @@ class Guard extends Component<{ children: ComponentChildren }, { fault?: unknown
     const { fault } = this.state
     return fault === undefined ? this.props.children : <FailureNote failure={failureOf(fault)} />
   }
+}
+
+/** Frame of all pages. */
+function Frame(props: {
+  user: User | undefined
+  isLoading: boolean
+  children: ComponentChildren
+}): VNode {
+  const { session } = useApi()
+  const { user, isLoading, children } = props
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="top">
+        <nav aria-label="Site">
+          <a class="brand" href="/">
+            Branchline
+          </a>
+          <a href="/explore">Explore</a>
+          <a href="/-/api">API</a>
+          <span class="space" />
+          {user ? <UserLinks user={user} /> : !isLoading && <SignInLink />}
+        </nav>
+      </header>
+      <main id="content" tabIndex={-1} aria-busy={isLoading}>
+        {session.hasEnded && <EndedSession />}
+        {children}
+      </main>
+    </>
+  )
+}
+
+/** Why the user is a stranger on a page that knew the user. */
+function EndedSession(): VNode {
+  return (
+    <div class="note problem" role="alert">
+      <p>
+        <strong>You are signed out.</strong> Your session has ended: somebody ended it or set a new
+        password, or it was not used for 30 days. <SignInLink />
+      </p>
+    </div>
+  )
+}
+
+function UserLinks({ user }: { user: User }): VNode {
+  const { session } = useApi()
+  const signOut = useAction(async () => {
+    await session.signOut()
+    goTo('/')
+  })
+  return (
+    <>
+      <a href={`/${user.username}`}>{user.username}</a>
+      <NotificationsLink href={location.href} />
+      <a href="/memos">Memos</a>
+      <a href="/user/settings">Settings</a>
+      {user.role === User_Role.ADMIN && <a href="/-/admin">Administration</a>}
+      <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
+        Sign out
+      </button>
+      {signOut.failure && <FailureNote failure={signOut.failure} />}
+    </>
+  )
+}
+
+/**
+ * The link to the notifications, with the number of unread ones.
+ *
+ * @param href the address of the page. Each page counts again.
+ */
+function NotificationsLink({ href }: { href: string }): VNode {
+  const { of } = useApi()
+  const [count, setCount] = useState(0n)
+  useEffect(() => {
+    const ended = new AbortController()
+    const { signal } = ended
+    // Loaded when the page is there, since the page needs no number to show.
+    import('#gen/branchline/v1/notification_service_pb.ts')
+      .then(({ NotificationService }) =>
+        signal.aborted ? undefined : of(NotificationService).getNotificationCount({}, { signal }),
+      )
+      // Without a number, the link is of use too.
+      .then(
+        (answer) => answer && setCount(answer.new),
+        () => undefined,
+      )
+    return () => ended.abort()
+  }, [href])
+  return (
+    <a href="/notifications">
+      Notifications{count > 0n && <span class="tag">{count.toLocaleString()}</span>}
+    </a>
+  )
 }

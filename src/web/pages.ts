@@ -5,56 +5,71 @@ import type { PageName, PageProps } from './routes.ts'
 export type Page = ComponentType<PageProps>
 
 /** Each page is a script of its own. */
-const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>>> = {
-  home: () => import('./repositories/home.page.tsx'),
-  explore: () => import('./repositories/explore.page.tsx'),
-  login: () => import('./accounts/login.page.tsx'),
-  'sign-up': () => import('./accounts/sign-up.page.tsx'),
-  profile: () => import('./accounts/profile.page.tsx'),
-  tokens: () => import('./accounts/tokens.page.tsx'),
-  keys: () => import('./accounts/keys.page.tsx'),
-  'login-callback': () => import('./accounts/login-callback.page.tsx'),
-  'reset-password': () => import('./accounts/reset-password.page.tsx'),
-  memos: () => import('./memos/memos.page.tsx'),
-  'verify-email': () => import('./accounts/verify-email.page.tsx'),
-  applications: () => import('./accounts/applications.page.tsx'),
-  emails: () => import('./accounts/emails.page.tsx'),
-  notifications: () => import('./notifications/notifications.page.tsx'),
-  security: () => import('./accounts/security.page.tsx'),
-  sessions: () => import('./accounts/sessions.page.tsx'),
-  'user-webhooks': () => import('./webhooks/user-webhooks.page.tsx'),
-  account: () => import('./accounts/account.page.tsx'),
-  code: () => import('./code/code.page.tsx'),
-  blame: () => import('./code/blame.page.tsx'),
-  commits: () => import('./code/commits.page.tsx'),
-  commit: () => import('./code/commit.page.tsx'),
-  branches: () => import('./code/branches.page.tsx'),
-  tags: () => import('./code/tags.page.tsx'),
-  releases: () => import('./repositories/releases.page.tsx'),
-  pulls: () => import('./pulls/pulls.page.tsx'),
-  pull: () => import('./pulls/pull.page.tsx'),
-  compare: () => import('./code/compare.page.tsx'),
-  'general-settings': () => import('./repositories/general-settings.page.tsx'),
-  'branch-rules': () => import('./repositories/branch-rules.page.tsx'),
-  collaborators: () => import('./repositories/collaborators.page.tsx'),
-  webhooks: () => import('./webhooks/repository-webhooks.page.tsx'),
-  'deploy-keys': () => import('./repositories/deploy-keys.page.tsx'),
-  'tag-rules': () => import('./repositories/tag-rules.page.tsx'),
-  'git-hooks': () => import('./repositories/git-hooks.page.tsx'),
-  organizations: () => import('./organizations/organizations.page.tsx'),
-  'organization-general': () => import('./organizations/organization-general.page.tsx'),
-  'organization-members': () => import('./organizations/organization-members.page.tsx'),
-  'organization-teams': () => import('./organizations/organization-teams.page.tsx'),
-  'organization-webhooks': () => import('./webhooks/organization-webhooks.page.tsx'),
-  administration: () => import('./administration/administration.page.tsx'),
-  'administration-account': () => import('./administration/administration-account.page.tsx'),
-  'administration-metrics': () => import('./administration/administration-metrics.page.tsx'),
-  'administration-providers': () => import('./administration/administration-providers.page.tsx'),
-  import: () => import('./repositories/import.page.tsx'),
-  api: () => import('./explorer/api.page.tsx'),
+const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
+  home: async () => (await import('./repositories/home.page.tsx')).Home,
+  explore: async () => (await import('./repositories/explore.page.tsx')).Explore,
+  login: async () => (await import('./accounts/login.page.tsx')).Login,
+  'sign-up': async () => (await import('./accounts/sign-up.page.tsx')).SignUp,
+  profile: async () => (await import('./accounts/profile.page.tsx')).ProfilePage,
+  tokens: async () => (await import('./accounts/tokens.page.tsx')).TokensPage,
+  keys: async () => (await import('./accounts/keys.page.tsx')).KeysPage,
+  'login-callback': async () => (await import('./accounts/login-callback.page.tsx')).LoginCallback,
+  'reset-password': async () =>
+    (await import('./accounts/reset-password.page.tsx')).ResetPasswordPage,
+  memos: async () => (await import('./memos/memos.page.tsx')).MemosPage,
+  'verify-email': async () => (await import('./accounts/verify-email.page.tsx')).VerifyEmailPage,
+  applications: async () => (await import('./accounts/applications.page.tsx')).ApplicationsPage,
+  emails: async () => (await import('./accounts/emails.page.tsx')).EmailsPage,
+  notifications: async () =>
+    (await import('./notifications/notifications.page.tsx')).NotificationsPage,
+  security: async () => (await import('./accounts/security.page.tsx')).SecurityPage,
+  sessions: async () => (await import('./accounts/sessions.page.tsx')).SessionsPage,
+  'user-webhooks': async () => (await import('./webhooks/user-webhooks.page.tsx')).UserWebhooks,
+  account: async () => (await import('./accounts/account.page.tsx')).AccountPage,
+  code: async () => (await import('./code/code.page.tsx')).CodePage,
+  blame: async () => (await import('./code/blame.page.tsx')).BlamePage,
+  commits: async () => (await import('./code/commits.page.tsx')).CommitsPage,
+  commit: async () => (await import('./code/commit.page.tsx')).CommitPage,
+  branches: async () => (await import('./code/branches.page.tsx')).BranchesPage,
+  tags: async () => (await import('./code/tags.page.tsx')).TagsPage,
+  releases: async () => (await import('./repositories/releases.page.tsx')).ReleasesPage,
+  pulls: async () => (await import('./pulls/pulls.page.tsx')).PullsPage,
+  pull: async () => (await import('./pulls/pull.page.tsx')).PullPage,
+  compare: async () => (await import('./code/compare.page.tsx')).ComparePage,
+  'general-settings': async () =>
+    (await import('./repositories/general-settings.page.tsx')).GeneralSettings,
+  'branch-rules': async () =>
+    (await import('./repositories/branch-rules.page.tsx')).BranchRulesPage,
+  collaborators: async () =>
+    (await import('./repositories/collaborators.page.tsx')).CollaboratorsPage,
+  webhooks: async () => (await import('./webhooks/repository-webhooks.page.tsx')).WebhooksPage,
+  'deploy-keys': async () => (await import('./repositories/deploy-keys.page.tsx')).DeployKeysPage,
+  'tag-rules': async () => (await import('./repositories/tag-rules.page.tsx')).TagRulesPage,
+  'git-hooks': async () => (await import('./repositories/git-hooks.page.tsx')).GitHooksPage,
+  organizations: async () =>
+    (await import('./organizations/organizations.page.tsx')).OrganizationsPage,
+  'organization-general': async () =>
+    (await import('./organizations/organization-general.page.tsx')).OrganizationGeneral,
+  'organization-members': async () =>
+    (await import('./organizations/organization-members.page.tsx')).OrganizationMembers,
+  'organization-teams': async () =>
+    (await import('./organizations/organization-teams.page.tsx')).OrganizationTeams,
+  'organization-webhooks': async () =>
+    (await import('./webhooks/organization-webhooks.page.tsx')).OrganizationWebhooks,
+  administration: async () =>
+    (await import('./administration/administration.page.tsx')).AdministrationPage,
+  'administration-account': async () =>
+    (await import('./administration/administration-account.page.tsx')).AdministrationAccountPage,
+  'administration-metrics': async () =>
+    (await import('./administration/administration-metrics.page.tsx')).AdministrationMetricsPage,
+  'administration-providers': async () =>
+    (await import('./administration/administration-providers.page.tsx'))
+      .AdministrationProvidersPage,
+  import: async () => (await import('./repositories/import.page.tsx')).ImportPage,
+  api: async () => (await import('./explorer/api.page.tsx')).ApiPage,
 }
 
 /** Loads the script of a page, as `loadScript` does. */
 export async function loadPage(name: PageName): Promise<Page> {
-  return (await loadScript(PAGES[name])).default
+  return await loadScript(PAGES[name])
 }

@@ -1,8 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
-import { useTitle } from '../components/page-title.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { SignInLink, useTitle } from '../components/page.tsx'
 
 const TABS = {
   Profile: '/user/settings',

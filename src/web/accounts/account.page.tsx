@@ -6,19 +6,16 @@ import {
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { NotFound, useIsKnownMissing } from '../components/not-found.tsx'
-import { useTitle } from '../components/page-title.ts'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { Time } from '../components/time.tsx'
+import { NotFound, Pager, pageOf, useIsKnownMissing, useTitle } from '../components/page.tsx'
 import { OrganizationSummary } from '../organizations/organization-summary.tsx'
 import { RepositoryList } from '../repositories/repository-list.tsx'
 import type { PageProps } from '../routes.ts'
-import { AccountPicture, hasPicture } from './account-picture.tsx'
-import { findOwner } from './owner-lookup.ts'
+import { AccountPicture, findOwner, hasPicture } from './account.tsx'
 
 /** A user or an organisation, and the repositories. */
-export default function AccountPage(props: PageProps): VNode {
+export function AccountPage(props: PageProps): VNode {
   return useIsKnownMissing() ? <NotFound /> : <Account {...props} />
 }
 

@@ -3,15 +3,18 @@ import { useState } from 'preact/hooks'
 import type { OAuth2Application, OAuth2Grant } from '#gen/branchline/v1/oauth2_application_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Confirmed } from '../components/confirmed.tsx'
-import { ConfirmedForm } from '../components/confirmed-form.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { ShownOnce } from '../components/command.tsx'
+import { Time } from '../components/formats.tsx'
+import {
+  ActionForm,
+  Confirmed,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  TextArea,
+} from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { ShownOnce } from '../components/shown-once.tsx'
-import { TextArea } from '../components/text-area.tsx'
-import { Time } from '../components/time.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { SettingsFrame } from './account-settings.tsx'
 import { scopesText } from './scopes.tsx'
@@ -20,7 +23,7 @@ import { scopesText } from './scopes.tsx'
 const MAX_GRANTS = 50
 
 /** The applications to which the user has granted access, and those of the user. */
-export default function ApplicationsPage({ query }: PageProps): VNode {
+export function ApplicationsPage({ query }: PageProps): VNode {
   return (
     <SettingsFrame tab="Applications">
       {() => (

@@ -3,12 +3,10 @@ import { type UserEmail, UserEmailService } from '#gen/branchline/v1/user_email_
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { UserSetting_GeneralSetting } from '#gen/branchline/v1/user_setting_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Confirmed } from '../components/confirmed.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { SettingsFrame } from './account-settings.tsx'
-import { PresentOwnerFields, provePresence } from './present-owner.tsx'
+import { PresentOwnerFields, provePresence } from './credentials.tsx'
 
 /** Which changes of pull requests the server mails, with the values of the API. */
 const MAILS = {
@@ -18,7 +16,7 @@ const MAILS = {
 } as const
 
 /** The addresses of the user, and what the server does with them. */
-export default function EmailsPage(): VNode {
+export function EmailsPage(): VNode {
   return (
     <SettingsFrame tab="E-mail">
       {({ name }) => (

@@ -1,12 +1,21 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { VNode } from 'preact'
-import { pageOf } from '../components/pager.tsx'
+import type { GpgKey } from '#gen/branchline/v1/gpg_key_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import type { PublicKey } from '#gen/branchline/v1/public_key_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Command } from '../components/command.tsx'
+import { Time } from '../components/formats.tsx'
+import { ActionForm, Confirmed, Field, fieldOf, TextArea } from '../components/forms.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { SettingsFrame } from './account-settings.tsx'
-import { GpgKeys } from './gpg-keys.tsx'
-import { SshKeys } from './ssh-keys.tsx'
+import { PresentOwnerFields, provePresence } from './credentials.tsx'
 
 /** The keys that sign what the user commits. */
-export default function KeysPage({ query }: PageProps): VNode {
+export function KeysPage({ query }: PageProps): VNode {
   return (
     <SettingsFrame tab="Keys">
       {() => (
@@ -21,5 +30,239 @@ export default function KeysPage({ query }: PageProps): VNode {
         </>
       )}
     </SettingsFrame>
+  )
+}
+
+/** The SSH keys of the user. */
+function SshKeys({ page }: { page: number }): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) => of(PublicKeyService).listMyPublicKeys({ page }, { signal }),
+    [page],
+  )
+  return (
+    <section aria-labelledby="ssh-keys">
+      <h2 id="ssh-keys">SSH keys</h2>
+      <Show of={list}>
+        {({ keys, total, limit }) => (
+          <>
+            {total === 0n && <p>You have no SSH keys.</p>}
+            <ul class="list">
+              {keys.map((key) => (
+                <SshKeyItem key={String(key.id)} sshKey={key} onDeleted={list.reload} />
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+      <NewSshKey onAdded={list.reload} />
+    </section>
+  )
+}
+
+function SshKeyItem(props: { sshKey: PublicKey; onDeleted: () => void }): VNode {
+  const { sshKey, onDeleted } = props
+  const { of } = useApi()
+  const remove = async () => {
+    await of(PublicKeyService).deletePublicKey({ id: sshKey.id })
+    onDeleted()
+  }
+  return (
+    <li>
+      <strong>{sshKey.title}</strong>
+      <p>
+        <code>{sshKey.fingerprint}</code>
+      </p>
+      <p class="facts">
+        {sshKey.key.split(' ', 1)[0]}, added <Time at={sshKey.createdAt} />
+      </p>
+      <Confirmed
+        action="Delete"
+        about={`the SSH key ${sshKey.title}`}
+        question="Signatures by the key are not shown as yours any more."
+        act={remove}
+      />
+    </li>
+  )
+}
+
+function NewSshKey({ onAdded }: { onAdded: () => void }): VNode {
+  const api = useApi()
+  const add = async (form: HTMLFormElement) => {
+    const [title, key] = [fieldOf(form, 'title'), fieldOf(form, 'key').trim()]
+    await provePresence(api, form)
+    await api.of(PublicKeyService).createPublicKey({ title, key })
+    onAdded()
+  }
+  return (
+    <>
+      <h3>Add an SSH key</h3>
+      <p>Show the public key on your machine:</p>
+      <Command label="Command that shows an SSH key" text="cat ~/.ssh/id_ed25519.pub" />
+      <p>Without a key, create one first:</p>
+      <Command label="Command that creates an SSH key" text="ssh-keygen -t ed25519" />
+      <ActionForm act={add} submit="Add the SSH key" done="The SSH key is added." isEmptied>
+        <Field
+          label="Name of the SSH key"
+          name="title"
+          maxLength={255}
+          required
+          hint="Such as the name of the machine."
+        />
+        <TextArea
+          label="Public SSH key"
+          name="key"
+          rows={4}
+          required
+          spellcheck={false}
+          hint="One line, which begins with ssh-ed25519 or another type."
+        />
+        <PresentOwnerFields />
+      </ActionForm>
+    </>
+  )
+}
+
+/** As many as an account may have. */
+const MAX_KEYS = 50
+
+/** The OpenPGP keys of the user, and the proof that they belong to the user. */
+function GpgKeys(): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) => of(GpgKeyService).listMyGpgKeys({ limit: MAX_KEYS }, { signal }),
+    [],
+  )
+  const proof = useLoad(async (signal) => {
+    const { data } = await of(GpgKeyService).getGpgKeyToken({}, { signal })
+    return new TextDecoder().decode(data)
+  }, [])
+  return (
+    <section aria-labelledby="gpg-keys">
+      <h2 id="gpg-keys">GPG keys</h2>
+      <Show of={list}>
+        {({ keys, total }) => (
+          <>
+            {total === 0n && <p>You have no GPG keys.</p>}
+            <ul class="list">
+              {keys.map((key) => (
+                <GpgKeyItem
+                  key={String(key.id)}
+                  gpgKey={key}
+                  text={proof.value}
+                  onChange={list.reload}
+                />
+              ))}
+            </ul>
+          </>
+        )}
+      </Show>
+      <h3>Add a GPG key</h3>
+      <Show of={proof}>{(text) => <NewGpgKey text={text} onAdded={list.reload} />}</Show>
+    </section>
+  )
+}
+
+function GpgKeyItem(props: {
+  gpgKey: GpgKey
+  text: string | undefined
+  onChange: () => void
+}): VNode {
+  const { gpgKey, text, onChange } = props
+  const { of } = useApi()
+  const remove = async () => {
+    await of(GpgKeyService).deleteGpgKey({ id: gpgKey.id })
+    onChange()
+  }
+  const verify = async (form: HTMLFormElement) => {
+    const armoredSignature = fieldOf(form, 'signature')
+    await of(GpgKeyService).verifyGpgKey({ keyId: gpgKey.keyId, armoredSignature })
+    onChange()
+  }
+  const { expiresAt } = gpgKey
+  return (
+    <li>
+      <code>{gpgKey.keyId}</code>{' '}
+      <span class={gpgKey.verified ? 'tag success' : 'tag'}>
+        {gpgKey.verified ? 'verified' : 'not verified'}
+      </span>
+      <p>{gpgKey.emails.map(({ email }) => email).join(', ')}</p>
+      <p class="facts">
+        Created <Time at={gpgKey.createdAt} />, expires{' '}
+        {expiresAt && timestampDate(expiresAt).getTime() > 0 ? <Time at={expiresAt} /> : 'never'}
+      </p>
+      {!gpgKey.verified && text !== undefined && (
+        <details>
+          <summary>Prove that the key is yours</summary>
+          <SignCommand text={text} keyId={gpgKey.keyId} />
+          <ActionForm act={verify} submit="Verify the GPG key">
+            <SignatureArea label="Signature" required />
+          </ActionForm>
+        </details>
+      )}
+      <Confirmed
+        action="Delete"
+        about={`the GPG key ${gpgKey.keyId}`}
+        question="Signatures by the key are not shown as yours any more."
+        act={remove}
+      />
+    </li>
+  )
+}
+
+function NewGpgKey({ text, onAdded }: { text: string; onAdded: () => void }): VNode {
+  const api = useApi()
+  const add = async (form: HTMLFormElement) => {
+    await provePresence(api, form)
+    await api.of(GpgKeyService).createGpgKey({
+      armoredPublicKey: fieldOf(form, 'key'),
+      armoredSignature: fieldOf(form, 'signature'),
+    })
+    onAdded()
+  }
+  return (
+    <>
+      <p>Show the public key on your machine:</p>
+      <Command
+        label="Command that shows a GPG key"
+        text="gpg --armor --export --export-options export-minimal KEY"
+      />
+      <ActionForm act={add} submit="Add the GPG key" done="The GPG key is added." isEmptied>
+        <TextArea label="Public GPG key" name="key" rows={6} required spellcheck={false} />
+        <details>
+          <summary>The key does not have your e-mail address</summary>
+          <p>Then a signature proves that the key is yours.</p>
+          <SignCommand text={text} keyId="KEY" />
+          <SignatureArea label="Signature of the new key" />
+        </details>
+        <PresentOwnerFields />
+      </ActionForm>
+    </>
+  )
+}
+
+function SignCommand({ text, keyId }: { text: string; keyId: string }): VNode {
+  return (
+    <>
+      <p>Sign this text, which is valid for an hour:</p>
+      <Command
+        label={`Command that signs by ${keyId}`}
+        text={`printf %s '${text}' | gpg --armor --detach-sign --local-user ${keyId}`}
+      />
+    </>
+  )
+}
+
+function SignatureArea({ label, required = false }: { label: string; required?: boolean }): VNode {
+  return (
+    <TextArea
+      label={label}
+      name="signature"
+      rows={4}
+      required={required}
+      spellcheck={false}
+      hint="All lines that the command prints."
+    />
   )
 }

@@ -4,14 +4,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { currentVisit, endVisit, redemptionOf } from '../api/single-sign-on.ts'
-import { FailureNote } from '../components/failure-note.tsx'
-import { useAction } from '../components/load.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
+import { useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** Where the browser comes back to from another provider. */
-export default function LoginCallback({ query }: PageProps): VNode {
+export function LoginCallback({ query }: PageProps): VNode {
   const { of, session } = useApi()
   useTitle('Sign in')
   const [visit] = useState(currentVisit)

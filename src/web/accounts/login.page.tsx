@@ -4,21 +4,19 @@ import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_se
 import { ownTarget } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
-import { FailureNote } from '../components/failure-note.tsx'
-import { Field, fieldOf, onSubmit } from '../components/field.tsx'
-import { Show, useAction, useLoad } from '../components/load.tsx'
+import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
+import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
+import { useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { ProviderButtons } from './providers.tsx'
-import { factorOf } from './second-factor.ts'
-import { SignUpLink } from './sign-up-link.tsx'
+import { factorOf, ProviderButtons } from './credentials.tsx'
+import { SignUpLink } from './sign-up.tsx'
 
 /** No username has such a sign, so that the hint says nothing about accounts. */
 const ADDRESS_HINT = 'This is an e-mail address. Type the username of your account.'
 
 /** Sign-in by password, and by a second factor where the account has one. */
-export default function Login({ query }: PageProps): VNode {
+export function Login({ query }: PageProps): VNode {
   const { session } = useApi()
   useTitle('Sign in')
   const [needsCode, setNeedsCode] = useState(false)

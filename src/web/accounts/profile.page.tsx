@@ -3,23 +3,32 @@ import type { VNode } from 'preact'
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { toBase64 } from '../components/bytes.ts'
-import { Confirmed } from '../components/confirmed.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
-import { TextArea } from '../components/text-area.tsx'
-import { Time } from '../components/time.tsx'
-import { AccountDeletion } from './account-deletion.tsx'
-import { AccountPicture, hasPicture } from './account-picture.tsx'
+import { Time, toBase64 } from '../components/formats.tsx'
+import {
+  ActionForm,
+  Checkbox,
+  Confirmed,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  isChecked,
+  TextArea,
+} from '../components/forms.tsx'
+import { goTo } from '../components/navigation.ts'
+import { AccountPicture, hasPicture } from './account.tsx'
 import { SettingsFrame } from './account-settings.tsx'
-import { NewPasswordFields, newPasswordOf } from './new-password.tsx'
-import { PresentOwnerFields, provePresence } from './present-owner.tsx'
+import {
+  NewPasswordFields,
+  newPasswordOf,
+  PresentOwnerFields,
+  provePresence,
+} from './credentials.tsx'
 
 /** The largest picture that the server stores. */
 const MAX_AVATAR_BYTES = 1024 * 1024
 
 /** Profile and password of the user. */
-export default function ProfilePage(): VNode {
+export function ProfilePage(): VNode {
   return (
     <SettingsFrame tab="Profile">
       {(user) => (
@@ -178,6 +187,39 @@ function PasswordForm({ user }: { user: User }): VNode {
         <PresentOwnerFields purpose="Empty if the account has no password." />
         <NewPasswordFields />
       </ActionForm>
+    </section>
+  )
+}
+
+/** The deletion of the user's own account. */
+function AccountDeletion({ user }: { user: User }): VNode {
+  const api = useApi()
+  const remove = async (form: HTMLFormElement) => {
+    const force = isChecked(form, 'content')
+    await provePresence(api, form)
+    await api.of(UserService).deleteUser({ name: user.name, force })
+    api.session.forget()
+    goTo('/')
+  }
+  return (
+    <section class="box" aria-labelledby="danger">
+      <h2 id="danger">Danger zone</h2>
+      <ConfirmedForm action="Delete the account" name={user.username} act={remove}>
+        <p>
+          Your profile, settings, sessions, tokens, keys and webhooks are deleted, and others may
+          take your username. Your comments in repositories of others stay, without your name. Only
+          a backup of the server has what is deleted.
+        </p>
+        <p>
+          The server refuses while you are the only owner of an organisation, or the only
+          administrator of the server.
+        </p>
+        <Checkbox
+          label="Also delete my repositories and memos, with the comments of others"
+          name="content"
+        />
+        <PresentOwnerFields />
+      </ConfirmedForm>
     </section>
   )
 }

@@ -3,15 +3,13 @@ import { useState } from 'preact/hooks'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { SENT_ONCE, useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
-import { useTitle } from '../components/page-title.ts'
+import { ActionForm, Field, fieldOf } from '../components/forms.tsx'
+import { useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { NewPasswordFields, newPasswordOf } from './new-password.tsx'
-import { factorOf } from './second-factor.ts'
+import { factorOf, NewPasswordFields, newPasswordOf } from './credentials.tsx'
 
 /** Asks for the mail that sets a new password, and is where the link of that mail leads. */
-export default function ResetPasswordPage({ query }: PageProps): VNode {
+export function ResetPasswordPage({ query }: PageProps): VNode {
   const token = query.get('token') ?? ''
   useTitle('Set a new password')
   return (

@@ -5,9 +5,9 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import type { Session } from '#gen/branchline/v1/session_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
-import { Confirmed } from '../components/confirmed.tsx'
+import { Time } from '../components/formats.tsx'
+import { Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Time } from '../components/time.tsx'
 import { SettingsFrame } from './account-settings.tsx'
 import { browserName } from './browsers.ts'
 
@@ -15,7 +15,7 @@ import { browserName } from './browsers.ts'
 const PAGE_SIZE = 1000
 
 /** Where the user is signed in. */
-export default function SessionsPage(): VNode {
+export function SessionsPage(): VNode {
   return <SettingsFrame tab="Sessions">{(user) => <Sessions user={user} />}</SettingsFrame>
 }
 

@@ -3,13 +3,12 @@ import { useEffect } from 'preact/hooks'
 import { ownTarget } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
+import { useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { AccountForm } from './account-form.tsx'
-import { isRegistrationOpen } from './sign-up-link.tsx'
+import { AccountForm, isRegistrationOpen } from './sign-up.tsx'
 
 /** Creates an account, where the server lets everybody do so. */
-export default function SignUp({ query }: PageProps): VNode {
+export function SignUp({ query }: PageProps): VNode {
   const { session } = useApi()
   useTitle('Create an account')
   const target = ownTarget(query)

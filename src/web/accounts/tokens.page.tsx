@@ -5,15 +5,12 @@ import type { PersonalAccessToken } from '#gen/branchline/v1/personal_access_tok
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Command } from '../components/command.tsx'
-import { Confirmed } from '../components/confirmed.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { Command, ShownOnce } from '../components/command.tsx'
+import { Time } from '../components/formats.tsx'
+import { ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { ShownOnce } from '../components/shown-once.tsx'
-import { Time } from '../components/time.tsx'
 import { SettingsFrame } from './account-settings.tsx'
-import { PresentOwnerFields, provePresence } from './present-owner.tsx'
+import { PresentOwnerFields, provePresence } from './credentials.tsx'
 import { ScopeFields, scopesOf, scopesText } from './scopes.tsx'
 
 /** The most tokens of one answer. */
@@ -29,7 +26,7 @@ const LIFETIMES: readonly (readonly [days: number, text: string])[] = [
 ]
 
 /** The personal access tokens of the user. */
-export default function TokensPage(): VNode {
+export function TokensPage(): VNode {
   return <SettingsFrame tab="Access tokens">{(user) => <Tokens user={user} />}</SettingsFrame>
 }
 

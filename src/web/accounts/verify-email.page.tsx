@@ -1,16 +1,15 @@
 import type { VNode } from 'preact'
 import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { useTitle } from '../components/page-title.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { ActionForm } from '../components/forms.tsx'
+import { SignInLink, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 
 /**
  * Where the link of a mail leads that verifies an address. A button sends the token, since programs
  * that read mails open links too.
  */
-export default function VerifyEmailPage({ query }: PageProps): VNode {
+export function VerifyEmailPage({ query }: PageProps): VNode {
   const { of, session } = useApi()
   useTitle('Confirm your address')
   const token = query.get('token') ?? ''

@@ -4,20 +4,24 @@ import { State } from '#gen/branchline/v1/state_pb.ts'
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Checkbox, isChecked } from '../components/choices.tsx'
-import { ConfirmedForm } from '../components/confirmed-form.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { Time } from '../components/formats.tsx'
+import {
+  ActionForm,
+  Checkbox,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  isChecked,
+} from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { Time } from '../components/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
 
 const LIST = '/-/admin'
 
 /** One account, for administrators of the instance. */
-export default function AdministrationAccountPage({ rest }: PageProps): VNode {
+export function AdministrationAccountPage({ rest }: PageProps): VNode {
   const username = rest[0] ?? ''
   return (
     <Administration title={`Account ${username}`}>

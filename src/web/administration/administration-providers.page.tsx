@@ -1,17 +1,19 @@
 import type { VNode } from 'preact'
-import type { IdentityProvider } from '#gen/branchline/v1/identity_provider_pb.ts'
+import {
+  type FieldMapping,
+  type IdentityProvider,
+  IdentityProvider_Type as Type,
+} from '#gen/branchline/v1/identity_provider_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { redirectUri } from '../api/single-sign-on.ts'
 import { Command } from '../components/command.tsx'
-import { ConfirmedForm } from '../components/confirmed-form.tsx'
-import { fieldOf } from '../components/field.tsx'
+import { ActionForm, ConfirmedForm, Field, fieldOf, Lines, linesOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Administration } from './administration.tsx'
-import { ProviderForm } from './provider-form.tsx'
 
 /** The identity providers through which users sign in. For administrators of the instance. */
-export default function AdministrationProvidersPage(): VNode {
+export function AdministrationProvidersPage(): VNode {
   return (
     <Administration title="Identity providers" page="Identity providers">
       <Providers />
@@ -92,4 +94,157 @@ function Provider(props: { provider: IdentityProvider; reload: () => void }): VN
       </ConfirmedForm>
     </article>
   )
+}
+
+/** The members of the user info, with their names in the form and at providers of OpenID Connect. */
+const MEMBERS = [
+  ['identifier', 'Member with the identifier', 'sub'],
+  ['displayName', 'Member with the display name (optional)', 'name'],
+  ['email', 'Member with the e-mail address (optional)', 'email'],
+  ['avatarUrl', 'Member with the address of the picture (optional)', 'picture'],
+] as const satisfies readonly (readonly [keyof FieldMapping, string, string])[]
+
+const ADDRESSES = [
+  ['authUrl', 'Address of the sign-in page'],
+  ['tokenUrl', 'Address that exchanges codes'],
+  ['userInfoUrl', 'Address of the user info'],
+] as const
+
+/** Values of the form of a provider, as the API takes them. */
+type ProviderDraft = ReturnType<typeof readDraft>
+
+/** Creates an identity provider, or changes one. */
+function ProviderForm(props: {
+  /** Undefined for a new one. */
+  provider?: IdentityProvider
+  act: (draft: ProviderDraft, form: HTMLFormElement) => Promise<unknown>
+}): VNode {
+  const { provider, act } = props
+  const config = configOf(provider)
+  const label = provider ? `Change ${provider.title}` : 'New identity provider'
+  return (
+    <ActionForm
+      label={label}
+      submit={provider ? 'Save the provider' : 'Create the provider'}
+      done={provider ? 'Saved.' : 'The provider is created.'}
+      isEmptied={!provider}
+      act={(form) => act(readDraft(form), form)}
+    >
+      <Field
+        label="Title"
+        name="title"
+        maxLength={128}
+        required
+        defaultValue={provider?.title ?? ''}
+        hint="What the button of the sign-in page says."
+      />
+      {!provider && (
+        <Field
+          label="Id (optional)"
+          name="id"
+          maxLength={36}
+          pattern="[A-Za-z0-9]([A-Za-z0-9\-]*[A-Za-z0-9])?"
+          autocapitalize="none"
+          autocomplete="off"
+          hint="Letters, digits and hyphens. Without an id, the server chooses one."
+        />
+      )}
+      <Client provider={provider} />
+      {ADDRESSES.map(([name, text]) => (
+        <Field
+          key={name}
+          label={text}
+          name={name}
+          type="url"
+          required
+          defaultValue={config?.[name] ?? ''}
+        />
+      ))}
+      <Lines
+        label="Scopes"
+        name="scopes"
+        lines={config?.scopes ?? ['openid', 'profile', 'email']}
+        hint="One on each line."
+      />
+      <fieldset>
+        <legend>User info</legend>
+        {MEMBERS.map(([name, text, usual]) => (
+          <Field
+            key={name}
+            label={text}
+            name={name}
+            autocapitalize="none"
+            autocomplete="off"
+            required={name === 'identifier'}
+            defaultValue={provider ? (config?.fieldMapping?.[name] ?? '') : usual}
+          />
+        ))}
+      </fieldset>
+      <Field
+        label="Pattern of the identifiers that may sign in (empty: all)"
+        name="filter"
+        maxLength={256}
+        autocapitalize="none"
+        autocomplete="off"
+        defaultValue={provider?.identifierFilter ?? ''}
+        hint="A regular expression, such as @example\.org$."
+      />
+    </ActionForm>
+  )
+}
+
+/** How the provider knows this server. The server never returns the secret. */
+function Client({ provider }: { provider: IdentityProvider | undefined }): VNode {
+  return (
+    <>
+      <Field
+        label="Client id"
+        name="clientId"
+        autocapitalize="none"
+        autocomplete="off"
+        required
+        defaultValue={configOf(provider)?.clientId ?? ''}
+      />
+      <Field
+        label={provider ? 'Client secret (empty: unchanged)' : 'Client secret'}
+        name="clientSecret"
+        type="password"
+        autocomplete="off"
+        hint="A server without a secret is a public client."
+      />
+    </>
+  )
+}
+
+function configOf(provider: IdentityProvider | undefined) {
+  const config = provider?.config?.config
+  return config?.case === 'oauth2Config' ? config.value : undefined
+}
+
+function readDraft(form: HTMLFormElement) {
+  const text = (name: string) => fieldOf(form, name).trim()
+  return {
+    title: text('title'),
+    type: Type.OAUTH2,
+    identifierFilter: text('filter'),
+    config: {
+      config: {
+        case: 'oauth2Config' as const,
+        value: {
+          clientId: text('clientId'),
+          clientSecret: fieldOf(form, 'clientSecret'),
+          authUrl: text('authUrl'),
+          tokenUrl: text('tokenUrl'),
+          userInfoUrl: text('userInfoUrl'),
+          scopes: linesOf(form, 'scopes'),
+          fieldMapping: {
+            identifier: text('identifier'),
+            displayName: text('displayName'),
+            email: text('email'),
+            avatarUrl: text('avatarUrl'),
+          },
+        },
+      },
+    },
+  }
 }

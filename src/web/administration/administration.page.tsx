@@ -4,18 +4,16 @@ import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { counted } from '../components/counts.ts'
-import { Field, fieldOf } from '../components/field.tsx'
+import { counted, Time } from '../components/formats.tsx'
+import { ActionForm, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { Time } from '../components/time.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
 
 /** The accounts of the instance, and facts about the instance. For its administrators. */
-export default function AdministrationPage({ query }: PageProps): VNode {
+export function AdministrationPage({ query }: PageProps): VNode {
   return (
     <Administration title="Administration" page="Server and accounts">
       <Facts />

@@ -1,8 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
-import { useTitle } from '../components/page-title.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { SignInLink, useTitle } from '../components/page.tsx'
 
 const PAGES = [
   ['/-/admin', 'Server and accounts'],

@@ -189,7 +189,7 @@ export function chartsOf(all: readonly Measurement[]): readonly ChartData[] {
 }
 
 /** Totals of a method since the start of the server. */
-export interface MethodLoad {
+interface MethodLoad {
   readonly method: string
   readonly calls: number
   readonly failed: number

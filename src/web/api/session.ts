@@ -12,7 +12,7 @@ import type { Redemption } from './single-sign-on.ts'
 const RENEW_BEFORE_MS = 30_000
 
 /** Credentials that the sign-in page collects. */
-export type PasswordSignIn = Pick<
+type PasswordSignIn = Pick<
   SignInRequest_PasswordCredentials,
   'username' | 'password' | 'passcode' | 'recoveryCode'
 >

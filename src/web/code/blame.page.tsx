@@ -10,23 +10,20 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
-import { fromBase64, textOf } from '../components/bytes.ts'
-import { Command } from '../components/command.tsx'
+import { Command, quoted } from '../components/command.tsx'
+import { fromBase64, Time, textOf } from '../components/formats.tsx'
 import { type LineRange, namedLines } from '../components/fragments.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { useFragment } from '../components/navigation.ts'
-import { Time } from '../components/time.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
-import { Breadcrumbs } from './breadcrumbs.tsx'
-import { findRef, type RefAndPath } from './refs.ts'
-import { quoted } from './shell.ts'
+import { Breadcrumbs, findRef, type RefAndPath } from './refs.tsx'
 
 /** The parameter of the address that asks for a blame with all commits, as on Gitea. */
 const BYPASS = 'bypass-blame-ignore'
 
 /** Authors of the lines of a file. */
-export default function BlamePage({ owner, repo, rest, query }: PageProps): VNode {
+export function BlamePage({ owner, repo, rest, query }: PageProps): VNode {
   const file = rest.slice(2).join('/')
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Code" title={`Blame of ${file}`}>

@@ -3,14 +3,14 @@ import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { Time } from '../components/time.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** The branches of a repository. */
-export default function BranchesPage({ owner, repo, query }: PageProps): VNode {
+export function BranchesPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Branches" title="Branches">
       {(repository) => <Branches repository={repository} page={pageOf(query)} />}

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import type { Commit } from '#gen/branchline/v1/commit_pb.ts'
 import { repositoryHref, subjectOf } from '../addresses.ts'
-import { Time } from '../components/time.tsx'
+import { Time } from '../components/formats.tsx'
 
 /** Commits, one below the other. */
 export function CommitList(props: {

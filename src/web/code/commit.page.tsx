@@ -2,15 +2,14 @@ import type { VNode } from 'preact'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Time } from '../components/time.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
-import { Diff } from './diff.tsx'
-import { useDiff } from './diff-load.ts'
+import { Diff, useDiff } from './diff.tsx'
 
 /** One commit with its changes. */
-export default function CommitPage({ owner, repo, rest }: PageProps): VNode {
+export function CommitPage({ owner, repo, rest }: PageProps): VNode {
   const sha = rest[0] ?? ''
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Commits" title={sha.slice(0, 10)}>

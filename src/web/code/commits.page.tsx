@@ -3,14 +3,14 @@ import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { CommitList } from './commit-list.tsx'
-import { findRef } from './refs.ts'
+import { findRef } from './refs.tsx'
 
 /** The history of a branch, a tag or a commit. */
-export default function CommitsPage({ owner, repo, rest, query }: PageProps): VNode {
+export function CommitsPage({ owner, repo, rest, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Commits" title="Commits">
       {(repository) =>

@@ -1,24 +1,23 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref, subjectOf } from '../addresses.ts'
-import { useApi } from '../api/client.ts'
+import { type Api, PAGE, useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
-import { counted } from '../components/counts.ts'
-import { FailureNote } from '../components/failure-note.tsx'
-import { Field, fieldOf, onSubmit } from '../components/field.tsx'
-import { Show, useAction, useLoad } from '../components/load.tsx'
+import { counted } from '../components/formats.tsx'
+import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
+import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { findOpenPull } from '../pulls/open-pull.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { CommitList } from './commit-list.tsx'
-import { Diff } from './diff.tsx'
-import { useDiff } from './diff-load.ts'
+import { Diff, useDiff } from './diff.tsx'
 
 /** Commits and changes of a branch compared with another one, and the form of a pull request. */
-export default function ComparePage({ owner, repo, rest }: PageProps): VNode {
+export function ComparePage({ owner, repo, rest }: PageProps): VNode {
   const basehead = rest.join('/')
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={basehead || 'Compare'}>
@@ -119,4 +118,44 @@ function NewPull(props: {
       </button>
     </form>
   )
+}
+
+interface Branches {
+  readonly owner: string
+  readonly repo: string
+  readonly base: string
+  /** `branch`, `owner:branch` or `owner/repo:branch`. */
+  readonly head: string
+}
+
+/** Finds the open pull request between two branches; null if there is none. */
+async function findOpenPull(
+  { of }: Api,
+  branches: Branches,
+  signal: AbortSignal,
+): Promise<PullRequest | null> {
+  const { owner, repo, base, head } = branches
+  const list = { owner, repo, baseBranch: base, state: 'open', limit: PAGE }
+  const { pullRequests, total } = await of(PullRequestService).listPullRequests(list, { signal })
+  // The list answers without an error, but only where it is short.
+  if (total <= pullRequests.length)
+    return pullRequests.find((pull) => isFrom(pull, `${owner}/${repo}`, head)) ?? null
+  try {
+    const pull = await of(PullRequestService).getPullRequestByBranches(
+      { owner, repo, base, head },
+      { signal },
+    )
+    return pull.state === 'open' ? pull : null
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.NotFound) return null
+    throw error
+  }
+}
+
+function isFrom({ head }: PullRequest, base: string, text: string): boolean {
+  const end = text.indexOf(':')
+  const where = end < 0 ? base : text.slice(0, end)
+  const { fullName = '', owner } = head?.repo ?? {}
+  const name = where.includes('/') ? fullName : (owner?.login ?? '')
+  return head?.ref === text.slice(end + 1) && name.toLowerCase() === where.toLowerCase()
 }

@@ -1,17 +1,16 @@
-import type { VNode } from 'preact'
+import type { RefObject, VNode } from 'preact'
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { counted } from '../components/counts.ts'
-import { useNearView } from '../components/near-view.ts'
-import { Scrolling } from '../components/scrolling.tsx'
+import { counted } from '../components/formats.tsx'
+import { Scrolling } from '../components/page.tsx'
 import { draftKeys } from '../components/stored.ts'
+import { LineForm } from '../conversations/comment-forms.tsx'
 import { DiscussionContext } from '../conversations/discussion.ts'
-import { LineForm } from '../conversations/line-form.tsx'
 import { ThreadView } from '../conversations/thread.tsx'
 import { type Place, placeKey, placeOfKey, type Thread } from '../pulls/reviews.ts'
-import { countLines, type FileDiff } from './diff.ts'
+import { useColours } from './diff-colours.ts'
 import { linesToShow, type MarkedLine, type WhiteSpace } from './diff-rows.ts'
 import { placeOf, type Remarks, SplitTable, UnifiedTable } from './diff-table.tsx'
-import { useColours } from './use-colours.ts'
+import { countLines, type FileDiff } from './diff-text.ts'
 import type { LoadHighlighter } from './use-highlighter.ts'
 
 /** A file with more lines is closed at first. */
@@ -190,4 +189,26 @@ function useForms(
         return after
       }),
   }
+}
+
+/** Elements appear before the reader has scrolled to them. */
+const MARGIN = '1000px'
+
+/** Returns whether an element has been near the part of the page that the reader sees. */
+export function useNearView(): readonly [place: RefObject<HTMLDivElement | null>, isNear: boolean] {
+  const place = useRef<HTMLDivElement>(null)
+  const [isNear, setNear] = useState(false)
+  useEffect(() => {
+    const element = place.current
+    if (isNear || !element) return
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) setNear(true)
+      },
+      { rootMargin: MARGIN },
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [isNear])
+  return [place, isNear]
 }

@@ -1,12 +1,12 @@
 import { type ComponentChild, Fragment as Group, type VNode } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
+import { LineForm } from '../conversations/comment-forms.tsx'
 import { DiscussionContext } from '../conversations/discussion.ts'
-import { LineForm } from '../conversations/line-form.tsx'
 import { ThreadView } from '../conversations/thread.tsx'
 import { type Place, placeKey, placeText, type Thread } from '../pulls/reviews.ts'
-import type { DiffLine } from './diff.ts'
 import type { DiffColours } from './diff-colours.ts'
 import { type MarkedLine, type SplitRow, sideBySide } from './diff-rows.ts'
+import type { DiffLine } from './diff-text.ts'
 import { divideRuns, type Run } from './runs.ts'
 
 /** The lines of a file that have remarks. */

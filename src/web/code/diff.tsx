@@ -1,15 +1,15 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { counted } from '../components/counts.ts'
-import { Field } from '../components/field.tsx'
+import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
+import { counted } from '../components/formats.tsx'
+import { Field } from '../components/forms.tsx'
 import { fragmentName } from '../components/fragments.ts'
+import { type Loaded, useLoad } from '../components/load.tsx'
 import { useFragment } from '../components/navigation.ts'
-import { useNearView } from '../components/near-view.ts'
 import { useChoice } from '../components/stored.ts'
-import type { FileDiff } from './diff.ts'
-import { DiffFile, type DiffView, fileFragment, MAX_OPEN_LINES } from './diff-file.tsx'
+import { DiffFile, type DiffView, fileFragment, MAX_OPEN_LINES, useNearView } from './diff-file.tsx'
 import type { WhiteSpace } from './diff-rows.ts'
-import type { DiffFiles } from './diff-stream.ts'
+import { type DiffFiles, type FileDiff, readDiffFiles } from './diff-text.ts'
 import { useHighlighter } from './use-highlighter.ts'
 
 /** Files that appear together when the reader comes near. */
@@ -170,4 +170,17 @@ function FileGroup(props: {
     0,
   )
   return <div ref={place} style={{ height: `${rems}rem` }} />
+}
+
+/**
+ * Loads a diff when the component appears, and when `keys` change. The value grows while it
+ * arrives.
+ */
+export function useDiff(
+  open: (signal: AbortSignal) => AsyncIterable<HttpBody>,
+  keys: readonly unknown[],
+): Loaded<DiffFiles> {
+  const [arrived, setArrived] = useState<DiffFiles>()
+  const whole = useLoad((signal) => readDiffFiles(open(signal), setArrived), keys)
+  return { ...whole, value: whole.value ?? arrived }
 }

@@ -3,19 +3,16 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
 import { useApi } from '../api/client.ts'
-import { sizeText } from '../components/bytes.ts'
-import { Command } from '../components/command.tsx'
-import { FailureNote } from '../components/failure-note.tsx'
-import { useAction } from '../components/load.tsx'
-import { saveFile } from '../components/save-file.ts'
+import { Command, quoted } from '../components/command.tsx'
+import { sizeText } from '../components/formats.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
 import { readFile } from './received.ts'
-import { quoted } from './shell.ts'
 
 /** A browser holds the whole file until the file is stored. Larger ones are for a program. */
 const MAX_BYTES = 512 * 1024 ** 2
 
 /** A file to download. */
-export interface RemoteFile {
+interface RemoteFile {
   readonly name: string
   /** The address of the file. */
   readonly href: string
@@ -121,4 +118,16 @@ function LargeFile({ file: { name, href } }: { file: RemoteFile }): VNode {
       />
     </div>
   )
+}
+
+/** Time in which a browser has begun to store a file. */
+const START_MS = 60_000
+
+/** Stores bytes of the page as a file of the user. */
+export function saveFile(name: string, content: Blob): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), START_MS)
 }

@@ -5,16 +5,14 @@ import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { fromBase64, sizeText, textOf } from '../components/bytes.ts'
-import { Fragment } from '../components/fragment.tsx'
+import { fromBase64, sizeText, textOf } from '../components/formats.tsx'
 import { namedLines } from '../components/fragments.ts'
-import { Markup } from '../components/markup.tsx'
+import { Fragment, Markup } from '../components/markup.tsx'
 import { useFragment } from '../components/navigation.ts'
+import { Scrolling } from '../components/page.tsx'
 import { pictureType } from '../components/pictures.ts'
-import { saveFile } from '../components/save-file.ts'
-import { Scrolling } from '../components/scrolling.tsx'
-import { elementsOf } from './coloured.ts'
-import { Download, useIsPublic } from './download.tsx'
+import { Download, saveFile, useIsPublic } from './download.tsx'
+import type { ColouredLines } from './runs.ts'
 import { useHighlighter } from './use-highlighter.ts'
 
 /** Larger files have no colours, since these would take more than a moment. */
@@ -177,4 +175,23 @@ function Source({ text, path }: { text: string; path: string }): VNode {
       </Scrolling>
     </>
   )
+}
+
+/** Returns the elements of a text with colours. */
+function elementsOf(lines: ColouredLines): DocumentFragment {
+  const content = document.createDocumentFragment()
+  for (const [i, runs] of lines.entries()) {
+    if (i > 0) content.append('\n')
+    for (const { text, classes } of runs) content.append(elementOf(text, classes))
+  }
+  return content
+}
+
+function elementOf(text: string, classes: readonly string[]): Node {
+  return classes.reduceRight<Node>((inner, className) => {
+    const span = document.createElement('span')
+    span.className = className
+    span.append(inner)
+    return span
+  }, document.createTextNode(text))
 }

@@ -3,12 +3,12 @@ import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** The tags of a repository. */
-export default function TagsPage({ owner, repo, query }: PageProps): VNode {
+export function TagsPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Tags" title="Tags">
       {() => <Tags name={{ owner, repo }} page={pageOf(query)} />}

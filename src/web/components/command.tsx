@@ -1,6 +1,6 @@
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Scrolling } from './scrolling.tsx'
+import { Scrolling } from './page.tsx'
 
 /** A command to copy. */
 export function Command({ text, label }: { text: string; label: string }): VNode {
@@ -26,6 +26,30 @@ export function Command({ text, label }: { text: string; label: string }): VNode
           {isCopied ? 'Copied' : 'Copy'}
         </button>
       )}
+    </div>
+  )
+}
+
+/** Returns a text as one word of a command for a POSIX shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** A secret that the server cannot show again. */
+export function ShownOnce(props: {
+  /** Kind of the secret, such as “Token”. */
+  name: string
+  secret: string
+  children?: ComponentChildren
+}): VNode {
+  const { name, secret, children } = props
+  return (
+    <div class="note" role="status">
+      <p>
+        <strong>Store this now: the server does not show it again.</strong>
+      </p>
+      <Command label={name} text={secret} />
+      {children}
     </div>
   )
 }

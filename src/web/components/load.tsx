@@ -1,8 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useApi } from '../api/client.ts'
 import { type Failure, failureOf } from '../api/failure.ts'
-import { FailureNote } from './failure-note.tsx'
-import { NotFound } from './not-found.tsx'
+import { loadScript } from '../api/scripts.ts'
+import { NotFound, SignInLink } from './page.tsx'
 
 /** Something that comes from the server. */
 export interface Loaded<Value> {
@@ -60,7 +61,7 @@ export function Show<Value>(props: {
 }
 
 /** An action of the user, such as a form that is sent. */
-export interface Action<Input> {
+interface Action<Input> {
   readonly isRunning: boolean
   readonly failure: Failure | undefined
   run(input: Input): void
@@ -83,4 +84,43 @@ export function useAction<Input = void>(act: (input: Input) => Promise<unknown>)
       )
     },
   }
+}
+
+/**
+ * A component whose script loads when the component appears.
+ *
+ * @param props.load imports the component. `props.with` are its properties.
+ */
+export function Later<Props extends object>(props: {
+  load: () => Promise<(props: Props) => VNode>
+  with: Props
+}): VNode {
+  const component = useLoad(() => loadScript(props.load), [])
+  return <Show of={component}>{(Component) => <Component {...props.with} />}</Show>
+}
+
+/** A failure: what happened, why, and what to do. */
+export function FailureNote({ failure }: { failure: Failure }): VNode {
+  const { session } = useApi()
+  const { message, reason, advice } = failure
+  // A wrong passcode is such a failure too, of a user who has a session.
+  const isSignedOut = failure.isSignedOut && session.user === undefined
+  return (
+    <div class="note problem" role="alert">
+      <p>
+        <strong>{/[.!?]$/.test(message) ? message : `${message}.`}</strong> {advice}
+      </p>
+      {isSignedOut && (
+        <p>
+          <SignInLink />
+        </p>
+      )}
+      {failure.needsReload && (
+        <button type="button" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+      )}
+      {reason !== '' && <p class="reason">Reason: {reason}</p>}
+    </div>
+  )
 }

@@ -1,9 +1,8 @@
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useState } from 'preact/hooks'
 import { type Api, useApi } from '../api/client.ts'
-import { Fragment } from './fragment.tsx'
+import type { LinkBase } from './markdown.ts'
 import { type HeldPicture, holdPictures, loadPicture } from './pictures.ts'
-import type { LinkBase } from './sanitised.ts'
 
 /** A text in Markdown. Until its script has loaded, and if it does not load, the text is plain. */
 export function Markup({ text, base }: { text: string; base: LinkBase }): VNode {
@@ -58,4 +57,15 @@ async function showPictures(
       if (address !== undefined) picture.element.src = address
     }),
   )
+}
+
+/** Elements that the sanitiser has made, inside an element of the page. */
+export function Fragment(props: { of: DocumentFragment; tag: 'div' | 'code' }): VNode {
+  const { of: content, tag } = props
+  const fill = useCallback(
+    // A copy, since a fragment is empty once it is on the page.
+    (place: HTMLElement | null) => place?.replaceChildren(content.cloneNode(true)),
+    [content],
+  )
+  return tag === 'div' ? <div class="markup" ref={fill} /> : <code ref={fill} />
 }

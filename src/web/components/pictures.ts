@@ -1,4 +1,4 @@
-import { toBase64 } from './bytes.ts'
+import { toBase64 } from './formats.tsx'
 
 /** Scripts of such a picture run where it is opened as a page, but not where it is an element. */
 const SVG = 'image/svg+xml'

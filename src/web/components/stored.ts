@@ -11,12 +11,12 @@ export function storageOf(kind: 'localStorage' | 'sessionStorage'): Storage | un
 }
 
 /** Returns a text that the user has typed in this tab and not sent; empty for none. */
-export function readDraft(key: string): string {
+function readDraft(key: string): string {
   return storageOf('sessionStorage')?.getItem(key) ?? ''
 }
 
 /** Keeps a text that the user has typed, or forgets the text if it is empty. */
-export function writeDraft(key: string, text: string): void {
+function writeDraft(key: string, text: string): void {
   if (text === '') {
     storageOf('sessionStorage')?.removeItem(key)
     return

@@ -1,6 +1,16 @@
 import { createContext } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
-import type { PullName, ReviewWithThreads, Thread } from '../pulls/reviews.ts'
+import { useApi } from '../api/client.ts'
+import { type Loaded, useLoad } from '../components/load.tsx'
+import {
+  type PullName,
+  type ReviewWithThreads,
+  readReviews,
+  type Thread,
+} from '../pulls/reviews.ts'
 
 /** Comments on the lines of a diff. */
 export interface Discussion {
@@ -25,7 +35,7 @@ export interface Discussion {
 export const DiscussionContext = createContext<Discussion | undefined>(undefined)
 
 /** Groups threads by the path of their file. */
-export function threadsByPath(reviews: readonly ReviewWithThreads[]): Map<string, Thread[]> {
+function threadsByPath(reviews: readonly ReviewWithThreads[]): Map<string, Thread[]> {
   const byPath = new Map<string, Thread[]>()
   for (const { threads } of reviews)
     for (const thread of threads) {
@@ -33,4 +43,44 @@ export function threadsByPath(reviews: readonly ReviewWithThreads[]): Map<string
       byPath.set(path, [...(byPath.get(path) ?? []), thread])
     }
   return byPath
+}
+
+interface Subject {
+  readonly repository: Repository
+  readonly name: PullName
+  readonly pull: PullRequest
+  readonly head: string
+  readonly version: number
+}
+
+/** The discussion of a pull request, with the reviews that it consists of. */
+export type PullDiscussion = Discussion & { readonly reviews: readonly ReviewWithThreads[] }
+
+/** Loads the reviews of a pull request, and finds out what the user may do. */
+export function useDiscussion(subject: Subject): Loaded<PullDiscussion> {
+  const api = useApi()
+  const { repository, name, pull, head, version } = subject
+  const { user } = api.session
+  const loaded = useLoad((signal) => readReviews(api, name, signal), [version])
+  const { value: reviews, reload } = loaded
+  const value = useMemo(() => {
+    if (!reviews) return undefined
+    const { archived, permissions } = repository
+    const isWriter = permissions?.push === true && !archived
+    const isAuthor = user !== undefined && user.username === pull.user?.login
+    return {
+      name,
+      head,
+      reviews,
+      threads: threadsByPath(reviews),
+      pending: reviews.find(({ review }) => review.state === 'PENDING')?.review,
+      canComment: user !== undefined && !archived && (isWriter || !pull.isLocked),
+      canResolve: isWriter || (isAuthor && !archived),
+      canDismiss: permissions?.admin === true && !archived && pull.state === 'open',
+      canModerate: isWriter,
+      drafts: `draft ${user?.username} ${name.owner}/${name.repo}/${name.index} `,
+      reload,
+    }
+  }, [reviews, repository, head, user, pull, reload])
+  return { ...loaded, value }
 }

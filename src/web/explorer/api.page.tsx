@@ -1,21 +1,21 @@
-import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethod, DescService } from '@bufbuild/protobuf'
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useContext, useMemo, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/counts.ts'
-import { Field } from '../components/field.tsx'
+import { counted } from '../components/formats.tsx'
+import { Field } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
-import { NotFound } from '../components/not-found.tsx'
-import { useTitle } from '../components/page-title.ts'
+import { NotFound, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { bindingsOf, firstParagraph, readMethodComment } from './method-facts.ts'
-import { MethodView, NO_FILES } from './method-view.tsx'
-import { Prose } from './prose.tsx'
+import { isComposite, valueTypeOf } from './draft.ts'
+import { CommentContext, Prose, typeText } from './draft-form.tsx'
+import { accessOf, bindingsOf, firstParagraph, readMethodComment } from './method-facts.ts'
+import { RequestForm } from './request-form.tsx'
 import { type ApiSchema, fullNameOf, methodHref, serviceHref } from './schema.ts'
 
 /** The API: all services, one service, or one method. */
-export default function ApiPage({ rest, query }: PageProps): VNode {
+export function ApiPage({ rest, query }: PageProps): VNode {
   const api = useApi()
   const schema = useLoad(() => api.schema(), [])
   return <Show of={schema}>{(loaded) => <Part schema={loaded} rest={rest} query={query} />}</Show>
@@ -152,5 +152,113 @@ function MethodList(props: { schema: ApiSchema; methods: readonly DescMethod[] }
         )
       })}
     </ul>
+  )
+}
+
+/** Comments have no links to files. */
+const NO_FILES = { page: '/-/api', raw: '/-/api' }
+
+/** A method: what it does, who may call it, how it fails, and a form that calls it. */
+function MethodView({ method, schema }: { method: DescMethod; schema: ApiSchema }): VNode {
+  const { prose, failures } = readMethodComment(schema.comment(fullNameOf(method)))
+  useTitle(`${method.name}, API`)
+  return (
+    <CommentContext.Provider value={schema.comment}>
+      <nav aria-label="Path">
+        <a href="/-/api">API</a> / <a href={serviceHref(method.parent)}>{method.parent.name}</a>
+      </nav>
+      <h1>{method.name}</h1>
+      <Markup text={prose} base={NO_FILES} />
+      <Facts method={method} />
+      {failures.length > 0 && (
+        <details>
+          <summary>Failures</summary>
+          <dl>
+            {failures.map(({ reasons, condition }) => [
+              <dt key={`${reasons} ${condition} reason`}>
+                <code>{reasons.join(', ')}</code>
+              </dt>,
+              <dd key={`${reasons} ${condition}`}>
+                <Prose text={condition} />
+                {reasons.map((reason) => (
+                  <p key={reason} class="facts">
+                    <Prose
+                      text={firstParagraph(schema.comment(`branchline.v1.ErrorReason.${reason}`))}
+                    />
+                  </p>
+                ))}
+              </dd>,
+            ])}
+          </dl>
+        </details>
+      )}
+      <Closed title={`Fields of the response: ${method.output.name}`} type={method.output} />
+      <RequestForm method={method} registry={schema.registry} />
+    </CommentContext.Provider>
+  )
+}
+
+function Facts({ method }: { method: DescMethod }): VNode {
+  const { sentences, scopes } = accessOf(method)
+  const bindings = bindingsOf(method)
+  return (
+    <dl>
+      <dt>Connect, gRPC and gRPC-Web</dt>
+      <dd>
+        <code>
+          /{method.parent.typeName}/{method.name}
+        </code>
+        {method.methodKind !== 'unary' && `, ${method.methodKind.replace('_', ' ')}`}
+      </dd>
+      <dt>REST</dt>
+      {bindings.length === 0 && <dd>none</dd>}
+      {bindings.map(({ verb, template }) => (
+        <dd key={`${verb} ${template}`}>
+          <code>
+            {verb} {template}
+          </code>
+        </dd>
+      ))}
+      <dt>Who may call it</dt>
+      <dd>{sentences.join(' ')}</dd>
+      <dt>Scopes of a personal access token</dt>
+      <dd>{scopes.length === 0 ? 'none' : scopes.map((scope) => <code>{scope} </code>)}</dd>
+    </dl>
+  )
+}
+
+/** The fields of a type with their comments. Types of fields open when somebody asks for them. */
+function TypeView({ type }: { type: DescMessage }): VNode {
+  const comment = useContext(CommentContext)
+  if (type.fields.length === 0) return <p>The message has no fields.</p>
+  return (
+    <dl>
+      {type.fields.map((field) => {
+        const inner = valueTypeOf(field)
+        return [
+          <dt key={`${field.name} name`}>
+            <code>{field.name}</code> {typeText(field)}
+          </dt>,
+          <dd key={field.name}>
+            <Prose text={firstParagraph(comment(`${type.typeName}.${field.name}`))} />
+            {typeof inner === 'object' && inner.kind === 'enum' && (
+              <> One of {inner.values.map(({ name }) => name).join(', ')}.</>
+            )}
+            {isComposite(inner) && <Closed title={`Fields of ${typeText(field)}`} type={inner} />}
+          </dd>,
+        ]
+      })}
+    </dl>
+  )
+}
+
+/** The fields of a type, which may contain itself, so that they are made when they are opened. */
+function Closed({ title, type }: { title: string; type: DescMessage }): VNode {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && <TypeView type={type} />}
+    </details>
   )
 }

@@ -5,8 +5,7 @@ import {
   type DescOneof,
   ScalarType,
 } from '@bufbuild/protobuf'
-import type { ComponentChildren, VNode } from 'preact'
-import { createContext } from 'preact'
+import { type ComponentChildren, createContext, type VNode } from 'preact'
 import { useContext, useId } from 'preact/hooks'
 import {
   type Draft,
@@ -20,9 +19,8 @@ import {
   type ValueType,
   valueTypeOf,
 } from './draft.ts'
-import { isSecret } from './example.ts'
 import { firstParagraph } from './method-facts.ts'
-import { Prose } from './prose.tsx'
+import { isSecret } from './request-examples.ts'
 
 /** Returns the comment of an element by its full name. */
 export const CommentContext = createContext<(fullName: string) => string>(() => '')
@@ -300,4 +298,10 @@ export function typeText(field: DescField): string {
 
 function scalarName(type: ScalarType): string {
   return ScalarType[type].toLowerCase()
+}
+
+/** A sentence of a comment. What is between backquotes is code. */
+export function Prose({ text }: { text: string }): VNode {
+  const parts = text.split('`')
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={part}>{part}</code> : part))}</>
 }

@@ -8,7 +8,6 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import { isObject, memberOf } from './json.ts'
 
 /** The typed text of a value, which may not be valid yet. */
 export type Draft =
@@ -137,4 +136,13 @@ function draftOfField(field: DescField, json: JsonValue): Draft {
 function draftOfValue(type: ValueType, json: JsonValue): Draft {
   if (isComposite(type)) return { kind: 'message', fields: fieldsOfJson(type, json) }
   return { kind: 'text', text: typeof json === 'string' ? json : JSON.stringify(json) }
+}
+
+export function isObject(json: JsonValue | undefined): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}
+
+/** Returns the value of a field in the JSON of its message. */
+export function memberOf(json: JsonValue | undefined, field: DescField): JsonValue | undefined {
+  return isObject(json) ? json[field.jsonName] : undefined
 }

@@ -6,7 +6,7 @@ import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { method as restMethod } from '#gen/rest/v1/rest_pb.ts'
 
 /** The parts of the comment of a method. */
-export interface MethodComment {
+interface MethodComment {
   /** The first paragraph, in one line. */
   readonly summary: string
   /** Everything before the failures, in Markdown. */
@@ -88,7 +88,7 @@ const AUDIENCES: Readonly<Record<Audience, string>> = {
 }
 
 /** The callers that a method permits, and their credentials. */
-export interface AccessFacts {
+interface AccessFacts {
   /** Sentences for readers. */
   readonly sentences: readonly string[]
   /** The scopes that a personal access token needs. */

@@ -2,6 +2,9 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
   fromJson,
   type JsonObject,
   type JsonValue,
@@ -9,20 +12,20 @@ import {
   type Registry,
   toJson,
 } from '@bufbuild/protobuf'
+import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
+import { type Failure, failureOf } from '../api/failure.ts'
 import { Command } from '../components/command.tsx'
-import { onSubmit } from '../components/field.tsx'
-import { SignInLink } from '../components/sign-in-link.tsx'
-import { type DraftFields, fieldsOfJson, isRequired, jsonOfFields } from './draft.ts'
+import { counted } from '../components/formats.tsx'
+import { onSubmit } from '../components/forms.tsx'
+import { FailureNote } from '../components/load.tsx'
+import { Scrolling, SignInLink } from '../components/page.tsx'
+import { type DraftFields, fieldsOfJson, isObject, isRequired, jsonOfFields } from './draft.ts'
 import { DraftForm, NeedContext } from './draft-form.tsx'
-import { exampleOf } from './example.ts'
-import { isObject } from './json.ts'
-import { exampleText, LANGUAGES, type Language } from './languages.ts'
 import { fieldsInPaths, obstacleTo } from './method-facts.ts'
-import { OutcomeView } from './outcome-view.tsx'
-import { type Call, useCall } from './sending.ts'
+import { exampleOf, exampleText, LANGUAGES, type Language } from './request-examples.ts'
 
 /** A request that somebody writes: by the fields of a form, or as JSON. */
 type Written =
@@ -199,4 +202,218 @@ function exampleJson(type: DescMessage, written: Written, registry: Registry): J
   const { message } = readRequest(type, written, registry)
   const json = message && toJson(type, message, { registry })
   return isObject(json) ? json : {}
+}
+
+/** Longer answers are cut, since a browser lays them out slowly. */
+const MAX_SHOWN_CHARACTERS = 200_000
+
+const STATES: Readonly<Record<Outcome['state'], string>> = {
+  running: 'The call is running.',
+  done: 'The call has succeeded.',
+  failed: 'The call has failed.',
+  stopped: 'You have stopped the call.',
+}
+
+/** The state of a call. */
+function OutcomeView({ outcome, isStream }: { outcome: Outcome; isStream: boolean }): VNode {
+  const { state, durationMs, headers, trailers, messages, count, refusal } = outcome
+  return (
+    <>
+      {/* Screen readers are told about the state, but not about each message of a stream. */}
+      <p role="status">
+        {STATES[state]} {state !== 'running' && <>It took {milliseconds(durationMs)}.</>}
+      </p>
+      {isStream && (
+        <p class="facts">
+          {counted(count, 'message')}
+          {count > messages.length && `, of which the last ${messages.length} are shown`}
+        </p>
+      )}
+      {refusal && (
+        <>
+          <FailureNote failure={refusal.failure} />
+          <p>
+            Code: <code>{refusal.code}</code>
+          </p>
+          <Json label="Details of the error" value={refusal.details} />
+        </>
+      )}
+      {messages.map((message, i) => {
+        const number = count - messages.length + i + 1
+        const label = isStream ? `Message ${number}` : 'Response'
+        return <Json key={number} label={label} value={message} />
+      })}
+      <Headers title="Headers of the response" headers={headers} />
+      <Headers title="Trailers of the response" headers={trailers} />
+    </>
+  )
+}
+
+function Json({ label, value }: { label: string; value: JsonValue | readonly JsonValue[] }): VNode {
+  const text = JSON.stringify(value, undefined, 2)
+  return (
+    <>
+      <h3>{label}</h3>
+      {text.length > MAX_SHOWN_CHARACTERS && <p class="note">Only the beginning is shown.</p>}
+      <Scrolling className="source" label={label}>
+        <pre>{text.slice(0, MAX_SHOWN_CHARACTERS)}</pre>
+      </Scrolling>
+    </>
+  )
+}
+
+function Headers({ title, headers }: { title: string; headers: Outcome['headers'] }): VNode | null {
+  if (headers.length === 0) return null
+  return (
+    <details>
+      <summary>{title}</summary>
+      <dl>
+        {headers.map(([name, value]) => [
+          <dt key={`${name} name`}>{name}</dt>,
+          <dd key={name}>{value}</dd>,
+        ])}
+      </dl>
+    </details>
+  )
+}
+
+function milliseconds(duration: number): string {
+  const options = { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 } as const
+  return new Intl.NumberFormat(undefined, options).format(duration)
+}
+
+/** More messages of a stream are counted only, so that a stream may stay open for hours. */
+const MAX_SHOWN_MESSAGES = 200
+
+/** The state of a call. */
+interface Outcome {
+  readonly state: 'running' | 'done' | 'failed' | 'stopped'
+  readonly durationMs: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly trailers: readonly (readonly [name: string, value: string])[]
+  /** The last messages, as JSON. */
+  readonly messages: readonly JsonValue[]
+  /** The number of all messages. */
+  readonly count: number
+  readonly refusal?: Refusal
+}
+
+/** Why a call failed. */
+interface Refusal {
+  readonly failure: Failure
+  readonly code: string
+  /** The details of the error, as JSON with their types. */
+  readonly details: readonly JsonValue[]
+}
+
+const STARTED: Outcome = {
+  state: 'running',
+  durationMs: 0,
+  headers: [],
+  trailers: [],
+  messages: [],
+  count: 0,
+}
+
+/** A call that the user makes, and makes again. */
+interface Call {
+  /** The outcome of the last one; undefined before the first. */
+  readonly outcome: Outcome | undefined
+  send(request: Message): void
+  stop(): void
+}
+
+/** Makes calls of a method. A call ends with the component. */
+function useCall(transport: Transport, registry: Registry, method: DescMethod): Call {
+  const [outcome, setOutcome] = useState<Outcome>()
+  const ended = useRef<AbortController | undefined>(undefined)
+  useEffect(() => () => ended.current?.abort(), [])
+  return {
+    outcome,
+    stop: () => ended.current?.abort(),
+    send(request) {
+      const controller = new AbortController()
+      const { signal } = controller
+      ended.current?.abort()
+      ended.current = controller
+      const startedAt = performance.now()
+      setOutcome(STARTED)
+      const add = (change: (before: Outcome) => Partial<Outcome>) => {
+        const durationMs = performance.now() - startedAt
+        if (ended.current === controller)
+          setOutcome((before = STARTED) => ({ ...before, durationMs, ...change(before) }))
+      }
+      exchange({ transport, registry, method, request, signal }, add).then(
+        () => add(() => ({ state: 'done' })),
+        (error: unknown) =>
+          add(() => (signal.aborted ? { state: 'stopped' } : failed(error, registry))),
+      )
+    },
+  }
+}
+
+interface Exchange {
+  readonly transport: Transport
+  readonly registry: Registry
+  readonly method: DescMethod
+  readonly request: Message
+  readonly signal: AbortSignal
+}
+
+/** Sends a request, and reports what comes back while it comes. */
+async function exchange(
+  { transport, registry, method, request, signal }: Exchange,
+  add: (change: (before: Outcome) => Partial<Outcome>) => void,
+): Promise<void> {
+  const show = (message: Message) => {
+    const json = toJson(method.output, message, { registry })
+    add(({ messages, count }) => ({
+      messages: [...messages, json].slice(-MAX_SHOWN_MESSAGES),
+      count: count + 1,
+    }))
+  }
+  if (isUnary(method)) {
+    const answer = await transport.unary(method, signal, undefined, undefined, request)
+    add(() => ({ headers: [...answer.header], trailers: [...answer.trailer] }))
+    return show(answer.message)
+  }
+  if (!isServerStreaming(method))
+    throw new ConnectError('a browser cannot send a stream', Code.Unimplemented)
+  const answer = await transport.stream(method, signal, undefined, undefined, one(request))
+  add(() => ({ headers: [...answer.header] }))
+  for await (const message of answer.message) show(message)
+  add(() => ({ trailers: [...answer.trailer] }))
+}
+
+function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === 'unary'
+}
+
+function isServerStreaming(method: DescMethod): method is DescMethodServerStreaming {
+  return method.methodKind === 'server_streaming'
+}
+
+async function* one(request: Message): AsyncGenerator<Message> {
+  yield request
+}
+
+function failed(thrown: unknown, registry: Registry): Partial<Outcome> {
+  const error = ConnectError.from(thrown)
+  const details = error.details.map((detail): JsonValue => {
+    if ('desc' in detail) return { '@type': detail.desc.typeName }
+    const desc = registry.getMessage(detail.type)
+    const json = desc && toJson(desc, fromBinary(desc, detail.value), { registry })
+    const members = typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {}
+    return { '@type': detail.type, ...members }
+  })
+  return {
+    state: 'failed',
+    headers: [...error.metadata],
+    refusal: { failure: failureOf(error), code: codeName(error.code), details },
+  }
+}
+
+/** Returns the name of a code, as the comments of the schema have it. */
+function codeName(code: Code): string {
+  return (Code[code] ?? String(code)).replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()
 }

@@ -1,19 +1,20 @@
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { type Memo, Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { Field, fieldOf, onSubmit } from '../components/field.tsx'
-import { Show, useLoad } from '../components/load.tsx'
+import { Time } from '../components/formats.tsx'
+import { ActionForm, Confirmed, Field, fieldOf, onSubmit, TextArea } from '../components/forms.tsx'
+import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { Markup } from '../components/markup.tsx'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { SignInLink, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { MemoItem } from './memo.tsx'
-import { NewMemo } from './memo-form.tsx'
 
 /** The memos of the user. The address has the filters. */
-export default function MemosPage({ query }: PageProps): VNode {
+export function MemosPage({ query }: PageProps): VNode {
   const { user } = useApi().session
   useTitle('Memos')
   return (
@@ -140,4 +141,222 @@ function hrefOf(changes: Readonly<Record<string, string>>): string {
     if (value === '') query.delete(name)
     else query.set(name, value)
   return `/memos?${query}`
+}
+
+/** A memo of the user, with what the user can do. */
+function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void }): VNode {
+  const { of } = useApi()
+  const [isEditing, setEditing] = useState(false)
+  const label = memo.snippet || 'an empty memo'
+  const isArchived = memo.state === State.ARCHIVED
+  const change = useAction(async (fields: { pinned: boolean } | { state: State }) => {
+    const memoChange = { name: memo.name, ...fields }
+    await of(MemoService).updateMemo({
+      memo: memoChange,
+      updateMask: { paths: Object.keys(fields) },
+    })
+    onChange()
+  })
+  const remove = async () => {
+    await of(MemoService).deleteMemo({ name: memo.name })
+    onChange()
+  }
+  return (
+    <article class="entry" aria-label={label}>
+      <header>
+        <Time at={memo.createTime} />, seen by{' '}
+        {VISIBILITIES.find(([value]) => value === memo.visibility)?.[1]}{' '}
+        {memo.pinned && <span class="tag">pinned</span>}
+      </header>
+      {isEditing ? (
+        <EditMemo
+          memo={memo}
+          onSaved={() => {
+            setEditing(false)
+            onChange()
+          }}
+        />
+      ) : (
+        <Markup text={memo.content} base={{ page: '/', raw: '/' }} />
+      )}
+      {change.failure && <FailureNote failure={change.failure} />}
+      <div class="row">
+        <button type="button" aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
+          Edit <span class="hidden">{label}</span>
+        </button>
+        <button type="button" onClick={() => change.run({ pinned: !memo.pinned })}>
+          {memo.pinned ? 'Unpin' : 'Pin'} <span class="hidden">{label}</span>
+        </button>
+        <button
+          type="button"
+          onClick={() => change.run({ state: isArchived ? State.NORMAL : State.ARCHIVED })}
+        >
+          {isArchived ? 'Restore' : 'Archive'} <span class="hidden">{label}</span>
+        </button>
+        <Confirmed
+          action="Delete"
+          about={label}
+          question="The memo and all comments on it are deleted."
+          act={remove}
+        />
+      </div>
+      <MemoComments memo={memo} label={label} />
+    </article>
+  )
+}
+
+/** The comments on a memo, which load when the reader opens them. */
+function MemoComments({ memo, label }: { memo: Memo; label: string }): VNode {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
+      <summary>
+        Comments <span class="hidden">on {label}</span>
+      </summary>
+      {isOpen && <Comments memo={memo} label={label} />}
+    </details>
+  )
+}
+
+function Comments({ memo: { name }, label }: { memo: Memo; label: string }): VNode {
+  const { of } = useApi()
+  const [pageToken, setPageToken] = useState('')
+  const service = of(MemoService)
+  const list = useLoad(
+    (signal) =>
+      service.listMemoComments({ name, pageToken, orderBy: 'create_time asc' }, { signal }),
+    [name, pageToken],
+  )
+  const add = async (form: HTMLFormElement) => {
+    await service.createMemoComment({ name, comment: { content: fieldOf(form, 'content') } })
+    list.reload()
+  }
+  return (
+    <>
+      <Show of={list}>
+        {({ memos, nextPageToken }) => (
+          <>
+            {memos.length === 0 && <p>No comments.</p>}
+            {memos.map((comment) => (
+              <Comment key={comment.name} comment={comment} onDeleted={list.reload} />
+            ))}
+            <p class="row">
+              {pageToken !== '' && (
+                <button type="button" onClick={() => setPageToken('')}>
+                  First comments
+                </button>
+              )}
+              {nextPageToken !== '' && (
+                <button type="button" onClick={() => setPageToken(nextPageToken)}>
+                  Later comments
+                </button>
+              )}
+            </p>
+          </>
+        )}
+      </Show>
+      <ActionForm
+        label={`Comment on ${label}`}
+        submit="Send the comment"
+        done="The comment is sent."
+        isEmptied
+        act={add}
+      >
+        <TextArea label="Comment" name="content" rows={3} required hint="Markdown." />
+      </ActionForm>
+    </>
+  )
+}
+
+function Comment({ comment, onDeleted }: { comment: Memo; onDeleted: () => void }): VNode {
+  const { of, session } = useApi()
+  const { name, creator, content, createTime, snippet } = comment
+  const login = creator.slice(creator.lastIndexOf('/') + 1)
+  return (
+    <article class="remark" aria-label={`${login} commented`}>
+      <div class="facts">
+        <a href={`/${login}`}>{login}</a> <Time at={createTime} />{' '}
+        {session.user?.name === creator && (
+          <Confirmed
+            action="Delete"
+            about={`the comment ${snippet}`}
+            question="The comment and all comments on it are deleted."
+            isSmall
+            act={async () => {
+              await of(MemoService).deleteMemo({ name })
+              onDeleted()
+            }}
+          />
+        )}
+      </div>
+      <Markup text={content} base={{ page: '/', raw: '/' }} />
+    </article>
+  )
+}
+
+/** Description of each visibility of a memo. */
+const VISIBILITIES: readonly (readonly [Visibility, string])[] = [
+  [Visibility.PRIVATE, 'only you'],
+  [Visibility.PROTECTED, 'all users'],
+  [Visibility.PUBLIC, 'everybody'],
+]
+
+/** The editor of a new memo. */
+function NewMemo({ onSaved }: { onSaved: () => void }): VNode {
+  const { of } = useApi()
+  const create = async (form: HTMLFormElement) => {
+    await of(MemoService).createMemo({ memo: fieldsOf(form) })
+    onSaved()
+  }
+  return (
+    <ActionForm act={create} submit="Save the memo" done="The memo is saved." isEmptied>
+      <MemoFields label="New memo" />
+    </ActionForm>
+  )
+}
+
+/** The editor of a memo that is there. */
+function EditMemo({ memo, onSaved }: { memo: Memo; onSaved: () => void }): VNode {
+  const { of } = useApi()
+  const save = async (form: HTMLFormElement) => {
+    await of(MemoService).updateMemo({
+      memo: { name: memo.name, ...fieldsOf(form) },
+      updateMask: { paths: ['content', 'visibility'] },
+    })
+    onSaved()
+  }
+  return (
+    <ActionForm act={save} submit="Save the changes">
+      <MemoFields label="Text" memo={memo} />
+    </ActionForm>
+  )
+}
+
+function fieldsOf(form: HTMLFormElement): { content: string; visibility: Visibility } {
+  return { content: fieldOf(form, 'content'), visibility: Number(fieldOf(form, 'visibility')) }
+}
+
+function MemoFields({ label, memo }: { label: string; memo?: Memo }): VNode {
+  return (
+    <>
+      <TextArea
+        label={label}
+        name="content"
+        rows={6}
+        required
+        defaultValue={memo?.content}
+        hint="Markdown. #word is a tag, and @name mentions somebody."
+      />
+      <label>
+        Who sees it
+        <select name="visibility">
+          {VISIBILITIES.map(([value, text]) => (
+            <option key={value} value={value} selected={value === memo?.visibility}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  )
 }

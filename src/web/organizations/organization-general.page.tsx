@@ -2,17 +2,21 @@ import type { VNode } from 'preact'
 import type { Organization } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Checkbox, isChecked, Select } from '../components/choices.tsx'
-import { ConfirmedForm } from '../components/confirmed-form.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import {
+  ActionForm,
+  Checkbox,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  isChecked,
+  Select,
+} from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
 import type { PageProps } from '../routes.ts'
-import { OrganizationSettings } from './organization-settings.tsx'
-import { ORGANIZATION_VISIBILITIES } from './organization-visibilities.ts'
+import { ORGANIZATION_VISIBILITIES, OrganizationSettings } from './organization-settings.tsx'
 
 /** The settings of an organisation itself. */
-export default function OrganizationGeneral({ owner }: PageProps): VNode {
+export function OrganizationGeneral({ owner }: PageProps): VNode {
   return (
     <OrganizationSettings org={owner} page="General">
       {(organization, reload) => (

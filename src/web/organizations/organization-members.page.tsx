@@ -2,13 +2,12 @@ import type { VNode } from 'preact'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { People } from '../components/people.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { OrganizationSettings, organizationSettingsHref } from './organization-settings.tsx'
+import { OrganizationSettings, organizationSettingsHref, People } from './organization-settings.tsx'
 
 /** The members of an organisation. */
-export default function OrganizationMembers({ owner, query }: PageProps): VNode {
+export function OrganizationMembers({ owner, query }: PageProps): VNode {
   return (
     <OrganizationSettings org={owner} page="Members">
       {({ name }) => <Members org={name} page={pageOf(query)} />}

@@ -1,11 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact'
+import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import type { Organization } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
-import { useApi } from '../api/client.ts'
+import { User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { type Api, useApi } from '../api/client.ts'
+import { ActionButton } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { useTitle } from '../components/page-title.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
-import { organizationRights } from './organization-rights.ts'
+import { SignInLink, useTitle } from '../components/page.tsx'
 
 const PAGES = [
   ['', 'General'],
@@ -79,5 +80,50 @@ function ForUsers({ org, page, children }: SettingsProps): VNode {
         </>
       )}
     </Show>
+  )
+}
+
+/** Rights of the user in an organisation. */
+interface OrganizationRights {
+  readonly isOwner: boolean
+  readonly canCreateRepository: boolean
+}
+
+/** Returns the rights of who is signed in. The API says what teams give, not what the role gives. */
+export async function organizationRights(
+  { of, session }: Api,
+  org: string,
+  signal: AbortSignal,
+): Promise<OrganizationRights> {
+  const { user } = session
+  if (!user) return { isOwner: false, canCreateRepository: false }
+  if (user.role === User_Role.ADMIN) return { isOwner: true, canCreateRepository: true }
+  const request = { org, username: user.username }
+  return await of(OrganizationService).getOrganizationPermissions(request, { signal })
+}
+
+/** Visibilities of an organisation, with the names of the API. */
+export const ORGANIZATION_VISIBILITIES = [
+  ['public', 'Public: everybody'],
+  ['limited', 'Limited: everybody with an account'],
+  ['private', 'Private: members'],
+] as const
+
+/** Users, one below the other, each of whom can be removed. */
+export function People(props: {
+  people: readonly Account[]
+  remove: (login: string) => Promise<unknown>
+}): VNode {
+  const { people, remove } = props
+  if (people.length === 0) return <p>No members.</p>
+  return (
+    <ul class="list">
+      {people.map(({ login }) => (
+        <li key={login} class="bar">
+          <a href={`/${login}`}>{login}</a>
+          <ActionButton text="Remove" about={login} act={() => remove(login)} />
+        </li>
+      ))}
+    </ul>
   )
 }

@@ -3,11 +3,10 @@ import type { Organization } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/counts.ts'
+import { counted, Website } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Website } from '../components/website.tsx'
-import { NewRepository } from '../repositories/new-repository.tsx'
-import { organizationRights } from './organization-rights.ts'
+import { NewRepository } from '../repositories/repository-list.tsx'
+import { organizationRights } from './organization-settings.tsx'
 
 /** The most entries that the API has on one page. */
 const LIMIT = 50

@@ -1,19 +1,15 @@
 import type { VNode } from 'preact'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Select } from '../components/choices.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { ORGANIZATION_VISIBILITIES } from './organization-visibilities.ts'
+import { ORGANIZATION_VISIBILITIES } from './organization-settings.tsx'
 
 /** The organisations of the user, and the form that creates one. */
-export default function OrganizationsPage({ query }: PageProps): VNode {
+export function OrganizationsPage({ query }: PageProps): VNode {
   const { session } = useApi()
   useTitle('Your organisations')
   return (

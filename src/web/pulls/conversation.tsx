@@ -1,19 +1,17 @@
 import type { VNode } from 'preact'
+import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
-import { allPages, PAGE } from '../api/all-pages.ts'
-import { type Api, useApi } from '../api/client.ts'
-import { Later } from '../components/later.tsx'
-import { Show, useAction, useLoad } from '../components/load.tsx'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { type Api, allPages, PAGE, useApi } from '../api/client.ts'
+import { Later, Show, useAction, useLoad } from '../components/load.tsx'
+import { SignInLink } from '../components/page.tsx'
 import { useDraft } from '../components/stored.ts'
-import { TextForm } from '../components/text-form.tsx'
+import { TextForm } from '../conversations/comment-forms.tsx'
+import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
-import { type PullDiscussion, useDiscussion } from '../conversations/use-discussion.ts'
-import { Checks } from './checks.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 
 interface ConversationProps {
@@ -183,5 +181,52 @@ function CommentForm(props: { name: PullName; draft: string; onSent: () => void 
       onText={setBody}
       onSend={() => sending.run()}
     />
+  )
+}
+
+/** The statuses that CI systems have reported for a commit. */
+function Checks(props: {
+  name: { owner: string; repo: string }
+  sha: string
+  version: number
+}): VNode | null {
+  const { of } = useApi()
+  const { name, sha, version } = props
+  const status = useLoad(
+    (signal) =>
+      of(CommitStatusService).getCombinedStatus(
+        { owner: name.owner, repo: name.repo, ref: sha },
+        { signal },
+      ),
+    [sha, version],
+  )
+  if (sha === '') return null
+  return (
+    <section class="box" aria-labelledby="checks">
+      <h3 id="checks">Checks</h3>
+      <Show of={status}>
+        {({ statuses }) =>
+          statuses.length === 0 ? (
+            <p>No system has reported a check.</p>
+          ) : (
+            <ul class="list">
+              {statuses.map(({ context, status: state, description, targetUrl }) => (
+                <li key={context}>
+                  <span class={`tag ${state}`}>{state}</span>{' '}
+                  {/^https?:/.test(targetUrl) ? (
+                    <a href={targetUrl} rel="nofollow noopener noreferrer">
+                      {context}
+                    </a>
+                  ) : (
+                    context
+                  )}{' '}
+                  {description}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Show>
+    </section>
   )
 }

@@ -1,28 +1,26 @@
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
-import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { CommitList } from '../code/commit-list.tsx'
-import { Later } from '../components/later.tsx'
-import { Show, useLoad } from '../components/load.tsx'
-import { NotFound } from '../components/not-found.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { Time } from '../components/time.tsx'
+import { Time } from '../components/formats.tsx'
+import { Later, Show, useLoad } from '../components/load.tsx'
+import { NotFound, Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
 import { Conversation } from './conversation.tsx'
 import { PullState } from './pull-state.tsx'
 import type { PullName } from './reviews.ts'
-import { useSettledPull } from './use-settled-pull.ts'
 
 const loadFiles = async () => (await import('./pull-files.tsx')).PullFiles
 
 /** One pull request: the conversation, the commits, or the files. */
-export default function PullPage({ owner, repo, rest, query }: PageProps): VNode {
+export function PullPage({ owner, repo, rest, query }: PageProps): VNode {
   const [number = '', tab = ''] = rest
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={`Pull request ${number}`}>
@@ -154,4 +152,30 @@ function Commits({ name, page }: { name: PullName; page: number }): VNode {
       )}
     </Show>
   )
+}
+
+/** Each wait is twice as long as the one before. */
+const FIRST_WAIT_MS = 2000
+const MAX_WAIT_MS = 64_000
+
+/**
+ * Reads a pull request again while the server checks whether the present commits conflict. The end
+ * of the check is an event. But a server that is too busy, or that stops, does not check until
+ * somebody reads.
+ */
+function useSettledPull(pull: PullRequest | undefined, reload: () => void): void {
+  const isChecked = pull?.mergeability !== PullRequest_Mergeability.CHECKING
+  const commits = `${pull?.head?.sha} ${pull?.base?.sha}`
+  useEffect(() => {
+    if (isChecked) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const wait = (waitMs: number) => {
+      timer = setTimeout(() => {
+        reload()
+        wait(Math.min(waitMs * 2, MAX_WAIT_MS))
+      }, waitMs)
+    }
+    wait(FIRST_WAIT_MS)
+    return () => clearTimeout(timer)
+  }, [isChecked, commits, reload])
 }

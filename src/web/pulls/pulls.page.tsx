@@ -2,9 +2,9 @@ import type { VNode } from 'preact'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { Time } from '../components/time.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { PullState } from './pull-state.tsx'
@@ -12,7 +12,7 @@ import { PullState } from './pull-state.tsx'
 const STATES = ['open', 'closed', 'all'] as const
 
 /** The pull requests of a repository. The address has the filters. */
-export default function PullsPage({ owner, repo, query }: PageProps): VNode {
+export function PullsPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title="Pull requests">
       {() => <Pulls name={{ owner, repo }} query={query} />}

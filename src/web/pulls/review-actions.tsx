@@ -3,9 +3,7 @@ import { useState } from 'preact/hooks'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton, ActionForm } from '../components/action-form.tsx'
-import { Confirmed } from '../components/confirmed.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { ActionButton, ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
 
 interface ReviewProps {

@@ -1,7 +1,6 @@
 import type { PullReview, PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { allPages, PAGE } from '../api/all-pages.ts'
-import type { Api } from '../api/client.ts'
+import { type Api, allPages, PAGE } from '../api/client.ts'
 
 /** Where a pull request is. */
 export interface PullName {

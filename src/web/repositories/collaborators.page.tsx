@@ -1,11 +1,9 @@
 import type { VNode } from 'preact'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton, ActionForm } from '../components/action-form.tsx'
-import { Select } from '../components/choices.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { ActionButton, ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
 import { type Loaded, Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -16,7 +14,7 @@ const LEVELS = [
 ] as const
 
 /** The users who have access to one repository by name. */
-export default function CollaboratorsPage({ owner, repo, query }: PageProps): VNode {
+export function CollaboratorsPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositorySettings owner={owner} repo={repo} page="Collaborators">
       {({ archived }) => (

@@ -2,14 +2,18 @@ import type { VNode } from 'preact'
 import type { DeployKey } from '#gen/branchline/v1/deploy_key_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Checkbox, isChecked } from '../components/choices.tsx'
-import { Confirmed } from '../components/confirmed.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { Time } from '../components/formats.tsx'
+import {
+  ActionForm,
+  Checkbox,
+  Confirmed,
+  Field,
+  fieldOf,
+  isChecked,
+  TextArea,
+} from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { TextArea } from '../components/text-area.tsx'
-import { Time } from '../components/time.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -19,7 +23,7 @@ interface RepositoryName {
 }
 
 /** The deploy keys of a repository. */
-export default function DeployKeysPage({ owner, repo, query }: PageProps): VNode {
+export function DeployKeysPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositorySettings owner={owner} repo={repo} page="Deploy keys">
       {({ archived }) => (

@@ -1,16 +1,15 @@
 import type { VNode } from 'preact'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { Field, fieldOf, onSubmit } from '../components/field.tsx'
+import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
-import { Pager, pageOf } from '../components/pager.tsx'
+import { Pager, pageOf, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositoryList } from './repository-list.tsx'
 
 /** The repositories of the instance, with a search. */
-export default function Explore({ query }: PageProps): VNode {
+export function Explore({ query }: PageProps): VNode {
   const { of } = useApi()
   useTitle('Explore')
   const [q, topic, page] = [query.get('q') ?? '', query.get('topic') ?? '', pageOf(query)]

@@ -4,10 +4,8 @@ import type { GitHook } from '#gen/branchline/v1/git_hook_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Confirmed } from '../components/confirmed.tsx'
+import { ActionForm, Confirmed, TextArea } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
-import { TextArea } from '../components/text-area.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -19,7 +17,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
 }
 
 /** The Git hooks of a repository, for administrators of the instance. */
-export default function GitHooksPage({ owner, repo }: PageProps): VNode {
+export function GitHooksPage({ owner, repo }: PageProps): VNode {
   return (
     <RepositorySettings owner={owner} repo={repo} page="Git hooks">
       {({ archived }) => <GitHooks name={{ owner, repo }} isFrozen={archived} />}

@@ -3,16 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Checkbox, isChecked } from '../components/choices.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
+import { ActionForm, Checkbox, Field, fieldOf, isChecked } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { useTitle } from '../components/page-title.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { SignInLink, useTitle } from '../components/page.tsx'
 
 /** Imports a repository from another server. */
-export default function ImportPage(): VNode {
+export function ImportPage(): VNode {
   const { session } = useApi()
   useTitle('Import a repository')
   return (

@@ -1,21 +1,22 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { Attachment, Release } from '#gen/branchline/v1/release_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Download, useIsPublic } from '../code/download.tsx'
-import { sizeText } from '../components/bytes.ts'
-import { Show, useLoad } from '../components/load.tsx'
+import { sizeText, Time } from '../components/formats.tsx'
+import { onSubmit } from '../components/forms.tsx'
+import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
-import { Pager, pageOf } from '../components/pager.tsx'
-import { Time } from '../components/time.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { AssetUpload } from './asset-upload.tsx'
 import { RepositoryFrame } from './repository.tsx'
 
 /** The releases of a repository, or the one of a tag. */
-export default function ReleasesPage({ owner, repo, rest, query }: PageProps): VNode {
+export function ReleasesPage({ owner, repo, rest, query }: PageProps): VNode {
   const name = { owner, repo }
   const tag = rest[0] === 'tag' ? rest.slice(1).join('/') : undefined
   return (
@@ -126,4 +127,120 @@ function Asset({ asset, isPublic }: { asset: Attachment; isPublic: boolean }): V
     open: (signal: AbortSignal) => of(ReleaseService).getAttachment({ uuid }, { signal }),
   }
   return <Download file={file}>{name}</Download>
+}
+
+/** The form that adds a file to a release, with its progress. */
+function AssetUpload(props: {
+  name: { owner: string; repo: string }
+  release: { id: bigint; title: string }
+  onUploaded: () => void
+}): VNode {
+  const { name, release, onUploaded } = props
+  const { session } = useApi()
+  const id = useId()
+  const [part, setPart] = useState(0)
+  const ended = useRef<AbortController | undefined>(undefined)
+  useEffect(() => () => ended.current?.abort(), [])
+  const sending = useAction<HTMLFormElement>(async (form) => {
+    const file = new FormData(form).get('file')
+    if (!(file instanceof File)) return
+    setPart(0)
+    const controller = new AbortController()
+    ended.current = controller
+    const query = new URLSearchParams({ name: file.name })
+    await upload({
+      href: `/api/v1/repos${repositoryHref(name)}/releases/${release.id}/assets?${query}`,
+      file,
+      token: await session.token(),
+      signal: controller.signal,
+      onProgress: setPart,
+    })
+    form.reset()
+    onUploaded()
+  })
+  return (
+    <form onSubmit={onSubmit(sending.run)}>
+      <label>
+        Add a file to {release.title}
+        <input type="file" name="file" required />
+      </label>
+      <p class="row">
+        <button type="submit" disabled={sending.isRunning}>
+          Upload<span class="hidden"> to {release.title}</span>
+        </button>
+        {sending.isRunning && (
+          <>
+            <label for={id}>
+              {part < 1 ? `${Math.floor(part * 100)} % sent` : 'The server stores the file'}
+            </label>
+            <progress id={id} value={part} max={1} />
+            <button type="button" onClick={() => ended.current?.abort()}>
+              Stop
+            </button>
+          </>
+        )}
+      </p>
+      {sending.failure && <FailureNote failure={sending.failure} />}
+    </form>
+  )
+}
+
+const CODES: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  401: Code.Unauthenticated,
+  403: Code.PermissionDenied,
+  404: Code.NotFound,
+  409: Code.AlreadyExists,
+  413: Code.InvalidArgument,
+  422: Code.InvalidArgument,
+  429: Code.ResourceExhausted,
+  503: Code.Unavailable,
+}
+
+/** A file that is sent over REST, since a browser cannot stream a request over Connect. */
+interface Upload {
+  readonly href: string
+  readonly file: Blob
+  readonly token: string | undefined
+  readonly signal: AbortSignal
+  /** Called with the part that is sent, from 0 to 1. */
+  onProgress(part: number): void
+}
+
+/**
+ * Sends a file by POST.
+ *
+ * @throws ConnectError with the message of the server, or if there is no answer.
+ */
+function upload({ href, file, token, signal, onProgress }: Upload): Promise<void> {
+  // Not fetch, which says nothing about the progress of a request.
+  const request = new XMLHttpRequest()
+  request.open('POST', href)
+  request.setRequestHeader('content-type', 'application/octet-stream')
+  if (token !== undefined) request.setRequestHeader('authorization', `Bearer ${token}`)
+  return new Promise((resolve, reject) => {
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(loaded / total))
+    request.addEventListener('load', () => {
+      if (request.status < 300) return resolve()
+      reject(new ConnectError(messageOf(request), CODES[request.status] ?? Code.Unknown))
+    })
+    request.addEventListener('error', () =>
+      reject(new ConnectError('the server has ended the upload', Code.Unavailable)),
+    )
+    request.addEventListener('abort', () =>
+      reject(new ConnectError('the upload was stopped', Code.Canceled)),
+    )
+    signal.addEventListener('abort', () => request.abort())
+    request.send(file)
+  })
+}
+
+function messageOf({ responseText, status }: XMLHttpRequest): string {
+  try {
+    const { message } = JSON.parse(responseText) as { message?: unknown }
+    if (typeof message === 'string' && message !== '') return message
+  } catch {
+    // A proxy has answered with something else.
+  }
+  return `the server has answered with status ${status}`
 }

@@ -2,8 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RepositoryEvent } from '#gen/branchline/v1/repository_event_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import type { Api } from '../api/client.ts'
-import { useApi } from '../api/client.ts'
+import { type Api, useApi } from '../api/client.ts'
 import { nextWait, pause, withinSilence } from '../api/waiting.ts'
 
 /** The server sends a heartbeat after 25 seconds without an event. */

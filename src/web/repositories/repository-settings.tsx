@@ -3,7 +3,7 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { SignInLink } from '../components/sign-in-link.tsx'
+import { SignInLink } from '../components/page.tsx'
 import { RepositoryFrame } from './repository.tsx'
 
 const PAGES = [

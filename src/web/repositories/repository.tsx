@@ -3,24 +3,15 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton } from '../components/action-form.tsx'
-import { Later } from '../components/later.tsx'
-import { Show, useLoad } from '../components/load.tsx'
+import { Website } from '../components/formats.tsx'
+import { ActionButton } from '../components/forms.tsx'
+import { Later, Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { NotFound, useIsKnownMissing } from '../components/not-found.tsx'
-import { useTitle } from '../components/page-title.ts'
-import { Website } from '../components/website.tsx'
+import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
 
-export type Tab =
-  | 'Code'
-  | 'Pull requests'
-  | 'Commits'
-  | 'Branches'
-  | 'Tags'
-  | 'Releases'
-  | 'Settings'
+type Tab = 'Code' | 'Pull requests' | 'Commits' | 'Branches' | 'Tags' | 'Releases' | 'Settings'
 
 interface FrameProps {
   readonly owner: string

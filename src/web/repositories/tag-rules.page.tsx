@@ -1,19 +1,23 @@
 import type { VNode } from 'preact'
 import type { TagProtection } from '#gen/branchline/v1/tag_protection_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
-import { isOrganization } from '../accounts/owner-lookup.ts'
+import { isOrganization } from '../accounts/account.tsx'
 import { useApi } from '../api/client.ts'
-import { ActionForm } from '../components/action-form.tsx'
-import { Lines, linesOf } from '../components/choices.tsx'
-import { ConfirmedForm } from '../components/confirmed-form.tsx'
-import { Field, fieldOf } from '../components/field.tsx'
-import { listValue } from '../components/list-value.ts'
+import {
+  ActionForm,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  Lines,
+  linesOf,
+  listValue,
+} from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
 /** The tag protection rules of a repository. */
-export default function TagRulesPage({ owner, repo }: PageProps): VNode {
+export function TagRulesPage({ owner, repo }: PageProps): VNode {
   return (
     <RepositorySettings owner={owner} repo={repo} page="Tag rules">
       {({ archived }) => <TagRules name={{ owner, repo }} isFrozen={archived} />}

@@ -1,8 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Scrolling } from '../components/scrolling.tsx'
-import { Time } from '../components/time.tsx'
+import { Time } from '../components/formats.tsx'
+import { Scrolling } from '../components/page.tsx'
 
 /** Time after which a page looks for the result of a first attempt. */
 const LOOK_AGAIN_MS = 2000
@@ -17,7 +17,7 @@ export function useSecondLook(value: unknown, isWaiting: boolean, reload: () => 
 }
 
 /** How far a delivery is: the class of a tag, and a text. */
-export type DeliveryProgress = readonly [kind: string, text: string]
+type DeliveryProgress = readonly [kind: string, text: string]
 
 /** One delivery in a list. Its details are loaded when somebody opens it. */
 export function DeliverySummary(props: {

@@ -1,22 +1,21 @@
 import type { VNode } from 'preact'
 import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
-import { pageOf } from '../components/pager.tsx'
+import { pageOf } from '../components/page.tsx'
 import {
   OrganizationSettings,
   organizationSettingsHref,
 } from '../organizations/organization-settings.tsx'
 import type { PageProps } from '../routes.ts'
-import type { HookStore } from './webhook-store.ts'
-import { Hooks } from './webhooks.tsx'
+import { type WebhookStore, Webhooks } from './webhooks.tsx'
 
 /** The webhooks of an organisation, which receive events of all its repositories. */
-export default function OrganizationWebhooks({ owner, rest, query }: PageProps): VNode {
+export function OrganizationWebhooks({ owner, rest, query }: PageProps): VNode {
   const api = useApi()
   return (
     <OrganizationSettings org={owner} page="Webhooks">
       {({ name }) => (
-        <Hooks
+        <Webhooks
           store={storeOf(api, name)}
           place={rest[0] ?? ''}
           page={pageOf(query)}
@@ -27,7 +26,7 @@ export default function OrganizationWebhooks({ owner, rest, query }: PageProps):
   )
 }
 
-function storeOf({ of }: Api, org: string): HookStore {
+function storeOf({ of }: Api, org: string): WebhookStore {
   const service = of(OrganizationHookService)
   return {
     base: `${organizationSettingsHref(org)}/hooks`,

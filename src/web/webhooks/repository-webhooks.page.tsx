@@ -2,19 +2,18 @@ import type { VNode } from 'preact'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { type Api, useApi } from '../api/client.ts'
-import { pageOf } from '../components/pager.tsx'
+import { pageOf } from '../components/page.tsx'
 import { RepositorySettings } from '../repositories/repository-settings.tsx'
 import type { PageProps } from '../routes.ts'
-import type { HookStore } from './webhook-store.ts'
-import { Hooks } from './webhooks.tsx'
+import { type WebhookStore, Webhooks } from './webhooks.tsx'
 
 /** The webhooks of a repository. */
-export default function WebhooksPage({ owner, repo, rest, query }: PageProps): VNode {
+export function WebhooksPage({ owner, repo, rest, query }: PageProps): VNode {
   const api = useApi()
   return (
     <RepositorySettings owner={owner} repo={repo} page="Webhooks">
       {({ archived, empty }) => (
-        <Hooks
+        <Webhooks
           store={storeOf(api, { owner, repo }, empty)}
           place={rest[0] ?? ''}
           page={pageOf(query)}
@@ -25,7 +24,11 @@ export default function WebhooksPage({ owner, repo, rest, query }: PageProps): V
   )
 }
 
-function storeOf({ of }: Api, name: { owner: string; repo: string }, isEmpty: boolean): HookStore {
+function storeOf(
+  { of }: Api,
+  name: { owner: string; repo: string },
+  isEmpty: boolean,
+): WebhookStore {
   const service = of(HookService)
   return {
     base: `${repositoryHref(name)}/settings/hooks`,

@@ -1,41 +1,51 @@
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import {
+  type UserWebhook,
+  type UserWebhookDelivery,
+  UserWebhookDelivery_State,
+} from '#gen/branchline/v1/user_webhook_pb.ts'
 import { SettingsFrame } from '../accounts/account-settings.tsx'
 import { type Api, useApi } from '../api/client.ts'
-import { pageOf } from '../components/pager.tsx'
+import { Command } from '../components/command.tsx'
+import { ActionButton, ActionForm, ConfirmedForm, Field, fieldOf } from '../components/forms.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { AccountWebhooks } from './account-webhooks.tsx'
-import type { HookStore } from './webhook-store.ts'
-import { Hooks } from './webhooks.tsx'
+import { DeliveryBody, DeliveryFacts, DeliverySummary, useSecondLook } from './delivery.tsx'
+import { type WebhookStore, Webhooks } from './webhooks.tsx'
 
 const BASE = '/user/settings/hooks'
 
 /** The webhooks of the user: those of all repositories, and those of memos and pull requests. */
-export default function UserWebhooks({ rest, query }: PageProps): VNode {
+export function UserWebhooks({ rest, query }: PageProps): VNode {
   return (
     <SettingsFrame tab="Webhooks">
-      {(user) => <Webhooks user={user} rest={rest} query={query} />}
+      {(user) => <WebhooksOfUser user={user} rest={rest} query={query} />}
     </SettingsFrame>
   )
 }
 
-function Webhooks(props: { user: User } & Pick<PageProps, 'rest' | 'query'>): VNode {
+function WebhooksOfUser(props: { user: User } & Pick<PageProps, 'rest' | 'query'>): VNode {
   const { user, rest, query } = props
   const api = useApi()
   const [place = '', id] = rest
-  const accountHooks = <AccountWebhooks user={user} base={`${BASE}/account`} place={id ?? ''} />
-  if (place === 'account') return accountHooks
+  const accountWebhooks = <AccountWebhooks user={user} base={`${BASE}/account`} place={id ?? ''} />
+  if (place === 'account') return accountWebhooks
   return (
     <>
       <h2>Webhooks of your repositories</h2>
-      <Hooks store={storeOf(api)} place={place} page={pageOf(query)} isFrozen={false} />
-      {place === '' && accountHooks}
+      <Webhooks store={storeOf(api)} place={place} page={pageOf(query)} isFrozen={false} />
+      {place === '' && accountWebhooks}
     </>
   )
 }
 
-function storeOf({ of }: Api): HookStore {
+function storeOf({ of }: Api): WebhookStore {
   const service = of(UserHookService)
   return {
     base: BASE,
@@ -50,4 +60,262 @@ function storeOf({ of }: Api): HookStore {
       service.getUserHookDelivery({ id, deliveryId }, { signal }),
     redeliver: (id, deliveryId) => service.redeliverUserHookDelivery({ id, deliveryId }),
   }
+}
+
+/** The deliveries that the page shows. The server stores about as many. */
+const MAX_DELIVERIES = 100
+
+const STATES = {
+  [UserWebhookDelivery_State.STATE_UNSPECIFIED]: ['', ''],
+  [UserWebhookDelivery_State.PENDING]: ['', 'waiting'],
+  [UserWebhookDelivery_State.DELIVERED]: ['success', 'delivered'],
+  [UserWebhookDelivery_State.FAILED]: ['failure', 'failed'],
+} as const
+
+/** The webhooks about the user's memos and pull requests: the list, a new one, or one of them. */
+function AccountWebhooks(props: {
+  user: User
+  /** The address before the ids of webhooks. */
+  base: string
+  /** The rest of the address: empty, `new`, or an id. */
+  place: string
+}): VNode {
+  const { user, base, place } = props
+  const { of } = useApi()
+  const service = of(UserService)
+  const list = useLoad(
+    (signal) => service.listUserWebhooks({ parent: user.name }, { signal }),
+    [user.name],
+  )
+  if (place === 'new')
+    return (
+      <>
+        <h2>New webhook of your account</h2>
+        <WebhookForm
+          act={async (webhook) => {
+            const { name } = await service.createUserWebhook({ parent: user.name, webhook })
+            goTo(`${base}/${idOf(name)}`)
+          }}
+        />
+      </>
+    )
+  return (
+    <>
+      <h2>Webhooks of your account</h2>
+      <Show of={list}>
+        {({ webhooks }) => {
+          if (place === '') return <List base={base} webhooks={webhooks} />
+          const webhook = webhooks.find(({ name }) => idOf(name) === place)
+          return webhook ? (
+            <OneWebhook base={base} webhook={webhook} onChange={list.reload} />
+          ) : (
+            <p>
+              There is no such webhook. <a href="/user/settings/hooks">All webhooks</a>
+            </p>
+          )
+        }}
+      </Show>
+    </>
+  )
+}
+
+function List({ base, webhooks }: { base: string; webhooks: readonly UserWebhook[] }): VNode {
+  return (
+    <>
+      <p>
+        They receive events about your memos, and about the pull requests in which you take part.
+        Requests are signed as Standard Webhooks describes.
+      </p>
+      {webhooks.length === 0 && <p>Your account has no webhooks.</p>}
+      <ul class="list">
+        {webhooks.map(({ name, url, displayName, disabled }) => (
+          <li key={name}>
+            <a href={`${base}/${idOf(name)}`}>{displayName || url}</a>{' '}
+            {disabled && <span class="tag closed">off</span>}
+            {displayName !== '' && <p class="facts">{url}</p>}
+          </li>
+        ))}
+      </ul>
+      <a href={`${base}/new`}>New webhook of your account</a>
+    </>
+  )
+}
+
+function WebhookForm(props: {
+  webhook?: UserWebhook
+  act: (webhook: { url: string; displayName: string }) => Promise<unknown>
+}): VNode {
+  const { webhook, act } = props
+  return (
+    <ActionForm
+      label="Webhook of your account"
+      submit={webhook ? 'Save the webhook' : 'Create the webhook'}
+      done="Saved."
+      act={(form) => act({ url: fieldOf(form, 'url'), displayName: fieldOf(form, 'displayName') })}
+    >
+      <Field
+        label="Address"
+        name="url"
+        type="url"
+        maxLength={2048}
+        required
+        defaultValue={webhook?.url ?? ''}
+        hint="An HTTP or HTTPS address of another machine."
+      />
+      <Field
+        label="Name (optional)"
+        name="displayName"
+        maxLength={128}
+        defaultValue={webhook?.displayName ?? ''}
+      />
+    </ActionForm>
+  )
+}
+
+function OneWebhook(props: { base: string; webhook: UserWebhook; onChange: () => void }): VNode {
+  const { webhook, onChange } = props
+  const { name, url, displayName, disabled } = webhook
+  const { of } = useApi()
+  const service = of(UserService)
+  return (
+    <>
+      <p>
+        <a href="/user/settings/hooks">All webhooks</a>
+      </p>
+      <h3>{displayName || url}</h3>
+      {disabled && (
+        <p class="note">
+          The server turned the webhook off, since its target answered that it is gone. Save the
+          address to turn the webhook on again.
+        </p>
+      )}
+      <details>
+        <summary>Change the webhook</summary>
+        <WebhookForm
+          webhook={webhook}
+          act={async (fields) => {
+            const updateMask = { paths: ['url', 'display_name'] }
+            await service.updateUserWebhook({ webhook: { name, ...fields }, updateMask })
+            onChange()
+          }}
+        />
+      </details>
+      <SigningSecret name={name} />
+      <Deliveries webhook={webhook} />
+      <section class="box" aria-labelledby="danger">
+        <h3 id="danger">Danger zone</h3>
+        <ConfirmedForm
+          action="Delete the webhook"
+          name={url}
+          act={async () => {
+            await service.deleteUserWebhook({ name })
+            goTo('/user/settings/hooks')
+          }}
+        >
+          <p>Its deliveries are deleted too.</p>
+        </ConfirmedForm>
+      </section>
+    </>
+  )
+}
+
+/** The receiver checks signatures with it. */
+function SigningSecret({ name }: { name: string }): VNode {
+  const { of } = useApi()
+  const [secret, setSecret] = useState('')
+  if (secret !== '') return <Command label="Secret for signatures" text={secret} />
+  const show = async () => {
+    setSecret((await of(UserService).getUserWebhookSigningSecret({ name })).signingSecret)
+  }
+  return (
+    <p>
+      <ActionButton text="Show the secret for signatures" act={show} />
+    </p>
+  )
+}
+
+function Deliveries({ webhook }: { webhook: UserWebhook }): VNode {
+  const { name, disabled } = webhook
+  const { of } = useApi()
+  const service = of(UserService)
+  const list = useLoad(
+    (signal) =>
+      service.listUserWebhookDeliveries({ parent: name, pageSize: MAX_DELIVERIES }, { signal }),
+    [name],
+  )
+  const { value, reload } = list
+  const isWaiting = value?.deliveries.some(
+    ({ state, attemptCount }) => state === UserWebhookDelivery_State.PENDING && attemptCount === 0,
+  )
+  useSecondLook(value, isWaiting === true, reload)
+  return (
+    <section aria-labelledby="deliveries">
+      <h4 id="deliveries">Recent deliveries</h4>
+      <p class="row">
+        {!disabled && (
+          <ActionButton
+            text="Send a test"
+            act={() => service.testUserWebhook({ name }).then(reload)}
+          />
+        )}
+        <button type="button" onClick={reload}>
+          Look again
+        </button>
+      </p>
+      <Show of={list}>
+        {({ deliveries }) => (
+          <>
+            {deliveries.length === 0 && <p>No deliveries.</p>}
+            {deliveries.map((delivery) => (
+              <Delivery key={delivery.name} webhook={webhook} delivery={delivery} onSent={reload} />
+            ))}
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+function Delivery(props: {
+  webhook: UserWebhook
+  delivery: UserWebhookDelivery
+  onSent: () => void
+}): VNode {
+  const { webhook, delivery, onSent } = props
+  const { name, eventType, state, responseStatus, createTime, requestBody } = delivery
+  const { of } = useApi()
+  const isFinished = state !== UserWebhookDelivery_State.PENDING
+  return (
+    <DeliverySummary
+      event={eventType}
+      progress={STATES[state]}
+      responseStatus={responseStatus}
+      createdAt={createTime}
+    >
+      {() => (
+        <>
+          <DeliveryFacts
+            id={idOf(name)}
+            attemptCount={delivery.attemptCount}
+            lastAttemptAt={delivery.lastAttemptTime}
+            error={delivery.error}
+          />
+          <DeliveryBody title="Request" first={`POST ${webhook.url}`} text={requestBody} />
+          {isFinished && !webhook.disabled && (
+            <p>
+              <ActionButton
+                text="Deliver again"
+                about={eventType}
+                act={() => of(UserService).redeliverUserWebhookDelivery({ name }).then(onSent)}
+              />
+            </p>
+          )}
+        </>
+      )}
+    </DeliverySummary>
+  )
+}
+
+function idOf(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1)
 }

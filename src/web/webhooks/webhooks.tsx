@@ -1,16 +1,24 @@
 import type { VNode } from 'preact'
-import type { Hook } from '#gen/branchline/v1/hook_pb.ts'
-import { ConfirmedForm } from '../components/confirmed-form.tsx'
+import { useState } from 'preact/hooks'
+import { type Hook, type HookDelivery, HookDelivery_State } from '#gen/branchline/v1/hook_pb.ts'
+import {
+  ActionButton,
+  ActionForm,
+  Checkbox,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  isChecked,
+  Select,
+} from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { Pager } from '../components/pager.tsx'
-import { Deliveries } from './webhook-deliveries.tsx'
-import { HookForm } from './webhook-form.tsx'
-import type { HookStore } from './webhook-store.ts'
+import { Pager } from '../components/page.tsx'
+import { DeliveryBody, DeliveryFacts, DeliverySummary, useSecondLook } from './delivery.tsx'
 
 /** The list of webhooks, the form of a new one, or one with its deliveries. */
-export function Hooks(props: {
-  store: HookStore
+export function Webhooks(props: {
+  store: WebhookStore
   /** The rest of the address after the list: empty, `new`, or a number. */
   place: string
   page: number
@@ -19,7 +27,7 @@ export function Hooks(props: {
   const { store, place, page, isFrozen } = props
   if (place === 'new' && !isFrozen)
     return (
-      <HookForm
+      <WebhookForm
         act={async (draft) => {
           const { id } = await store.create(draft)
           goTo(`${store.base}/${id}`)
@@ -27,11 +35,11 @@ export function Hooks(props: {
       />
     )
   if (/^[1-9]\d{0,17}$/.test(place))
-    return <OneHook store={store} id={BigInt(place)} page={page} isFrozen={isFrozen} />
-  return <HookList store={store} page={page} isFrozen={isFrozen} />
+    return <OneWebhook store={store} id={BigInt(place)} page={page} isFrozen={isFrozen} />
+  return <WebhookList store={store} page={page} isFrozen={isFrozen} />
 }
 
-function HookList(props: { store: HookStore; page: number; isFrozen: boolean }): VNode {
+function WebhookList(props: { store: WebhookStore; page: number; isFrozen: boolean }): VNode {
   const { store, page, isFrozen } = props
   const list = useLoad((signal) => store.list(page, signal), [page])
   return (
@@ -61,7 +69,12 @@ function HookList(props: { store: HookStore; page: number; isFrozen: boolean }):
   )
 }
 
-function OneHook(props: { store: HookStore; id: bigint; page: number; isFrozen: boolean }): VNode {
+function OneWebhook(props: {
+  store: WebhookStore
+  id: bigint
+  page: number
+  isFrozen: boolean
+}): VNode {
   const { store, id, page, isFrozen } = props
   const hook = useLoad((signal) => store.get(id, signal), [])
   return (
@@ -76,7 +89,7 @@ function OneHook(props: { store: HookStore; id: bigint; page: number; isFrozen: 
             {!isFrozen && (
               <details>
                 <summary>Change the webhook</summary>
-                <HookForm
+                <WebhookForm
                   hook={value}
                   act={async (draft) => {
                     await store.edit(id, draft)
@@ -94,7 +107,7 @@ function OneHook(props: { store: HookStore; id: bigint; page: number; isFrozen: 
   )
 }
 
-function Deletion({ store, hook }: { store: HookStore; hook: Hook }): VNode {
+function Deletion({ store, hook }: { store: WebhookStore; hook: Hook }): VNode {
   return (
     <section class="box" aria-labelledby="danger">
       <h3 id="danger">Danger zone</h3>
@@ -110,4 +123,291 @@ function Deletion({ store, hook }: { store: HookStore; hook: Hook }): VNode {
       </ConfirmedForm>
     </section>
   )
+}
+
+/** Values of the form of a webhook. Absent values are not changed. */
+interface WebhookDraft {
+  readonly type: string
+  readonly config: {
+    readonly url: string
+    readonly contentType: string
+    readonly secret?: string
+    readonly channel?: string
+  }
+  readonly events: string[]
+  readonly branchFilter: string
+  readonly authorizationHeader?: string
+  readonly active: boolean
+}
+
+const TYPES = [
+  ['gitea', 'JSON of Gitea and Forgejo'],
+  ['slack', 'Message for Slack'],
+  ['discord', 'Message for Discord'],
+  ['msteams', 'Message for Microsoft Teams'],
+] as const
+
+const EVENTS = [
+  ['push', 'Pushes'],
+  ['create', 'New branches and tags'],
+  ['delete', 'Deleted branches and tags'],
+  ['pull_request', 'Everything about pull requests'],
+  ['release', 'Releases'],
+  ['status', 'Checks of commits'],
+  ['fork', 'Forks'],
+  ['repository', 'The repository itself'],
+] as const
+
+/** Creates a webhook, or changes one. */
+function WebhookForm(props: {
+  /** Undefined for a new one. */
+  hook?: Hook
+  act: (draft: WebhookDraft) => Promise<unknown>
+}): VNode {
+  const { hook, act } = props
+  const [type, setType] = useState(hook?.type ?? 'gitea')
+  return (
+    <ActionForm
+      label="Webhook"
+      submit={hook ? 'Save the webhook' : 'Create the webhook'}
+      done="Saved."
+      act={(form) => act(readDraft(form, hook))}
+    >
+      <Field
+        label="Address"
+        name="url"
+        type="url"
+        maxLength={2048}
+        required
+        defaultValue={hook?.config?.url ?? ''}
+        hint="An HTTP or HTTPS address of another machine."
+      />
+      {!hook && (
+        <div onChange={(event) => setType((event.target as HTMLSelectElement).value)}>
+          <Select label="Form" name="type" value={type} options={TYPES} />
+        </div>
+      )}
+      {type === 'slack' && (
+        <Field label="Channel" name="channel" required defaultValue={hook?.config?.channel ?? ''} />
+      )}
+      <Select
+        label="Content type"
+        name="contentType"
+        value={hook?.config?.contentType ?? 'json'}
+        options={[
+          ['json', 'JSON'],
+          ['form', 'A form with JSON in the field “payload”'],
+        ]}
+      />
+      <Secrets hook={hook} />
+      <fieldset>
+        <legend>Events</legend>
+        {EVENTS.map(([name, text]) => (
+          <Checkbox
+            key={name}
+            label={text}
+            name={name}
+            isChecked={hook ? hook.events.includes(name) : name === 'push'}
+          />
+        ))}
+        <span class="hint">Without a choice, the webhook receives pushes.</span>
+      </fieldset>
+      <Field
+        label="Branches (empty: all)"
+        name="filter"
+        maxLength={255}
+        defaultValue={hook?.branchFilter ?? ''}
+        hint="A pattern, such as main or release/*."
+      />
+      <Checkbox label="Active" name="active" isChecked={hook?.active ?? true} />
+    </ActionForm>
+  )
+}
+
+/** The server never returns secrets, so that an empty field changes none. */
+function Secrets({ hook }: { hook: Hook | undefined }): VNode {
+  const empty = hook ? 'empty: unchanged' : 'optional'
+  return (
+    <>
+      <Field
+        label={`Secret for signatures (${empty})`}
+        name="secret"
+        type="password"
+        autocomplete="off"
+        maxLength={255}
+      />
+      <Field
+        label={`Authorization header (${empty})`}
+        name="header"
+        type="password"
+        autocomplete="off"
+        maxLength={1024}
+      />
+    </>
+  )
+}
+
+function readDraft(form: HTMLFormElement, hook: Hook | undefined): WebhookDraft {
+  const offered = EVENTS.map(([name]): string => name)
+  const chosen = offered.filter((name) => isChecked(form, name))
+  // Programs may have chosen events that the form does not offer.
+  const others = hook?.events.filter((name) => !offered.includes(name)) ?? []
+  const events = [...chosen, ...others]
+  const [secret, channel] = [fieldOf(form, 'secret'), fieldOf(form, 'channel')]
+  const header = fieldOf(form, 'header')
+  return {
+    type: hook?.type ?? fieldOf(form, 'type'),
+    config: {
+      url: fieldOf(form, 'url'),
+      contentType: fieldOf(form, 'contentType'),
+      ...(secret !== '' && { secret }),
+      ...(channel !== '' && { channel }),
+    },
+    events: events.length > 0 ? events : ['push'],
+    branchFilter: fieldOf(form, 'filter'),
+    ...(header !== '' && { authorizationHeader: header }),
+    active: isChecked(form, 'active'),
+  }
+}
+
+const STATES = {
+  [HookDelivery_State.STATE_UNSPECIFIED]: ['', ''],
+  [HookDelivery_State.PENDING]: ['', 'waiting'],
+  [HookDelivery_State.DELIVERED]: ['success', 'delivered'],
+  [HookDelivery_State.FAILED]: ['failure', 'failed'],
+} as const
+
+/** The recent deliveries of a webhook. */
+export function Deliveries(props: { store: WebhookStore; hook: Hook; page: number }): VNode {
+  const { store, hook, page } = props
+  const list = useLoad((signal) => store.deliveries(hook.id, page, signal), [page])
+  const { value, reload } = list
+  const isWaiting = value?.deliveries.some(
+    ({ state, attemptCount }) => state === HookDelivery_State.PENDING && attemptCount === 0,
+  )
+  useSecondLook(value, isWaiting === true, reload)
+  const { test } = store
+  return (
+    <section aria-labelledby="deliveries">
+      <h4 id="deliveries">Recent deliveries</h4>
+      <p class="row">
+        {test && hook.active && (
+          <ActionButton text="Send a test" act={() => test(hook.id).then(reload)} />
+        )}
+        <button type="button" onClick={reload}>
+          Look again
+        </button>
+      </p>
+      <Show of={list}>
+        {({ deliveries, total, limit }) => (
+          <>
+            {deliveries.length === 0 && <p>No deliveries.</p>}
+            {deliveries.map((delivery) => (
+              <Delivery
+                key={delivery.id}
+                store={store}
+                hook={hook}
+                delivery={delivery}
+                onSent={reload}
+              />
+            ))}
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+interface DeliveryProps {
+  readonly store: WebhookStore
+  readonly hook: Hook
+  readonly delivery: HookDelivery
+  readonly onSent: () => void
+}
+
+function Delivery(props: DeliveryProps): VNode {
+  const { event, state, responseStatus, createdAt } = props.delivery
+  return (
+    <DeliverySummary
+      event={event}
+      progress={STATES[state]}
+      responseStatus={responseStatus}
+      createdAt={createdAt}
+    >
+      {() => <DeliveryDetails {...props} />}
+    </DeliverySummary>
+  )
+}
+
+function DeliveryDetails({ store, hook, delivery, onSent }: DeliveryProps): VNode {
+  const details = useLoad(
+    (signal) => store.delivery(hook.id, delivery.id, signal),
+    [delivery.state, delivery.attemptCount],
+  )
+  return (
+    <>
+      <Show of={details}>
+        {(value) => (
+          <>
+            <DeliveryFacts
+              id={value.id}
+              attemptCount={value.attemptCount}
+              lastAttemptAt={value.lastAttemptAt}
+              durationMs={value.durationMs}
+              error={value.error}
+            />
+            <DeliveryBody
+              title="Request"
+              first={`POST ${value.requestUrl}`}
+              text={value.requestBody}
+            />
+            {value.responseStatus > 0 && (
+              <DeliveryBody
+                title="Response"
+                first={`Status ${value.responseStatus}`}
+                text={value.responseBody}
+              />
+            )}
+          </>
+        )}
+      </Show>
+      {hook.active && (
+        <p>
+          <ActionButton
+            text="Deliver again"
+            about={delivery.event}
+            act={() => store.redeliver(hook.id, delivery.id).then(onSent)}
+          />
+        </p>
+      )}
+    </>
+  )
+}
+
+/** The webhooks of a repository or an organisation. */
+export interface WebhookStore {
+  /** The address of the list of webhooks. */
+  readonly base: string
+  list(
+    page: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly hooks: readonly Hook[]; readonly total: bigint; readonly limit: number }>
+  get(id: bigint, signal: AbortSignal): Promise<Hook>
+  create(draft: WebhookDraft): Promise<Hook>
+  edit(id: bigint, draft: WebhookDraft): Promise<Hook>
+  remove(id: bigint): Promise<unknown>
+  /** Sends a delivery to try a webhook. Undefined where nothing could be sent. */
+  readonly test: ((id: bigint) => Promise<unknown>) | undefined
+  deliveries(
+    id: bigint,
+    page: number,
+    signal: AbortSignal,
+  ): Promise<{
+    readonly deliveries: readonly HookDelivery[]
+    readonly total: bigint
+    readonly limit: number
+  }>
+  delivery(id: bigint, deliveryId: string, signal: AbortSignal): Promise<HookDelivery>
+  redeliver(id: bigint, deliveryId: string): Promise<unknown>
 }

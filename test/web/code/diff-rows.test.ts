@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { DiffLine } from '../../../src/web/code/diff.ts'
-import { changedWords, linesToShow, sideBySide } from '../../../src/web/code/diff-rows.ts'
-import { matchesOf } from '../../../src/web/code/sequence.ts'
+import {
+  changedWords,
+  linesToShow,
+  matchesOf,
+  sideBySide,
+} from '../../../src/web/code/diff-rows.ts'
+import type { DiffLine } from '../../../src/web/code/diff-text.ts'
 
 const removed = (text: string, oldNumber = 1): DiffLine => ({ kind: 'removed', text, oldNumber })
 const added = (text: string, newNumber = 1): DiffLine => ({ kind: 'added', text, newNumber })

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
-import { readDiff } from '../../../src/web/code/diff.ts'
-import { passagesOf } from '../../../src/web/code/diff-passages.ts'
+import { readDiff } from '../../../src/web/code/diff-text.ts'
 import {
   type ColouredLines,
   colouredLinesOf,
   divideRuns,
+  passagesOf,
   textOfRuns,
 } from '../../../src/web/code/runs.ts'
 

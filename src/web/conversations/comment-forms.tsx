@@ -1,0 +1,146 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import type { Failure } from '../api/failure.ts'
+import { onSubmit } from '../components/forms.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
+import { useDraft } from '../components/stored.ts'
+import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
+import type { Discussion } from './discussion.ts'
+
+interface TextFormProps {
+  readonly label: string
+  readonly text: string
+  readonly submit: string
+  readonly isRunning: boolean
+  readonly failure: Failure | undefined
+  readonly onText: (text: string) => void
+  readonly onSend: () => void
+  /** More buttons. */
+  readonly children?: ComponentChildren
+}
+
+/** A form with one text in Markdown. The text stays when sending it fails. */
+export function TextForm(props: TextFormProps): VNode {
+  const { label, text, submit, isRunning, failure, onText, onSend, children } = props
+  return (
+    <form onSubmit={onSubmit(onSend)}>
+      {failure && <FailureNote failure={failure} />}
+      <label>
+        {label}
+        <textarea
+          rows={4}
+          required
+          value={text}
+          onInput={(event) => onText(event.currentTarget.value)}
+        />
+      </label>
+      <p class="buttons">
+        <button class="main" type="submit" disabled={isRunning}>
+          {submit}
+        </button>
+        {children}
+      </p>
+    </form>
+  )
+}
+
+interface EditorProps {
+  readonly body: string
+  readonly save: (body: string) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** A form with the text of a comment, which the user changes. */
+export function CommentEditor({ body, save, onClose }: EditorProps): VNode {
+  const [text, setText] = useState(body)
+  const saving = useAction(async () => {
+    await save(text)
+    onClose()
+  })
+  return (
+    <TextForm
+      label="New text of the comment"
+      text={text}
+      submit="Save the comment"
+      isRunning={saving.isRunning}
+      failure={saving.failure}
+      onText={setText}
+      onSend={() => saving.run()}
+    >
+      <button type="button" onClick={onClose}>
+        Cancel
+      </button>
+    </TextForm>
+  )
+}
+
+/**
+ * The API demands a text from a pending review. Another client that submits the review may keep the
+ * text, so that it is a comment, which readers of Markdown do not see.
+ */
+const PENDING_TEXT = '<!-- A review that is not submitted yet. -->'
+
+interface LineFormProps {
+  readonly discussion: Discussion
+  readonly place: Place
+  /** Whether the form takes the focus when it appears. */
+  readonly isFocused: boolean
+  readonly onClose: () => void
+}
+
+/** A comment on a line: for the pending review, or at once. */
+export function LineForm({ discussion, place, isFocused, onClose }: LineFormProps): VNode {
+  const { of } = useApi()
+  const { name, head, pending, drafts, reload } = discussion
+  const [body, setBody] = useDraft(drafts + placeKey(place))
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isFocused) box.current?.querySelector('textarea')?.focus()
+  }, [isFocused])
+  const close = () => {
+    setBody('')
+    onClose()
+  }
+  const sending = useAction(async (event: 'PENDING' | 'COMMENT') => {
+    const { path, side, line } = place
+    const position = side === 'old' ? { oldPosition: BigInt(line) } : { newPosition: BigInt(line) }
+    await of(ReviewService).createReview({
+      ...name,
+      event,
+      body: event === 'PENDING' ? PENDING_TEXT : '',
+      commitId: head,
+      comments: [{ path, body, ...position }],
+    })
+    close()
+    reload()
+  })
+  return (
+    <div class="remark" ref={box}>
+      <TextForm
+        label={`Comment on ${placeText(place)}`}
+        text={body}
+        submit={pending ? 'Add to the review' : 'Begin a review'}
+        isRunning={sending.isRunning}
+        failure={sending.failure}
+        onText={setBody}
+        onSend={() => sending.run('PENDING')}
+      >
+        {/* With a pending review, the API would submit all of it. */}
+        {!pending && (
+          <button
+            type="button"
+            disabled={sending.isRunning || body.trim() === ''}
+            onClick={() => sending.run('COMMENT')}
+          >
+            Comment at once
+          </button>
+        )}
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </TextForm>
+    </div>
+  )
+}
