@@ -1,7 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { DescFile, DescMethod } from '@bufbuild/protobuf'
-import { getOption, isFieldSet, ScalarType } from '@bufbuild/protobuf'
+import {
+  type DescFile,
+  type DescMethod,
+  getOption,
+  isFieldSet,
+  ScalarType,
+} from '@bufbuild/protobuf'
 import { nestedTypes } from '@bufbuild/protobuf/reflect'
 import {
   MethodOptions_IdempotencyLevel as IdempotencyLevel,

@@ -38,7 +38,7 @@ async function build() {
       entryPoints: {
         main: 'src/app/main.ts',
         cli: 'src/app/cli.ts',
-        actions: 'src/app/cli/actions/index.ts',
+        actions: 'src/app/cli/actions.ts',
         primary: 'src/app/cli/primary.ts',
         'worker-program': 'src/app/cli/worker-program.ts',
         'license-texts': 'src/forge/repositories/lifecycle/license-texts.ts',
@@ -91,7 +91,7 @@ const apart = {
       path: './license-texts.js',
       external: true,
     }))
-    onResolve({ filter: /^\.\/actions\/index\.ts$/ }, () => ({
+    onResolve({ filter: /^\.\/actions\.ts$/ }, () => ({
       path: './actions.js',
       external: true,
     }))

@@ -1,11 +1,14 @@
 import { Command } from 'commander'
 import { VERSION } from '../forge/core/version.ts'
-import { backupCommand, restoreCommand } from './cli/backup.ts'
-import { doctorCommand } from './cli/doctor.ts'
-import { migrateCommand } from './cli/migrate.ts'
+import {
+  backupCommand,
+  doctorCommand,
+  migrateCommand,
+  restoreCommand,
+  serveCommand,
+  userCommand,
+} from './cli/commands.ts'
 import { ignoreClosedReaders, print } from './cli/print.ts'
-import { serveCommand } from './cli/serve.ts'
-import { userCommand } from './cli/user.ts'
 import { unknownVariable } from './config.ts'
 
 /**

@@ -53,7 +53,7 @@ const ATTACHMENTS_FOLDER = 'attachments'
 const MARKER_FILE = 'postgresql'
 
 /** The use of the data of an instance, until its release. */
-export interface DataUse extends DataLock {
+interface DataUse extends DataLock {
   /** What the servers of a PostgreSQL database share. */
   readonly shared?: Shared
 }
@@ -88,7 +88,7 @@ export function attachmentsOf(folder: string): AttachmentFiles {
 }
 
 /** A scratch folder of a server that shares the data with others. */
-export interface Scratch extends DataLock {
+interface Scratch extends DataLock {
   /** Absolute path. */
   readonly path: string
 }

@@ -1,6 +1,6 @@
+import type { Writable } from 'node:stream'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { LogLevel } from './config.ts'
-import { LogWriter } from './log-writer.ts'
 
 /**
  * Creates a log of JSON lines on stderr. Stdout is for the output of commands.
@@ -69,5 +69,76 @@ function createTimestamp(): () => string {
       text = `,"time":"${new Date(nowMs).toISOString()}"`
     }
     return text
+  }
+}
+
+/** Size of a batch, about sixty lines. Each write is a system call. */
+const BATCH_CHARACTERS = 12 * 1024
+
+/** Longest delay of a line. */
+const FLUSH_INTERVAL_MS = 500
+
+/** Unread bytes beyond which lines are dropped, so that the log does not fill the memory. */
+const MAX_WAITING_BYTES = 1024 * 1024
+
+/**
+ * Writes log lines in batches. A reader that stops reading or closes loses lines, but the server
+ * continues.
+ *
+ * Pino's own destination does not work here: `flushSync` of sonic-boom 4 repeats a write that fails
+ * with EPIPE forever, so that a server whose log reader has closed never ends. Node's stderr does
+ * not block on pipes and sockets, and emits `error` when its reader has closed.
+ */
+class LogWriter {
+  readonly #stream: Writable
+  readonly #maxBatchBytes: number
+  #batch = ''
+  #droppedLines = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /**
+   * @param stream whose `error` events the caller handles.
+   * @param maxBatchBytes largest write of several lines.
+   */
+  constructor(stream: Writable, maxBatchBytes = Number.POSITIVE_INFINITY) {
+    this.#stream = stream
+    this.#maxBatchBytes = maxBatchBytes
+  }
+
+  /** Adds a line, which ends in a line break. */
+  write(line: string): void {
+    if (this.#stream.writableLength > MAX_WAITING_BYTES) {
+      this.#droppedLines += 1
+      return
+    }
+    const added = this.#droppedLines > 0 ? this.#droppedNotice() + line : line
+    if (this.#exceedsBatch(added)) this.flush()
+    this.#batch += added
+    if (this.#batch.length >= BATCH_CHARACTERS) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  /** Writes the current batch to the stream. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#batch !== '') this.#stream.write(this.#batch)
+    this.#batch = ''
+  }
+
+  #exceedsBatch(line: string): boolean {
+    if (this.#maxBatchBytes === Number.POSITIVE_INFINITY || this.#batch === '') return false
+    return Buffer.byteLength(this.#batch) + Buffer.byteLength(line) > this.#maxBatchBytes
+  }
+
+  #droppedNotice(): string {
+    const notice = {
+      level: 'warn',
+      time: new Date().toISOString(),
+      lines: this.#droppedLines,
+      msg: 'log lines were dropped',
+    }
+    this.#droppedLines = 0
+    return `${JSON.stringify(notice)}\n`
   }
 }

@@ -21,7 +21,7 @@ import {
 } from './data-folder.ts'
 
 /** The place of a restore, until its release. */
-export interface OpenRestoreTarget extends RestoreTarget {
+interface OpenRestoreTarget extends RestoreTarget {
   /** Whether an interrupted restore needed its last step only, which was made now. */
   readonly wasFinished: boolean
   release(): Promise<void>

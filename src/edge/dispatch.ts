@@ -13,7 +13,7 @@ import type { UnsubscribePage } from './unsubscribe.ts'
 import type { WebPages } from './web-shell/index.ts'
 
 /** The handlers of requests. */
-export interface Destinations {
+interface Destinations {
   readonly cors: Cors
   /** Pages for operators and tools, for GET and HEAD. */
   readonly pages: Pages

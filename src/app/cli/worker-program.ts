@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { workerCommand } from './commands.ts'
 import { ignoreClosedReaders } from './print.ts'
-import { workerCommand } from './serve.ts'
 
 // The program of the worker processes of `serve --workers`. The primary process starts it with its own
 // arguments.

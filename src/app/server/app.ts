@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { createGuessLimits } from '../../forge/accounts/credentials/guess-limits.ts'
 import { loadInstanceKeys } from '../../forge/accounts/credentials/instance-keys.ts'
 import { createResetRequests } from '../../forge/accounts/credentials/password-resets.ts'
@@ -6,7 +7,11 @@ import { SharedFailures } from '../../forge/accounts/credentials/shared-failures
 import { createOAuth2Client } from '../../forge/accounts/sign-on/oauth2.ts'
 import type { App } from '../../forge/app.ts'
 import { createBackground } from '../../forge/core/background.ts'
-import { createCoordination } from '../../forge/core/coordination.ts'
+import {
+  type Coordination,
+  createCoordination,
+  LOCK_LIMITS,
+} from '../../forge/core/coordination.ts'
 import type { Clock, Signals } from '../../forge/core/core.ts'
 import { UNLIMITED_DISK } from '../../forge/core/disk-space.ts'
 import { MetricsSource } from '../../forge/core/metrics.ts'
@@ -20,12 +25,14 @@ import { createSignatureChecks } from '../../forge/repositories/commits/commit-v
 import { COPY_LIMITS, createCopySlots } from '../../forge/repositories/lifecycle/copy-limits.ts'
 import { pushMirrorRefObserver } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import { hookRefObserver } from '../../forge/webhooks/outbox/ref-observer.ts'
+import { createOnce } from '../../platform/concurrency/once.ts'
+import { createSharedExclusive } from '../../platform/database/coordination/locks.ts'
 import { shareSignals } from '../../platform/database/coordination/signals.ts'
 import { createSharedSlots } from '../../platform/database/coordination/slots.ts'
+import { runOnOneServer } from '../../platform/database/coordination/workers.ts'
 import { parseAllowedHosts } from '../../platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../platform/outbound/outbound.ts'
 import { attachmentsOf, repositoriesOf, type Shared } from '../data-folder.ts'
-import { createSharedCoordination } from './coordination.ts'
 
 /** The clock of the system. */
 export const systemClock: Clock = { now: () => Date.now() }
@@ -107,5 +114,26 @@ function createSignals(): Signals {
     autoMerges: createSignal(),
     mergeFollowUps: createSignal(),
     repositoryEvents: createSignal(),
+  }
+}
+
+/** Coordinates work among the servers of a PostgreSQL database. */
+export function createSharedCoordination(shared: Shared, log: Logger): Coordination {
+  const { session, locks } = shared
+  return {
+    exclusive: createSharedExclusive(locks, 'domain', LOCK_LIMITS),
+    once: createOnce(),
+    async lease() {
+      await session.ready()
+      return session.lease()
+    },
+    get serverId() {
+      return session.serverId
+    },
+    runningServers: (serverIds) => session.running(serverIds),
+    onOneServer: (name, start) =>
+      runOnOneServer(shared, name, start, (err) =>
+        log.error({ err, worker: name }, 'a worker failed'),
+      ),
   }
 }

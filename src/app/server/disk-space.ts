@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { DiskSpace } from '../../forge/core/disk-space.ts'
 
 /** Sizes of a file system in bytes. */
-export interface FileSystemSpace {
+interface FileSystemSpace {
   readonly free: number
   readonly size: number
 }

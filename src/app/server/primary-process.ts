@@ -18,7 +18,7 @@ const REPORTED_GIT_BYTES = 8 * 1024 ** 2
 const MAX_DRAIN_MS = 30_000
 
 /** Requests of the primary process to a process that serves. */
-export interface Endings {
+interface Endings {
   /** Reports from now on that this process is not ready. */
   readonly announceStop: () => void
   /** Finishes the calls in flight. Called once. */

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { DescMethod } from '@bufbuild/protobuf'
-import { createRegistry } from '@bufbuild/protobuf'
+import { createRegistry, type DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
@@ -13,17 +12,16 @@ import { file_rest_v1_rest } from '#gen/rest/v1/rest_pb.ts'
 import { accessInterceptor, accessProblems } from '../../edge/authentication/access-rules.ts'
 import { createPeers, type Peers } from '../../edge/authentication/peers.ts'
 import { createProxySignIn, type ProxySignIn } from '../../edge/authentication/proxy-sign-in.ts'
+import { contextValuesOf } from '../../edge/call-limits/context-values.ts'
 import {
   answerRoomInterceptor,
+  deadlineInterceptor,
   readingInterceptor,
   roomFor,
-} from '../../edge/call-limits/answer-limits.ts'
-import { contextValuesOf } from '../../edge/call-limits/context-values.ts'
-import { deadlineInterceptor } from '../../edge/call-limits/deadlines.ts'
-import { explainError } from '../../edge/call-limits/explanations.ts'
+} from '../../edge/call-limits/limits.ts'
 import { observeInterceptor } from '../../edge/call-limits/observation.ts'
 import { answerHeaders, createDispatch } from '../../edge/dispatch.ts'
-import { restStatusOf } from '../../edge/errors.ts'
+import { explainError, restStatusOf } from '../../edge/errors.ts'
 import { authorizeGit } from '../../edge/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from '../../edge/git-http/index.ts'
 import { observeGit } from '../../edge/git-http/observe.ts'
@@ -32,7 +30,7 @@ import { registerReflection } from '../../edge/grpc/reflection.ts'
 import { createOAuth2 } from '../../edge/oauth2/index.ts'
 import { createOpenApi } from '../../edge/openapi/index.ts'
 import { createGoImport } from '../../edge/operator-pages/go-import.ts'
-import { createMetrics, type Metrics } from '../../edge/operator-pages/metrics.ts'
+import { createMetrics, type Metrics, metricOf } from '../../edge/operator-pages/metrics.ts'
 import { operatorPages } from '../../edge/operator-pages/operator-pages.ts'
 import { createUnsubscribePage } from '../../edge/unsubscribe.ts'
 import { readWebBundle } from '../../edge/web-shell/bundle.ts'
@@ -47,9 +45,7 @@ import { type Listener, listen } from '../../platform/http/listener/index.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { createRpc, type Rpc } from '../../platform/rpc/index.ts'
 import type { Config } from '../config.ts'
-import { metricOf } from './metric-samples.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
-import type { StartedParts } from './started-parts.ts'
 
 /** The schemas of all services. */
 const SERVICES = [...services.map(({ descriptor }) => descriptor), Health]
@@ -232,4 +228,44 @@ function isStandard(method: DescMethod): boolean {
 function checkAccessOptions(methods: readonly DescMethod[]): void {
   const problems = accessProblems(methods.filter((method) => !isStandard(method)))
   if (problems.length > 0) throw new Error(`methods that cannot be served:\n${problems.join('\n')}`)
+}
+
+/** Stops a part of the server. `graceMs` is the time that calls in flight have to finish. */
+type StopPart = (graceMs: number) => unknown
+
+/**
+ * The parts of a server, in the order of their start. A shutdown and a start that fails halfway
+ * stop the same list.
+ */
+export class StartedParts {
+  readonly #stops: StopPart[] = []
+  #stopped: Promise<void> | undefined
+
+  /** Adds a part that has just been started. */
+  add(stop: StopPart): void {
+    this.#stops.push(stop)
+  }
+
+  /**
+   * Stops the parts, the last one first. A part that fails to stop does not prevent the others from
+   * stopping. Later calls wait for the first.
+   *
+   * @throws the first failure, after all parts have stopped.
+   */
+  stop(graceMs: number): Promise<void> {
+    this.#stopped ??= this.#stopAll(graceMs)
+    return this.#stopped
+  }
+
+  async #stopAll(graceMs: number): Promise<void> {
+    const failures: unknown[] = []
+    for (const stop of this.#stops.reverse()) {
+      try {
+        await stop(graceMs)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
+  }
 }

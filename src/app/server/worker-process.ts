@@ -18,7 +18,7 @@ export interface WorkerEnd {
 }
 
 /** Handlers of the messages of a worker process. */
-export interface WorkerEvents {
+interface WorkerEvents {
   readonly onReady: () => void
   /** The process asks for the metrics of all of them. */
   readonly onSumMetrics: (id: number) => void

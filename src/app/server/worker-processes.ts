@@ -1,8 +1,15 @@
+import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Address, urlOf } from '../../platform/http/listener/port.ts'
-import { ConnectionHandover } from './connection-handover.ts'
-import { MetricsSum } from './metrics-sum.ts'
+import { sumMetrics } from '../../edge/operator-pages/metrics.ts'
+import {
+  type Address,
+  openPort,
+  PORT_OPTIONS,
+  portOf,
+  urlOf,
+} from '../../platform/http/listener/port.ts'
+import type { Metrics } from './worker-messages.ts'
 import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts'
 
 /** Time of service after which the end of a worker process is no sign of a lasting fault. */
@@ -18,7 +25,7 @@ const FIRST_DELAY_MS = 250
 const MAX_FAILURES = 10
 
 /** Options of the worker processes of a server. */
-export interface WorkerProcessesOptions {
+interface WorkerProcessesOptions {
   readonly program: WorkerProgram
   readonly count: number
   readonly listen: Address
@@ -191,4 +198,122 @@ export class WorkerProcesses {
  */
 export function restartDelayMs(failures: number): number {
   return failures === 0 ? 0 : Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1))
+}
+
+/** Connections that wait while no worker process is ready; more are closed. */
+const MAX_WAITING = 512
+
+/** Connections that each worker process may be slow to take; more are closed. */
+const MAX_PASSING = 512
+
+/**
+ * The port of all worker processes. The primary process accepts the connections and passes each to
+ * the worker process with the fewest connections. It reads and writes none of them.
+ *
+ * The operating system could divide them as well (`listen` on one socket in all processes), but
+ * wakes whichever process it likes. Clients of HTTP/2 have one connection for hours, so that one
+ * process would often serve most of them.
+ */
+class ConnectionHandover {
+  readonly #server: Server
+  readonly #workers: () => Iterable<WorkerProcess>
+  readonly #waiting = new Set<Socket>()
+
+  private constructor(workers: () => Iterable<WorkerProcess>) {
+    this.#workers = workers
+    this.#server = createServer({ ...PORT_OPTIONS, pauseOnConnect: true }, (socket) => {
+      // The worker process finds out.
+      socket.on('error', () => {})
+      this.#handOver(socket)
+    })
+  }
+
+  /** @throws Error with a message for the operator when the address cannot be used. */
+  static async open(
+    address: Address,
+    workers: () => Iterable<WorkerProcess>,
+  ): Promise<ConnectionHandover> {
+    const handover = new ConnectionHandover(workers)
+    await openPort(handover.#server, address)
+    // accept(2) can fail later, most likely because no file descriptor is left. It is tried again.
+    handover.#server.on('error', () => {})
+    return handover
+  }
+
+  get port(): number {
+    return portOf(this.#server)
+  }
+
+  /** Passes on the connections that wait. */
+  passWaiting(): void {
+    for (const socket of [...this.#waiting]) {
+      this.#waiting.delete(socket)
+      this.#handOver(socket)
+    }
+  }
+
+  /** Closes the port, and the connections that wait. */
+  close(): void {
+    this.#server.close()
+    for (const socket of this.#waiting) socket.destroy()
+    this.#waiting.clear()
+  }
+
+  #handOver(socket: Socket): void {
+    const [worker] = [...this.#workers()].filter(({ isReady }) => isReady).sort(byLoad)
+    if (worker && worker.passing < MAX_PASSING) worker.pass(socket)
+    else if (!worker && this.#waiting.size < MAX_WAITING) this.#waiting.add(socket)
+    else socket.destroy()
+  }
+}
+
+/**
+ * Sorts worker processes by their load, the next one to get a connection first. A process that does
+ * not take connections, such as a stopped one, comes after those that do.
+ */
+function byLoad(a: WorkerProcess, b: WorkerProcess): number {
+  return a.passing - b.passing || a.connections - b.connections || a.passedAtMs - b.passedAtMs
+}
+
+/** Time for a worker process to answer. Its earlier metrics count when it does not. */
+const MAX_WAIT_MS = 2_000
+
+/**
+ * Sums the metrics of worker processes.
+ *
+ * What an ended process had counted when its metrics were last read stays in the sum. Prometheus
+ * would take a smaller sum for a restart, and count everything again
+ * (https://prometheus.io/docs/prometheus/latest/querying/functions/#rate).
+ */
+class MetricsSum {
+  #ofEnded: readonly Metrics[] = []
+
+  /** Returns the sum. */
+  async read(workers: Iterable<WorkerProcess>): Promise<Metrics> {
+    const all = [...workers]
+    await Promise.all(all.map((worker) => worker.readMetrics(MAX_WAIT_MS)))
+    const metrics = await sumMetrics([...this.#ofEnded, ...all.map((worker) => worker.metrics)])
+    await this.#sumEnded()
+    return metrics
+  }
+
+  /** Keeps the counters of a process that has ended. */
+  keep({ metrics }: WorkerProcess): void {
+    const counted = metrics.filter(isCounted)
+    if (counted.length > 0) this.#ofEnded = [...this.#ofEnded, counted]
+  }
+
+  /** Keeps one sum instead of the counters of each process. */
+  async #sumEnded(): Promise<void> {
+    const ended = this.#ofEnded
+    if (ended.length < 2) return
+    const summed = await sumMetrics(ended)
+    // Otherwise another process has ended meanwhile, or another call has summed.
+    if (this.#ofEnded === ended) this.#ofEnded = [summed]
+  }
+}
+
+/** Returns whether a metric only grows, as opposed to a gauge. */
+function isCounted({ type }: Metrics[number]): boolean {
+  return type === 'counter' || type === 'histogram'
 }

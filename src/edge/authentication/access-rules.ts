@@ -17,10 +17,9 @@ import { DomainError } from '../../forge/core/errors.ts'
 import type { User } from '../../forge/core/schema.ts'
 import { callerKey, ownerKey, proxyUserKey } from '../../forge/core/wire/call.ts'
 import { parseOwnedName } from '../../forge/core/wire/names.ts'
-import { authenticate } from './authenticate.ts'
-import { originKey } from './origin.ts'
+import { authenticate, sudoQueryKey, wantedAccount } from './authenticate.ts'
+import { originKey } from './peers.ts'
 import type { ProxySignIn } from './proxy-sign-in.ts'
-import { sudoQueryKey, wantedAccount } from './sudo.ts'
 
 /** The compiled access option of a method. */
 interface Rule {

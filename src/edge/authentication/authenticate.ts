@@ -1,3 +1,4 @@
+import { type ContextKey, createContextKey } from '@connectrpc/connect'
 import {
   authenticateBasic,
   authenticateBearer,
@@ -10,6 +11,7 @@ import type { App } from '../../forge/app.ts'
 import type { Caller, Peer } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { readPasscodeHeader } from '../../forge/core/wire/passcode-header.ts'
+import type { HttpRequest } from '../../platform/http/requests.ts'
 import { refusal } from '../errors.ts'
 
 /** How most clients write the scheme. */
@@ -102,4 +104,37 @@ function decodeUtf8(bytes: Buffer): string {
   } catch {
     throw new DomainError('BAD_CREDENTIALS')
   }
+}
+
+/** The account to act as, from the query of a REST request; undefined without one. */
+export const sudoQueryKey: ContextKey<string | undefined> = createContextKey<string | undefined>(
+  undefined,
+  {
+    description: 'sudo of the query',
+  },
+)
+
+/**
+ * Returns the parameter `sudo` of a REST request, which clients of compatible systems use instead
+ * of the header; undefined when it is missing or empty. Different names are joined to one that no
+ * account has.
+ */
+export function sudoOfQuery({ url = '' }: HttpRequest): string | undefined {
+  const start = url.indexOf('?')
+  if (start < 0) return undefined
+  return joined(new URLSearchParams(url.slice(start)).getAll('sudo'))
+}
+
+/** Returns the account to act as, from the header `Sudo` or the query; undefined without one. */
+export function wantedAccount(
+  header: Pick<Headers, 'get'>,
+  query: string | undefined,
+): string | undefined {
+  return joined([header.get('sudo') ?? '', query ?? ''])
+}
+
+function joined(names: readonly string[]): string | undefined {
+  const distinct = new Set(names.map((name) => name.trim().toLowerCase()))
+  distinct.delete('')
+  return distinct.size === 0 ? undefined : [...distinct].join(',')
 }

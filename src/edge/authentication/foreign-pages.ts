@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 
 /** Headers that show whether a page in a browser sent a request, as `Headers.get` returns them. */
-export interface BrowserHeaders {
+interface BrowserHeaders {
   /** `Origin` (RFC 6454 section 7). */
   readonly origin: string | null
   /** `Sec-Fetch-Site` (W3C Fetch Metadata). */

@@ -1,5 +1,6 @@
 import type { BlockList, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { type ContextKey, createContextKey } from '@connectrpc/connect'
 import type { Peer } from '../../forge/core/access.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
@@ -28,7 +29,7 @@ export interface Peers {
 export type PeerOf = (request: HttpRequest) => Peer
 
 /** Settings that identify peers. */
-export interface PeerOptions {
+interface PeerOptions {
   /** Addresses of trusted reverse proxies. */
   readonly trustedProxies: BlockList
   /** Whether limits per peer apply to callers on this machine too. */
@@ -137,3 +138,25 @@ function hasOwnHost(connected: Connected, host: string, publicUrl: string): bool
   connected.lastHost = { host, publicUrl, isOwn }
   return isOwn
 }
+
+/** Facts about a call that are known before authentication. */
+interface CallOrigin {
+  readonly peer: Peer
+  /** The address that the connection comes from: that of the proxy for a peer behind one. */
+  readonly connectedFrom: string
+  /** The id that the client chose if it is well-formed, otherwise a random one. */
+  readonly requestId: string
+  /** `connect`, `grpc`, `grpc-web` or `rest`. */
+  readonly protocol: string
+}
+
+/** The origin of a call. Set on every call. */
+export const originKey: ContextKey<CallOrigin> = createContextKey<CallOrigin>(
+  {
+    peer: { address: 'unknown', loopback: false },
+    connectedFrom: 'unknown',
+    requestId: 'unknown',
+    protocol: 'unknown',
+  },
+  { description: 'origin' },
+)

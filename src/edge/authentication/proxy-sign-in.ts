@@ -8,7 +8,7 @@ import { DomainError } from '../../forge/core/errors.ts'
 import type { User } from '../../forge/core/schema.ts'
 import { isFromTrustedPage, isNativeGrpc, isUnforgeable } from './foreign-pages.ts'
 import { isTrusted } from './forwarding.ts'
-import { originKey } from './origin.ts'
+import { originKey } from './peers.ts'
 
 /** The trusted proxies and their headers. Header names are in lower case. */
 export interface ProxyTrust {
@@ -21,7 +21,7 @@ export interface ProxyTrust {
 }
 
 /** The parts of a call that proxy sign-in reads. */
-export type ProxiedRequest = Pick<
+type ProxiedRequest = Pick<
   UnaryRequest | StreamRequest,
   'contextValues' | 'header' | 'requestMethod'
 > & {

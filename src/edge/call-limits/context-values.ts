@@ -4,11 +4,9 @@ import { secureKey } from '../../forge/core/wire/call.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { type HttpRequest, requestIdOf } from '../../platform/http/requests.ts'
 import { CallValues, deadlineKept, timeoutOf } from '../../platform/rpc/index.ts'
-import { originKey } from '../authentication/origin.ts'
-import type { Peers } from '../authentication/peers.ts'
-import { sudoOfQuery, sudoQueryKey } from '../authentication/sudo.ts'
-import { answerKey } from './answer-limits.ts'
-import { expiresAtKey } from './deadlines.ts'
+import { sudoOfQuery, sudoQueryKey } from '../authentication/authenticate.ts'
+import { originKey, type Peers } from '../authentication/peers.ts'
+import { answerKey, expiresAtKey } from './limits.ts'
 
 /**
  * Creates the context values of a call.

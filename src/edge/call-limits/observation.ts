@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { databaseError, deletionError } from '../../forge/core/errors.ts'
 import { callerKey, restStatusKey } from '../../forge/core/wire/call.ts'
 import { successStatus } from '../../platform/rpc/index.ts'
-import { originKey } from '../authentication/origin.ts'
+import { originKey } from '../authentication/peers.ts'
 import { toConnectError } from '../errors.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
 

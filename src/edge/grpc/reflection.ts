@@ -1,18 +1,17 @@
-import type {
-  DescEnum,
-  DescExtension,
-  DescFile,
-  DescMessage,
-  DescService,
+import {
+  type DescEnum,
+  type DescExtension,
+  type DescFile,
+  type DescMessage,
+  type DescService,
+  toBinary,
 } from '@bufbuild/protobuf'
-import { toBinary } from '@bufbuild/protobuf'
 import { nestedTypes } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
-import type { ConnectRouter } from '@connectrpc/connect'
-import { Code } from '@connectrpc/connect'
+import { Code, type ConnectRouter } from '@connectrpc/connect'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.ts'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.ts'
-import { protoOf } from '../operator-pages/schema-files.ts'
+import { protoOf } from '../operator-pages/schema-pages.ts'
 
 /**
  * Registers gRPC server reflection: v1, and v1alpha for older tools.

@@ -7,6 +7,8 @@ import {
 } from '../../forge/accounts/credentials/browser-sessions.ts'
 import {
   listProvidersForBrowsers,
+  readProviderVisit,
+  signBrowserInByProvider,
   startProviderVisit,
 } from '../../forge/accounts/sign-on/provider-visits.ts'
 import type { App } from '../../forge/app.ts'
@@ -21,7 +23,6 @@ import { grantRequest, needsConsent } from '../../forge/oauth2/consent.ts'
 import { OAuth2Refusal } from '../../forge/oauth2/refusals.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnOrigin } from '../authentication/foreign-pages.ts'
-import { addressAfterSignIn, authorizeAddress, callbackUri, SIGN_IN_PROMPTS } from './addresses.ts'
 import {
   browserCookie,
   type CookieOptions,
@@ -29,12 +30,20 @@ import {
   readCookies,
   sessionCookie,
 } from './cookies.ts'
+import {
+  addressAfterSignIn,
+  authorizeAddress,
+  callbackUri,
+  ENDPOINTS,
+  SIGN_IN_PROMPTS,
+} from './discovery.ts'
 import { type EndpointReply, type Handler, queryOf, readForm, redirectReply } from './exchange.ts'
 import {
   consentPage,
   explain,
   FORM_TOKEN_FIELD,
   type Forms,
+  failedVisitPage,
   problemPage,
   type SignInState,
   signInPage,
@@ -237,4 +246,48 @@ function isOwnForm(app: App, visit: Visit, form: URLSearchParams): boolean {
   const sent = Buffer.from(form.get(FORM_TOKEN_FIELD) ?? '')
   const expected = Buffer.from(formToken(app, visit))
   return sent.length === expected.length && timingSafeEqual(sent, expected)
+}
+
+/** A text of a provider that may be shown (RFC 6749 section 4.1.2.1), with a maximum length. */
+const PROVIDER_TEXT = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,200}$/
+
+/**
+ * Returns the handler of the address to which an identity provider sends a browser back, with a code
+ * or an error. Signs the browser in, and returns to the request of the application.
+ */
+export function callbackHandler(app: App, options: CookieOptions): Handler {
+  return async (http) => {
+    const path = (http.url ?? '').split('?', 1)[0] ?? ''
+    const provider = path.slice(ENDPOINTS.callback.length)
+    const answer = new URLSearchParams(queryOf(http))
+    const cookies = readCookies(http)
+    const visit = readProviderVisit(app, answer.get('state') ?? '', cookies.browser ?? '')
+    if (visit?.provider !== provider)
+      return problemPage(
+        400,
+        'this sign-in was started elsewhere or is too old, please start again',
+      )
+    const retry = authorizeAddress(visit.purpose)
+    if (answer.has('error')) return failedVisitPage(retry, { status: 401, ...refusalOf(answer) })
+    const code = { code: answer.get('code') ?? '', redirectUri: callbackUri(app, provider) }
+    const userAgent = http.headers['user-agent'] ?? ''
+    try {
+      const peer = options.peers.peerOf(http)
+      const started = await signBrowserInByProvider(app, peer, visit, code, userAgent)
+      const before = await findBrowserSession(app, cookies.session)
+      if (before) await endBrowserSession(app, before)
+      return redirectReply(addressAfterSignIn(visit.purpose), {
+        'set-cookie': sessionCookie(options, http, started.cookie),
+      })
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error
+      return failedVisitPage(retry, explain(error, 401))
+    }
+  }
+}
+
+function refusalOf(answer: URLSearchParams): { problem: string } {
+  const texts = [answer.get('error_description'), answer.get('error')]
+  const text = texts.find((given) => given !== null && PROVIDER_TEXT.test(given))
+  return { problem: `the identity provider refused the sign-in${text ? `: ${text}` : ''}` }
 }

@@ -20,7 +20,7 @@ export interface CookieOptions {
 }
 
 /** Content of the cookies of a browser. */
-export interface BrowserCookies {
+interface BrowserCookies {
   /** Empty if the browser has none. */
   readonly session: string
   /** Undefined if the browser has none. */

@@ -26,7 +26,7 @@ button.main { color: #fff; background: #1f5fbf; border-color: #1f5fbf; }
 const STYLE_HASH = hash('sha256', STYLE, 'base64')
 
 /** Content of a page of the sign-in. */
-export interface PageContent {
+interface PageContent {
   readonly status: number
   readonly title: string
   readonly main: Html

@@ -26,7 +26,7 @@ export function tokenEndpoints(app: App): Readonly<Record<TokenEndpoint, Handler
   }
 }
 
-export type TokenEndpoint = 'token' | 'introspect' | 'revoke' | 'userInfo'
+type TokenEndpoint = 'token' | 'introspect' | 'revoke' | 'userInfo'
 
 /** Returns a handler that authenticates the client and reads its form. */
 function forClients(

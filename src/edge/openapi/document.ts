@@ -13,7 +13,7 @@ export interface OpenApiDocument {
   }
 }
 
-export interface Tag {
+interface Tag {
   readonly name: string
   readonly description?: string
 }
@@ -24,7 +24,7 @@ export interface Tag {
  */
 export const OPERATION_METHODS = ['get', 'put', 'post', 'delete', 'patch', 'trace'] as const
 
-export type OperationMethod = (typeof OPERATION_METHODS)[number]
+type OperationMethod = (typeof OPERATION_METHODS)[number]
 
 export type PathItem = { readonly [method in OperationMethod]?: Operation }
 

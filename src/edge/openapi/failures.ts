@@ -1,5 +1,5 @@
 /** The parsed comment of an RPC. */
-export interface RpcComment {
+interface RpcComment {
   /** The first paragraph. */
   readonly summary: string
   /** The other paragraphs, without the list of failures. */

@@ -1,5 +1,5 @@
-import type { DescMethod, DescService } from '@bufbuild/protobuf'
-import { getOption } from '@bufbuild/protobuf'
+import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf'
+import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Binding } from '../../platform/rpc/index.ts'
 import { httpBodySetter } from '../../platform/rpc/rest/request/http-body.ts'
@@ -11,18 +11,18 @@ import {
   type Operation,
   type PathItem,
   type RequestBody,
+  type SecurityScheme,
 } from './document.ts'
 import { parseRpcComment } from './failures.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
 import { documentPath, type PathParameter, pathsByShape } from './path.ts'
 import { errorSchemas, type ResponseSources, responsesOf } from './responses.ts'
 import { Schemas, type Use } from './schemas.ts'
-import { documentAccess, securitySchemes } from './security.ts'
 
 export type { OpenApiDocument } from './document.ts'
 
 /** The sources of the document. */
-export interface OpenApiSources extends ResponseSources {
+interface OpenApiSources extends ResponseSources {
   readonly title: string
   readonly version: string
   /** Base of all paths, without a trailing slash. */
@@ -159,4 +159,49 @@ function tagOf(
 
 function inOrder<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => compareText(a, b)))
+}
+
+/** The ways to send credentials. */
+const securitySchemes: Readonly<Record<string, SecurityScheme>> = {
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Username, and a password or a personal access token.',
+  },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'Access token of a session, or a personal access token.',
+  },
+}
+
+/** The access option of a method as described to clients. */
+interface DocumentedAccess {
+  readonly security: Operation['security']
+  /** A sentence about tokens. Empty if there is none. */
+  readonly note: string
+}
+
+/**
+ * Reads the access option of a method. On a private instance, PUBLIC methods require credentials.
+ */
+function documentAccess(method: DescMethod, isPrivateInstance: boolean): DocumentedAccess {
+  const { audience, scope, sessionOnly, ignoresCredentials, passwordOnly } = getOption(
+    method,
+    access,
+  )
+  if (ignoresCredentials) return { security: [], note: '' }
+  if (passwordOnly)
+    return {
+      security: [{ basic: [] }],
+      note: 'Only the password of the account is accepted, by Basic authentication.',
+    }
+  const isAnonymous =
+    audience === Audience.ALWAYS_PUBLIC || (audience === Audience.PUBLIC && !isPrivateInstance)
+  const scopes = scope === '' ? [] : scope.split(' ')
+  const security = [{ bearer: scopes }, { basic: scopes }, ...(isAnonymous ? [{}] : [])]
+  if (sessionOnly) return { security, note: 'Personal access tokens are not accepted.' }
+  const named = scopes.map((name) => `\`${name}\``).join(' and ')
+  const noun = scopes.length > 1 ? 'scopes' : 'scope'
+  return { security, note: scope === '' ? '' : `Personal access tokens need the ${noun} ${named}.` }
 }

@@ -1,5 +1,4 @@
-import type { DescField, DescMessage } from '@bufbuild/protobuf'
-import { getOption } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { method as methodOption } from '#gen/rest/v1/rest_pb.ts'
 import type { Binding, Dialect } from '../../platform/rpc/index.ts'

@@ -1,7 +1,7 @@
 import type { Segment, Template, Variable } from '../../platform/rpc/index.ts'
 
 /** A path template in the form of OpenAPI. */
-export interface DocumentedPath {
+interface DocumentedPath {
   /** For example `/api/v1/users/{user}:archive`. */
   readonly text: string
   readonly parameters: readonly PathParameter[]

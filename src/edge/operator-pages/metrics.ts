@@ -8,6 +8,7 @@ import {
   Histogram,
   Registry,
 } from 'prom-client'
+import type { Metric } from '../../forge/core/metrics.ts'
 
 /**
  * Bucket bounds in seconds. A read from SQLite takes less than a millisecond, a password hash tens
@@ -70,7 +71,7 @@ interface Tally {
 }
 
 /** Current figures of the listener. */
-export interface ListenerFigures {
+interface ListenerFigures {
   /** Open connections. */
   readonly connections: number
   /** Unread bytes of responses. */
@@ -266,4 +267,14 @@ export function createMetrics(
     read: async () => (await all?.sum()) ?? readMetrics(registry),
     contentType: registry.contentType,
   }
+}
+
+/** Returns a metric for administrators, without the buckets of histograms: they are most values. */
+export function metricOf({ name, help, type, values }: SharedMetric): Metric {
+  const samples = values.map(({ metricName, labels, value }) => ({
+    name: metricName ?? name,
+    labels: Object.fromEntries(Object.entries(labels).map(([key, text]) => [key, String(text)])),
+    value,
+  }))
+  return { name, help, type, samples: samples.filter((sample) => !sample.name.endsWith('_bucket')) }
 }

@@ -18,7 +18,7 @@ export type Pages = ReadonlyMap<
 >
 
 /** Sources of the pages besides the application. */
-export interface PageSources {
+interface PageSources {
   readonly metrics: Metrics
   readonly peerOf: PeerOf
   /** Returns false once the server is shutting down. */

@@ -18,7 +18,7 @@ import { ASSETS, type WebBundle } from './bundle.ts'
 import { MISSING, printShell, SHELL_HEADERS, type ShellContent } from './shell.ts'
 
 /** Dependencies of the web pages besides the application. */
-export interface WebOptions {
+interface WebOptions {
   readonly bundle: WebBundle
   readonly peerOf: PeerOf
   /** Whether a reverse proxy signs users in, so that browsers have sessions without a cookie. */

@@ -13,7 +13,7 @@ export interface ShellContent {
 }
 
 /** Facts about the request that spare the script calls which would fail. */
-export interface ShellHints {
+interface ShellHints {
   /** Whether the browser may have a session, so that the script asks for it. */
   readonly session: boolean
   /**

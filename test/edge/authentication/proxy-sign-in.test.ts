@@ -3,7 +3,7 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobu
 import { createContextValues } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isTrusted } from '../../../src/edge/authentication/forwarding.ts'
-import { originKey } from '../../../src/edge/authentication/origin.ts'
+import { originKey } from '../../../src/edge/authentication/peers.ts'
 import {
   createProxySignIn,
   type ProxyTrust,

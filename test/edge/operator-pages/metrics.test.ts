@@ -1,9 +1,9 @@
 import { Code } from '@connectrpc/connect'
 import { expect, it } from 'vitest'
 import { Health } from '#gen/health/v1/health_pb.ts'
-import { metricOf } from '../../../src/app/server/metric-samples.ts'
 import {
   createMetrics,
+  metricOf,
   type SharedMetric,
   sumMetrics,
 } from '../../../src/edge/operator-pages/metrics.ts'

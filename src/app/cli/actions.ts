@@ -1,0 +1,377 @@
+import { createReadStream } from 'node:fs'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { refusal } from '../../edge/errors.ts'
+import { createUserAsOperator } from '../../forge/accounts/users/create-user.ts'
+import type { Progress } from '../../forge/administration/archive.ts'
+import { writeBackup } from '../../forge/administration/backup.ts'
+import { examine, type Finding, notExamined } from '../../forge/administration/doctor.ts'
+import { restoreBackup } from '../../forge/administration/restore.ts'
+import { checkStorage } from '../../forge/administration/storage-check.ts'
+import type { Settings } from '../../forge/core/core.ts'
+import { DomainError } from '../../forge/core/errors.ts'
+import { VERSION } from '../../forge/core/version.ts'
+import { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
+import { type LogLevel, readConfig, type ServeFlags } from '../config.ts'
+import {
+  attachmentsOf,
+  type DataPlace,
+  migrateData,
+  openData,
+  openDataAsItIs,
+  repositoriesOf,
+  useData,
+} from '../data-folder.ts'
+import { createLog, createSharedLog } from '../log.ts'
+import { closeToOthers, modeText, type OpenPath, openToOthers } from '../private-files.ts'
+import { openRestoreTarget } from '../restore-target.ts'
+import { createApp, systemClock } from '../server/app.ts'
+import { PrimaryProcess } from '../server/primary-process.ts'
+import { type Server, startServer } from '../server/server.ts'
+import { print } from './print.ts'
+
+/** Means standard input or output. */
+const STANDARD_STREAM = '-'
+
+export interface BackupFlags extends DataPlace {
+  readonly output: string
+}
+
+/** Writes an instance into an archive. */
+export async function backup({ output, ...place }: BackupFlags): Promise<void> {
+  const db = await openDataAsItIs(place)
+  const { data } = place
+  const isPiped = output === STANDARD_STREAM
+  // An existing archive is replaced only when the new one is complete.
+  const draft = `${output}.${process.pid}.part`
+  const { progress, stop } = reportProgress()
+  try {
+    const target = isPiped ? process.stdout : await openDraft(draft)
+    const source = {
+      db,
+      git: repositoriesOf(data),
+      attachments: attachmentsOf(data),
+      clock: systemClock,
+    }
+    await writeBackup(source, target, { version: VERSION, progress })
+    if (isPiped) return
+    await rename(draft, output)
+    print(`wrote ${output}: ${describeProgress(progress)}`)
+  } finally {
+    stop()
+    if (!isPiped) await rm(draft, { force: true })
+    await db.destroy()
+  }
+}
+
+/** Creates a file, before a failure could remove it. */
+async function openDraft(path: string): Promise<Writable> {
+  const file = await open(path, 'w', 0o600)
+  return file.createWriteStream({ flush: true })
+}
+
+export interface RestoreFlags extends DataPlace {
+  readonly input: string
+}
+
+/** Creates an instance from an archive. */
+export async function restore({ input, ...place }: RestoreFlags): Promise<void> {
+  const { data } = place
+  const target = await openRestoreTarget(place)
+  const { progress, stop } = reportProgress()
+  try {
+    if (target.wasFinished) {
+      print(`finished the interrupted restore of ${data}`)
+      return
+    }
+    const source = input === STANDARD_STREAM ? process.stdin : createReadStream(input)
+    const { timeMs, version } = await restoreBackup(source, target, progress)
+    const time = new Date(timeMs).toISOString()
+    print(`restored ${data} as it was at ${time}, by Branchline ${version}`)
+    print(describeProgress(progress))
+  } finally {
+    stop()
+    await target.release()
+  }
+}
+
+/** The time between two lines on a terminal, and in a log. */
+const TERMINAL_INTERVAL_MS = 1_000
+const LOG_INTERVAL_MS = 10_000
+
+/** Prints how far a command has come on standard error, until it is stopped. */
+function reportProgress(): { readonly progress: Progress; stop(): void } {
+  const progress: Progress = { rows: 0, checkedRows: 0, repositories: 0, files: 0, attachments: 0 }
+  const intervalMs = process.stderr.isTTY ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS
+  const timer = setInterval(() => {
+    process.stderr.write(`so far: ${describeProgress(progress)}\n`)
+  }, intervalMs)
+  return { progress, stop: () => clearInterval(timer) }
+}
+
+/** Describes what an archive has, or what was restored of it. */
+function describeProgress(progress: Progress): string {
+  const { rows, checkedRows, repositories, files, attachments } = progress
+  const checked = checkedRows > 0 ? ` (${checkedRows} compared with the backup)` : ''
+  return `${rows} rows${checked}, ${repositories} repositories with ${files} files, ${attachments} attachments`
+}
+
+export interface MigrateFlags extends DataPlace {
+  /** Undefined for the version of this program. */
+  readonly to?: number
+}
+
+/** Migrates the database of a data folder. */
+export async function migrate(flags: MigrateFlags): Promise<void> {
+  const { from, to, ran } = await migrateData(flags, flags.to)
+  print(
+    ran.length === 0
+      ? `the database is at version ${to}`
+      : `version ${from} to ${to}: ${ran.join(', ')}`,
+  )
+}
+
+export interface DoctorFlags extends DataPlace {
+  readonly fsck: boolean
+  readonly fix: boolean
+  readonly logLevel: LogLevel
+}
+
+/** Compares the database with the repositories. Sets the exit code 1 when problems are left. */
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const db = await openDataAsItIs(flags)
+  const lock = flags.fix ? await useData(flags, 'alone') : undefined
+  try {
+    const app = await createApp({
+      db,
+      folder: flags.data,
+      settings: OPERATOR_SETTINGS,
+      log: createLog(flags.logLevel),
+    })
+    let repaired = 0
+    let left = 0
+    const count = ({ subject, problem, outcome }: Finding) => {
+      print(`${subject}: ${problem} (${outcome})`)
+      if (outcome === 'repaired') repaired += 1
+      else left += 1
+    }
+    for (const finding of await examineModes(flags)) count(finding)
+    for await (const finding of examine(app, flags)) count(finding)
+    // Repaired repositories are measured again in the background.
+    await app.background.settled()
+    const unchecked = await notExamined(app)
+    if (unchecked !== undefined) process.stderr.write(`${unchecked}\n`)
+    print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
+    if (left > 0) process.exitCode = 1
+  } finally {
+    await lock?.release()
+    await db.destroy()
+  }
+}
+
+/** Finds, and with --fix corrects, what other users may access of the data folder. */
+async function examineModes({ data, fix }: DoctorFlags): Promise<Finding[]> {
+  const found = (paths: readonly OpenPath[], outcome: Finding['outcome']) =>
+    paths.map(({ path, mode }) => ({
+      subject: path,
+      problem: `other users may access it (mode ${modeText(mode)})`,
+      outcome,
+    }))
+  if (!fix) return found(await openToOthers(data), '--fix repairs it')
+  const { corrected, refused } = await closeToOthers(data)
+  return [...found(corrected, 'repaired'), ...found(refused, 'its owner can repair it')]
+}
+
+/** Beside the bundle of this file. */
+const STORAGE_PEER = fileURLToPath(new URL('./storage-peer.js', import.meta.url))
+
+/** Tests the file system of a data folder. Sets the exit code 1 when a property is missing. */
+export async function examineStorage({ data }: Pick<DataPlace, 'data'>): Promise<void> {
+  await stat(data).catch(() => {
+    throw new Error(`there is no ${data}: --data names the folder of an instance, or a new folder`)
+  })
+  let missing = 0
+  for await (const { name, isMissing, text } of checkStorage(data, STORAGE_PEER)) {
+    print(`${isMissing ? 'missing' : 'ok'}: ${name}${text === undefined ? '' : ` (${text})`}`)
+    if (isMissing) missing += 1
+  }
+  print(missing === 0 ? 'nothing is missing' : `${missing} missing`)
+  if (missing > 0) process.exitCode = 1
+}
+
+export interface UserFlags extends DataPlace {
+  readonly username: string
+  readonly role: 'admin' | 'user'
+  readonly email: string
+  readonly displayName: string
+  readonly minPasswordLength: number
+  readonly passwordStdin: boolean
+  readonly logLevel: LogLevel
+}
+
+/** Creates an account, with the password from standard input. */
+export async function createUser(flags: UserFlags): Promise<void> {
+  const password = (await buffer(process.stdin)).toString('utf8').replace(/\r?\n$/, '')
+  const db = await openData(flags)
+  try {
+    const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
+    const app = await createApp({
+      db,
+      folder: flags.data,
+      settings,
+      log: createLog(flags.logLevel),
+    })
+    const user = await createUserAsOperator(app, {
+      username: flags.username,
+      userId: '',
+      email: flags.email,
+      display_name: flags.displayName,
+      avatar_url: '',
+      description: '',
+      password,
+      role: flags.role === 'admin' ? 'ADMIN' : 'USER',
+      state: 'NORMAL',
+    })
+    print(`created users/${user.username} (${flags.role})`)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Settings for an operator at the command line, to whom the limits for users do not apply. */
+const OPERATOR_SETTINGS: Settings = {
+  registration: 'closed',
+  passwordSignIn: true,
+  basicPassword: true,
+  minPasswordLength: 0,
+  privateInstance: false,
+  usernameChange: true,
+  displayNameChange: true,
+  statsBy: 'create',
+  memoContentBytes: 8192,
+  webhookRetryScheduleMs: [],
+  maxPushBytes: 0,
+  maxAssetBytes: 0,
+  mailFrom: undefined,
+  defaultMergeStyle: 'merge',
+  signing: false,
+  wipPrefixes: [],
+  diffMaxLines: 0,
+  diffMaxLineCharacters: 0,
+  gitHooks: false,
+  hookTimeoutMs: 30_000,
+  defaultPageSize: undefined,
+  maxPageSize: undefined,
+}
+
+/** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
+const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
+
+/** The bundle of the program that renders Markdown, likewise. */
+const MARKUP_PROGRAM = fileURLToPath(new URL('./markup-program.js', import.meta.url))
+
+/**
+ * Time for calls in flight to finish after SIGTERM. Service managers commonly send SIGKILL after 30
+ * seconds.
+ */
+const SHUTDOWN_GRACE_MS = 20_000
+
+/** The longest time that this process takes to end after everything is closed. */
+const MAX_ENDING_MS = 2_000
+
+const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
+
+/** Serves until a signal. */
+export async function serve(flags: ServeFlags): Promise<void> {
+  const log = createLog(flags.logLevel)
+  const server = await start(flags, log)
+  const { stopDelay: delayMs } = flags
+  // A signal may follow as soon as the line below is printed.
+  stopOnSignal(server, delayMs, log)
+  print(`branchline listening on ${server.url}`)
+}
+
+/** Serves as a worker process, until the primary process says so or ends. */
+export async function serveAsWorker(flags: ServeFlags): Promise<void> {
+  const primary = await PrimaryProcess.connect()
+  const log = createSharedLog(flags.logLevel, primary.worker)
+  try {
+    const server = await start(flags, log, primary)
+    // A service manager may signal all processes at once, and the primary process passes on the end.
+    for (const name of STOP_SIGNALS) process.on(name, () => primary.leave())
+    primary.ready({
+      announceStop: () => server.announceStop(),
+      drain: () => drain(server, log),
+    })
+  } catch (error) {
+    const reason = explained(error)
+    await primary.fail(reason instanceof Error ? reason.message : String(reason))
+    process.exit(1)
+  }
+}
+
+async function start(flags: ServeFlags, log: Logger, primary?: PrimaryProcess): Promise<Server> {
+  const config = readConfig(flags)
+  const spawner = new ProcessSpawner(PROCESS_SPAWNER, (reason) =>
+    log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
+  )
+  try {
+    return await startServer(config, log, {
+      spawner,
+      markupProgram: MARKUP_PROGRAM,
+      ...(primary && { workers: primary }),
+    })
+  } catch (error) {
+    spawner.stop()
+    throw error
+  }
+}
+
+/**
+ * Announces the stop on the first signal, and drains the server and exits 0 after a delay. Exits at
+ * once on the second signal.
+ */
+function stopOnSignal(server: Server, delayMs: number, log: Logger): void {
+  let stopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1)
+    stopping = true
+    server.announceStop()
+    if (delayMs === 0) return drain(server, log, signal)
+    log.info({ signal, delayMs }, 'reporting that the server is not ready, before it stops')
+    setTimeout(() => drain(server, log, signal), delayMs)
+  }
+  for (const name of STOP_SIGNALS) process.on(name, stop)
+}
+
+/** Finishes the calls in flight, then ends this process. */
+function drain(server: Server, log: Logger, signal?: NodeJS.Signals): void {
+  log.info({ signal }, 'finishing the calls in flight')
+  server.close(SHUTDOWN_GRACE_MS).then(
+    () => end(0),
+    (err: unknown) => {
+      log.error({ err }, 'the shutdown failed')
+      end(1)
+    },
+  )
+}
+
+/**
+ * Ends this process, in which nothing is left to do. `process.exit` frees the memory of nodegit
+ * while threads of nodegit still use that memory: a thread reports the end of its work before it
+ * releases its locks. Node waits for these threads only when a process ends by itself.
+ */
+function end(code: number): void {
+  process.exitCode = code
+  process.channel?.unref()
+  setTimeout(() => process.exit(code), MAX_ENDING_MS).unref()
+}
+
+/** Returns an error with a message for the operator. */
+export function explained(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error
+  return new Error(refusal(error.reason, error.metadata).rawMessage, { cause: error })
+}

@@ -1,8 +1,0 @@
-export { backup } from './backup.ts'
-export { doctor } from './doctor.ts'
-export { explained } from './explained.ts'
-export { migrate } from './migrate.ts'
-export { restore } from './restore.ts'
-export { serve, serveAsWorker } from './serve.ts'
-export { examineStorage } from './storage.ts'
-export { createUser } from './user.ts'

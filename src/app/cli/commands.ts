@@ -1,0 +1,145 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import {
+  logLevelOption,
+  minPasswordLengthOption,
+  placeOptions,
+  serveOptions,
+} from '../config/options.ts'
+import type { ServeFlags } from '../config.ts'
+import { tuneForStart } from '../server/heap-tuning.ts'
+import type { BackupFlags, DoctorFlags, MigrateFlags, RestoreFlags, UserFlags } from './actions.ts'
+
+/** `branchline serve` */
+export function serveCommand(): Command {
+  return commandThatServes(async (flags) => {
+    if (flags.workers > 1) {
+      // The primary process needs none of the code of the server.
+      const { serveByWorkers } = await import('./primary.ts')
+      await serveByWorkers(flags)
+      return
+    }
+    tuneForStart()
+    await run(({ serve }) => serve(flags))
+  })
+}
+
+/** The same command in a worker process of `serve --workers`. */
+export function workerCommand(): Command {
+  return commandThatServes((flags) => {
+    tuneForStart()
+    return run(({ serveAsWorker }) => serveAsWorker(flags))
+  })
+}
+
+function commandThatServes(action: (flags: ServeFlags) => Promise<void>): Command {
+  const command = new Command('serve').description(
+    'serve until SIGTERM or SIGINT; a second signal exits at once',
+  )
+  for (const option of serveOptions()) command.addOption(option)
+  return command.action(action)
+}
+
+/** `branchline migrate` */
+export function migrateCommand(): Command {
+  return commandOnData('migrate')
+    .description('migrate the database to the version of this program, as `serve` does')
+    .option(
+      '--to <version>',
+      'another version, also a lower one: only with the server stopped and a backup made',
+      version,
+    )
+    .action((flags: MigrateFlags) => run(({ migrate }) => migrate(flags)))
+}
+
+function version(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+/** `branchline backup` */
+export function backupCommand(): Command {
+  return commandOnData('backup')
+    .description(
+      'write an instance with SQLite or PostgreSQL into one tar archive, beside running servers or without',
+    )
+    .requiredOption(
+      '--output <file>',
+      'archive to write, replaced when it exists; - for standard output',
+    )
+    .action((flags: BackupFlags) => run(({ backup }) => backup(flags)))
+}
+
+/** `branchline restore` */
+export function restoreCommand(): Command {
+  return commandOnData('restore')
+    .description(
+      'create an instance from an archive of `backup`, with SQLite or with the PostgreSQL database of --database; run it again after an interruption',
+    )
+    .requiredOption('--input <file>', 'archive; - for standard input')
+    .action((flags: RestoreFlags) => run(({ restore }) => restore(flags)))
+}
+
+/** `branchline doctor` */
+export function doctorCommand(): Command {
+  return commandOnData('doctor')
+    .description('compare the database with the repositories; exits 1 when problems are left')
+    .option('--fsck', 'let Git check every object of every repository too', false)
+    .option(
+      '--fix',
+      'repair the problems that can be repaired; only with the server stopped',
+      false,
+    )
+    .option(
+      '--storage',
+      'test instead what Git and Branchline need from the file system of the data folder',
+      false,
+    )
+    .addOption(logLevelOption())
+    .action(({ storage, ...flags }: DoctorFlags & { readonly storage: boolean }) =>
+      run((actions) => (storage ? actions.examineStorage(flags) : actions.doctor(flags))),
+    )
+}
+
+/** `branchline user …` */
+export function userCommand(): Command {
+  const create = commandOnData('create')
+    .description('create an account in a data folder, with or without a running server')
+    .requiredOption('--username <name>', 'name to sign in with')
+    .addOption(
+      new Option('--role <role>', 'role of the account').choices(['admin', 'user']).default('user'),
+    )
+    .option('--email <address>', 'e-mail address', '')
+    .option('--display-name <text>', 'name to show', '')
+    .requiredOption(
+      '--password-stdin',
+      'read the password from standard input, without the line break at its end',
+    )
+    .addOption(minPasswordLengthOption())
+    .addOption(logLevelOption())
+    .action((flags: UserFlags) => run(({ createUser }) => createUser(flags)))
+  return new Command('user').description('manage accounts').addCommand(create)
+}
+
+/** Creates a command with the options that name the data of an instance. */
+function commandOnData(name: string): Command {
+  const command = new Command(name)
+  for (const option of placeOptions()) command.addOption(option)
+  return command
+}
+
+type Actions = typeof import('./actions.ts')
+
+/**
+ * Runs the action of a command. Its code is loaded now: `--help` and `version` need none of it and
+ * would otherwise take three times as long.
+ *
+ * @throws an error with a message for the operator.
+ */
+async function run(action: (actions: Actions) => Promise<void>): Promise<void> {
+  const actions = await import('./actions.ts')
+  try {
+    await action(actions)
+  } catch (error) {
+    throw actions.explained(error)
+  }
+}
