@@ -73,6 +73,12 @@ function addHistories(): void {
   )
   const octopus = { treeId: tree.id, parentIds: many, message: 'octopus\n' }
   tips.set('octopus', pack.add('commit', commitOf(octopus)))
+  let octopi = many[0] ?? ''
+  for (let i = 0; i < 20; i++) {
+    const content = { ...octopus, parentIds: [octopi, ...many], time: 1_770_000_000 + i }
+    octopi = pack.add('commit', commitOf(content)).id
+  }
+  tips.set('octopi', pack.last)
 }
 
 beforeAll(async () => {
@@ -138,6 +144,11 @@ describe.each(['bob/hostile', 'carol/fork'])('objects behind expensive deltas in
   it('are the parents of a commit, in thousands', async () => {
     const [commit] = await get(`${repository}/commits?sha=octopus&limit=1&stat=false&files=false`)
     expect(commit.parents).toHaveLength(OCTOPUS_PARENTS)
+    const page = await get(`${repository}/commits?sha=octopi&limit=20&stat=false&files=false`)
+    expect(page).toHaveLength(20)
+    expect(page[0].parents).toHaveLength(OCTOPUS_PARENTS + 1)
+    // An answer with all parents would take the event loop a second.
+    expect(JSON.stringify(page).length).toBeLessThan(5_000_000)
     await get(`${repository}/contents?ref=octopus`)
     const { total_commits } = await get(`${repository}/compare/octopus^7...octopus`)
     expect(total_commits).toBe(OCTOPUS_PARENTS)

@@ -70,6 +70,16 @@ export interface CommitQuery {
  */
 const MAX_FILES = 300
 
+/** Longest commit that is shown completely. */
+const MAX_COMMIT_BYTES = 256 * 1024
+
+/**
+ * Bytes of the commits of one page that are shown completely. After that, a commit of more than 8 KiB
+ * loses its end: the end of its message, or all but its first hundred parents. An answer is longer
+ * than its commits, since each parent has two addresses.
+ */
+const MAX_PAGE_BYTES = 512 * 1024
+
 /**
  * Returns a page of the history of a commit, newest first.
  *
@@ -134,7 +144,11 @@ export async function viewCommits(
   ids: readonly string[],
   parts: CommitParts,
 ): Promise<CommitView[]> {
-  const read = await reading(readCommits(app.git, open.repository.id, ids))
+  const read = await reading(
+    readCommits(app.git, open.repository.id, ids, MAX_COMMIT_BYTES, {
+      maxBytesTogether: MAX_PAGE_BYTES,
+    }),
+  )
   const commits = ids.flatMap((commitId) => read.get(commitId) ?? [])
   return viewReadCommits(app, caller, open, commits, parts)
 }

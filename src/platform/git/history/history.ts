@@ -46,6 +46,18 @@ export function findMergeBase(
   )
 }
 
+/** How to read several commits. */
+export interface CommitReading extends Omit<ReadOptions, 'input'> {
+  /**
+   * Bytes of all commits together. Those that exceed the limit are truncated to `MAX_CROWDED_BYTES`.
+   * Default: no limit.
+   */
+  readonly maxBytesTogether?: number
+}
+
+/** Enough for the headers of an ordinary commit and a long message. */
+const MAX_CROWDED_BYTES = 8 * 1024
+
 /**
  * Returns commits with their signatures by id, without those that are not in the repository.
  *
@@ -57,13 +69,15 @@ export async function readCommits(
   id: number,
   ids: readonly string[],
   maxBytes = MAX_COMMIT_BYTES,
-  options: Omit<ReadOptions, 'input'> = {},
+  { maxBytesTogether = Number.POSITIVE_INFINITY, ...options }: CommitReading = {},
 ): Promise<ReadonlyMap<string, RawCommit>> {
+  let bytesLeft = maxBytesTogether
   const budget = repositories.readTurns.budget()
   const commits = new Map<string, RawCommit>()
   for await (const object of readObjects(repositories, id, [...new Set(ids)], maxBytes, options)) {
-    const { type, content } = object
-    if (type !== 'commit') continue
+    if (object.type !== 'commit') continue
+    const content = object.content.subarray(0, Math.max(bytesLeft, MAX_CROWDED_BYTES))
+    bytesLeft -= content.length
     const commit = await budget.run(() => {
       budget.note(parseWork(content))
       return parseCommit(object.id, content)
