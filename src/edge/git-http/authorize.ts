@@ -6,7 +6,7 @@ import type { HttpRequest } from '../../platform/http/requests.ts'
 import { codeToHttpStatus } from '../../platform/rpc/exchange/connect-internals.ts'
 import { authenticate } from '../authentication/authenticate.ts'
 import type { PeerOf } from '../authentication/peers.ts'
-import { sudoOfQuery } from '../authentication/sudo.ts'
+import { sudoOfQuery } from '../authentication/authenticate.ts'
 import { restStatusOf, toConnectError } from '../errors.ts'
 import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 

@@ -17,7 +17,7 @@ const MAX_LOGIN_NAME_CHARACTERS = 255
 const MAX_SOURCE_ID = 2n ** 31n - 1n
 
 /** An account to create. */
-export interface AdminUserDraft {
+interface AdminUserDraft {
   readonly username: string
   readonly email: string
   readonly password: string
@@ -29,14 +29,14 @@ export interface AdminUserDraft {
 }
 
 /** What clients store about where an account signs in. */
-export interface SignInSource {
+interface SignInSource {
   readonly loginName: string
   /** 0 for none. */
   readonly sourceId: bigint
 }
 
 /** Changes of an account. Undefined fields keep their value. */
-export interface AdminUserEdit {
+interface AdminUserEdit {
   /** An empty email, password or visibility keeps the value as well. */
   readonly email: string | undefined
   readonly password: string | undefined

@@ -11,6 +11,7 @@ import {
   ABOUT_ENTRY,
   type About,
   type ArchivedTable,
+  ArchiveWriter,
   ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
@@ -18,9 +19,8 @@ import {
   type Progress,
   REPOSITORIES_ENTRY,
 } from './archive.ts'
-import { ArchiveWriter } from './archive-writer.ts'
 
-export interface BackupOptions {
+interface BackupOptions {
   /** The version of this program. */
   readonly version: string
   /** Counts what the archive has. */

@@ -12,7 +12,7 @@ interface Counter {
 }
 
 /** A counter with a wrong number. */
-export interface WrongCounter {
+interface WrongCounter {
   readonly table: string
   readonly column: string
   readonly key: string

@@ -25,7 +25,7 @@ const MAX_ROUNDS = 10
  * repositories are deleted, and its memos and comments with all comments below them; what it has in
  * repositories of others remains without an author.
  */
-export type AssociatedData = 'refused' | 'orphaned' | 'deleted'
+type AssociatedData = 'refused' | 'orphaned' | 'deleted'
 
 /**
  * Deletes an account with its sessions, tokens and settings.

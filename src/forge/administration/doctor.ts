@@ -38,7 +38,7 @@ export interface Finding {
     | 'cannot be repaired: restore a backup'
 }
 
-export interface Examination {
+interface Examination {
   /** Whether Git also checks every object. */
   readonly fsck: boolean
   /** Whether to repair. No other process may use the data during a repair. */

@@ -8,7 +8,7 @@ import type { ReposApp } from '../repositories/ports.ts'
 const SWEEP_INTERVAL_MS = 60 * 60_000
 
 /** The periodic removal of files that killed processes left in repositories. */
-export interface LeftoverSweeps {
+interface LeftoverSweeps {
   /** Starts no more sweeps, and aborts a running one. */
   stop(): void
 }

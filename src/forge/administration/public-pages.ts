@@ -8,7 +8,7 @@ import { openRepository } from '../repositories/access/permissions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 
 /** A repository whose page everybody may see, under its present name. */
-export interface PublicRepository {
+interface PublicRepository {
   readonly owner: string
   readonly name: string
   readonly description: string

@@ -4,8 +4,9 @@ import type { Readable } from 'node:stream'
 import { type DataLock, lockDataFolder } from '../../platform/database/data-lock.ts'
 import { transaction } from '../../platform/database/database.ts'
 import { markAllRepositoriesPending } from '../../platform/database/maintenance.ts'
-import { loadRows } from '../../platform/database/row-copy/row-copy.ts'
-import type { RowLoader } from '../../platform/database/row-copy/rows.ts'
+import { loadRows, summarize } from '../../platform/database/row-copy/row-copy.ts'
+import { RowsRefusedError } from '../../platform/database/row-copy/row-text.ts'
+import type { RowLoader, RowTable } from '../../platform/database/row-copy/rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
 import { migrate, migrations } from '../migrations/index.ts'
@@ -15,18 +16,21 @@ import { deleteReleaseAsset } from '../repositories/releases/release-assets.rows
 import {
   ABOUT_ENTRY,
   type About,
+  type ArchiveEntry,
   ATTACHMENTS_ENTRY,
+  archiveEntries,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
   type Complete,
+  completeOf,
+  jsonOf,
+  MAX_JSON_BYTES,
+  makeEntry,
   type Progress,
   REPOSITORIES_ENTRY,
+  RestoreError,
   ROWS_ENTRY,
 } from './archive.ts'
-import { completeOf, jsonOf, MAX_JSON_BYTES } from './archive-json.ts'
-import { type ArchiveEntry, archiveEntries, RestoreError } from './archive-reader.ts'
-import { restoreFile } from './restored-files.ts'
-import { RestoredRows } from './restored-rows.ts'
 
 /** Where a backup is restored. */
 export interface RestoreTarget {
@@ -41,7 +45,7 @@ export interface RestoreTarget {
 }
 
 /** The database of a restored instance. The steps have this order. */
-export interface RestoredDatabase {
+interface RestoredDatabase {
   readonly db: Db
   /** Called when the tables exist. From then on, no server accepts the database. */
   begin(): Promise<void>
@@ -195,4 +199,94 @@ async function syncFolders(folder: string): Promise<void> {
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   await handle.sync().finally(() => handle.close())
+}
+
+/** A group of rows has about a mebibyte, but a single row can be larger. */
+const MAX_ROWS_BYTES = 512 * 1024 * 1024
+
+/** The rows of an instance that is restored. */
+class RestoredRows {
+  readonly #loader: RowLoader
+  readonly #tables: ReadonlyMap<string, RowTable>
+
+  private constructor(loader: RowLoader, tables: readonly RowTable[]) {
+    this.#loader = loader
+    this.#tables = new Map(tables.map((table) => [table.name, table]))
+  }
+
+  static async of(loader: RowLoader): Promise<RestoredRows> {
+    return new RestoredRows(loader, await loader.tables())
+  }
+
+  /** Inserts the rows of an entry of the archive, and returns their number. */
+  async insert(entry: ArchiveEntry, name: string): Promise<number> {
+    const content = await entry.content(MAX_ROWS_BYTES)
+    const [head = '', ...rows] = content.toString('utf8').split('\n')
+    // The last line ends in a newline.
+    if (rows.pop() !== '') throw new RestoreError(`the rows of ${name} are truncated`)
+    await this.#loader.insert(this.#table(name, jsonOf(Buffer.from(head))), rows)
+    return rows.length
+  }
+
+  /**
+   * Reads all rows back from the database, and compares them with those that the backup read.
+   *
+   * @throws RowsRefusedError
+   */
+  async check({ tables }: Complete, progress: Progress): Promise<void> {
+    for (const name of new Set([...this.#tables.keys(), ...Object.keys(tables)])) {
+      const archived = tables[name]
+      const found = await summarize(this.#loader, this.#table(name, archived?.columns), (count) => {
+        progress.checkedRows += count
+      })
+      if (archived?.rows === found.rows && archived.sum === found.sum) continue
+      throw new RowsRefusedError(
+        `the ${found.rows} restored rows of ${name} differ from the ${archived?.rows} rows of the backup`,
+      )
+    }
+  }
+
+  /** Returns a table with its columns in the order of the archive. */
+  #table(name: string, columns: unknown): RowTable {
+    const known = this.#tables.get(name)
+    if (known && Array.isArray(columns) && sorted(columns) === sorted(known.columns))
+      return { name, columns }
+    throw new RestoreError(`the archive has other columns of ${name} than the database`)
+  }
+}
+
+function sorted(columns: readonly unknown[]): string {
+  return JSON.stringify([...columns].sort())
+}
+
+/** Creates a file, a folder or a hard link of a repository, or an attachment. */
+async function restoreFile(entry: ArchiveEntry, folder: string, progress: Progress): Promise<void> {
+  const { name, type, linkname } = entry.head
+  const path = join(folder, pathOf(name))
+  if (type === 'link' || type === 'directory') {
+    const target = type === 'link' ? join(folder, pathOf(linkname ?? '')) : ''
+    await entry.skip()
+    await makeEntry(type, path, target)
+  } else if (type === 'file') {
+    await entry.writeTo(path)
+  } else {
+    throw unexpected(name)
+  }
+  if (name.startsWith(ATTACHMENTS_ENTRY)) progress.attachments += 1
+  else if (type !== 'directory') progress.files += 1
+  // A backup begins each repository with this folder.
+  else if (name.endsWith('.git/objects')) progress.repositories += 1
+}
+
+/** Returns the path of an entry in the data folder, never outside of it. */
+function pathOf(name: string): string {
+  const isInside = name.split('/').every((component) => component !== '..' && component !== '')
+  // tar-stream leaves the slash at the end of a folder out.
+  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
+  if (!isKnown || !isInside) throw unexpected(name)
+  return name
+}
+
+function unexpected(name: string): RestoreError {
+  return new RestoreError(`the archive contains an unexpected entry: ${name}`)
 }

@@ -5,7 +5,7 @@ import type { PullCommentView } from '../pulls/conversation/pull-comments.ts'
 import type { PullView } from '../pulls/lists/pull-views.ts'
 import type { RepositoryView } from '../repositories/lifecycle/repository-views.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { ReleaseView } from '../repositories/releases/release-views.ts'
+import type { ReleaseView } from '../repositories/releases/releases.ts'
 
 /** The interfaces that webhook deliveries need. */
 export interface DeliveriesApp extends MemosApp, ReposApp {

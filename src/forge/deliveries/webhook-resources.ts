@@ -7,11 +7,11 @@ import type {
   DeletedRepository,
   ForkFacts,
 } from '../repositories/activity/repository-webhook-events.ts'
-import type { StatusFacts } from '../repositories/commits/commit-status-creation.ts'
+import type { StatusFacts } from '../repositories/commits/commit-statuses.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import { viewRepository } from '../repositories/lifecycle/repository-views.ts'
-import { viewRelease } from '../repositories/releases/release-views.ts'
 import { findRelease } from '../repositories/releases/releases.rows.ts'
+import { viewRelease } from '../repositories/releases/releases.ts'
 import type { HookFacts } from '../webhooks/outbox/webhook-queue.ts'
 import type { DeliveriesApp } from './payloads.ts'
 import { type HookSubject, isoTime, lastCommitPayload } from './webhook-pushes.ts'

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User, Visibility } from '../core/schema.ts'
-import type { PullSubscriptionsTable } from '../repositories/activity/subscriptions.schema.ts'
+import type { PullSubscriptionsTable } from '../repositories/activity/schema.ts'
 
 /** Returns whether a user has subscribed to a pull request; undefined without a decision. */
 export async function findPullSubscription(

@@ -21,7 +21,7 @@ const MAX_REPOSITORY_STREAMS = 64
 export const MAX_STREAMS_PER_PEER = 8
 
 /** Opens watches of repository events. */
-export interface RepositoryWatches {
+interface RepositoryWatches {
   /**
    * Opens a watch, which closes when `until` aborts.
    *

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { User, Visibility } from '../../core/schema.ts'
 import { type RepositoryReader, readableBy } from '../access/repository-readers.rows.ts'
 import type { Repository } from '../schema.ts'
-import type { RepositorySubscription } from './subscriptions.schema.ts'
+import type { RepositorySubscription } from './schema.ts'
 
 /** Returns the subscription of a user to a repository, if there is one. */
 export function findRepositorySubscription(

@@ -13,8 +13,8 @@ import {
 } from '../access/permissions.ts'
 import { type RepositoryPage, viewRepositories } from '../lifecycle/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
+import type { RepositorySubscription } from './schema.ts'
 import * as rows from './subscriptions.rows.ts'
-import type { RepositorySubscription } from './subscriptions.schema.ts'
 
 /** A subscription of the caller, and its repository. */
 export interface SubscriptionView extends Pick<OpenRepository, 'repository' | 'owner'> {

@@ -15,8 +15,12 @@ import { atSecond } from '../../core/wire/times.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import { repositoryMessage } from '../lifecycle/repository.message.ts'
 import { viewRepository } from '../lifecycle/repository-views.ts'
-import { createCommitStatus } from './commit-status-creation.ts'
-import { type CommitStatusView, getCombinedStatus, listCommitStatuses } from './commit-statuses.ts'
+import {
+  type CommitStatusView,
+  createCommitStatus,
+  getCombinedStatus,
+  listCommitStatuses,
+} from './commit-statuses.ts'
 
 /** Implements CommitStatusService. */
 function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> {

@@ -1,15 +1,28 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
-import { GHOST } from '../../accounts/users/owners.ts'
+import { GHOST, userAsOwner } from '../../accounts/users/owners.ts'
+import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
+import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
+import {
+  type HookEvent,
+  type HookFacts,
+  queueHookEvents,
+} from '../../webhooks/outbox/webhook-queue.ts'
+import { checkNotArchived } from '../access/permissions.ts'
+import { changeWatched, recordCommitStatus } from '../activity/repository-events.ts'
 import { findCommitId, notFound } from '../content/git-reading.ts'
+import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import type { CommitStatus, Repository } from '../schema.ts'
 import type { CommitKey } from './commit-statuses.rows.ts'
 import * as rows from './commit-statuses.rows.ts'
 
 /** The states that a status may have. */
-export const STATUS_STATES: readonly CommitStatus['state'][] = [
+const STATUS_STATES: readonly CommitStatus['state'][] = [
   'pending',
   'success',
   'error',
@@ -29,7 +42,7 @@ export interface CommitStatusView extends CommitStatus {
   readonly creator: Owner
 }
 
-export interface StatusQuery {
+interface StatusQuery {
   /**
    * `oldest`, `leastupdate` or `leastindex` list the oldest first, any other value the newest
    * first. Statuses never change, so all these keys are equivalent to the number.
@@ -40,7 +53,7 @@ export interface StatusQuery {
 }
 
 /** The combined status of a commit. */
-export interface CombinedStatus {
+interface CombinedStatus {
   readonly commitId: string
   readonly state: 'pending' | 'success' | 'failure'
   /** Number of contexts. */
@@ -125,17 +138,108 @@ export function combineStatuses(
 }
 
 /** Returns the number of contexts of all states. */
-export function contextsIn(counts: ReadonlyMap<unknown, number>): number {
+function contextsIn(counts: ReadonlyMap<unknown, number>): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0)
 }
 
 /** @throws COMMIT_NOT_FOUND */
-export async function commitOf(
-  app: ReposApp,
-  repository: Repository,
-  ref: string,
-): Promise<CommitKey> {
+async function commitOf(app: ReposApp, repository: Repository, ref: string): Promise<CommitKey> {
   const commitId = await findCommitId(app, repository, ref)
   if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
   return { repository_id: repository.id, commit_id: commitId }
+}
+
+/**
+ * The number of statuses that a commit keeps, beside the latest of each context. It bounds the
+ * growth from jobs that run forever.
+ */
+const MAX_STORED_STATUSES = 5_000
+
+/**
+ * The number of contexts of a commit, all of which count for its combined state. The largest build
+ * matrices have a fraction of it.
+ */
+const MAX_CONTEXTS = 1_000
+
+const MAX_CONTEXT_CHARACTERS = 255
+const MAX_DESCRIPTION_CHARACTERS = 1024
+const MAX_TARGET_URL_CHARACTERS = 2048
+
+/** The context of statuses without one. */
+const DEFAULT_CONTEXT = 'default'
+
+/** The number of characters of an invalid state that its error repeats. */
+const MAX_SHOWN_STATE_CHARACTERS = 32
+
+interface StatusDraft {
+  readonly state: string
+  /** Empty for `default`. */
+  readonly context: string
+  readonly description: string
+  /** A URL, or any other text; empty for none. */
+  readonly targetUrl: string
+}
+
+/**
+ * Creates a status of a commit. The caller has write access to the repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
+ *   TOO_MANY_STATUS_CONTEXTS
+ */
+export async function createCommitStatus(
+  app: ReposApp,
+  caller: SignedIn,
+  repository: Repository,
+  ref: string,
+  draft: StatusDraft,
+): Promise<CommitStatusView> {
+  checkNotArchived(repository)
+  const commit = await commitOf(app, repository, ref)
+  const status = {
+    ...commit,
+    ...checkDraft(draft),
+    creator_id: caller.user.id,
+    create_time: nowSeconds(app.clock),
+  }
+  const stored = await changeWatched(app, async (tx) => {
+    // Somebody may have archived or deleted the repository while Git looked for the commit.
+    const present = await findRepositoryById(tx, repository.id)
+    if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
+    checkNotArchived(present)
+    const isNewContext = !(await rows.hasContext(tx, commit, status.context))
+    if (isNewContext && contextsIn(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
+      throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
+    }
+    const stored = await rows.insertCommitStatus(tx, status)
+    await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
+    await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
+    await queueHookEvents(tx, repository.id, () => [statusEvent(stored)], app.clock.now())
+    await recordCommitStatus(app, tx, stored)
+    return stored
+  })
+  return { ...stored, creator: userAsOwner(caller.user) }
+}
+
+/** The facts of an event of a status. A status never changes, so they are all of it. */
+export interface StatusFacts extends HookFacts {
+  readonly status: CommitStatus
+}
+
+function statusEvent(status: CommitStatus): HookEvent {
+  const facts: StatusFacts = { repository: status.repository_id, actor: status.creator_id, status }
+  return { type: 'status', facts }
+}
+
+function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
+  const known = STATUS_STATES.find((name) => name === state)
+  if (!known)
+    throw new DomainError('INVALID_STATUS_STATE', {
+      state: state.slice(0, MAX_SHOWN_STATE_CHARACTERS),
+    })
+  checkLength('context', context, MAX_CONTEXT_CHARACTERS)
+  checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
+  checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
+  // Any text, as in compatible systems. A page that shows it must check whether it is a safe link.
+  checkVisible('target_url', targetUrl)
+  return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
 }

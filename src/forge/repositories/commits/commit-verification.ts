@@ -21,7 +21,7 @@ import type { Caller } from '../../core/access.ts'
 import type { User } from '../../core/schema.ts'
 import type { ReposApp, SignatureChecks } from '../ports.ts'
 import { findAccounts } from './commit-authors.ts'
-import { GIT_NAMESPACE } from './commit-signing.ts'
+import { GIT_NAMESPACE } from './server-commits.ts'
 
 /** The result of verifying the signature of a commit or tag. */
 export interface Verification {
@@ -39,7 +39,7 @@ export interface Verification {
 }
 
 /** A commit or tag, with its signature and committer. */
-export interface SignedObject {
+interface SignedObject {
   readonly id: string
   readonly signature: Signature | undefined
   readonly committer: Signer | undefined

@@ -12,7 +12,7 @@ import type { ReposApp } from '../ports.ts'
 import { type CommitPage, type CommitPageQuery, type DiffFormat, readPage } from './commits.ts'
 
 /** The head of a comparison, which may be in another repository. */
-export interface ComparedRef {
+interface ComparedRef {
   /** Owner of the repository; empty for the requested repository. */
   readonly owner: string
   /**
@@ -24,7 +24,7 @@ export interface ComparedRef {
   readonly ref: string
 }
 
-export interface Comparison {
+interface Comparison {
   /**
    * Name of a branch or tag of the requested repository, or id of a commit; empty for the default
    * branch.

@@ -31,7 +31,7 @@ export async function mergeTrees(
 }
 
 /** Commits to rebase. */
-export interface RebaseOrder {
+interface RebaseOrder {
   /** The new base. */
   readonly onto: string
   /** The last commit. Commits that `onto` contains are left out. */

@@ -14,7 +14,6 @@ import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { textsOf } from '../../core/wire/list-values.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import { isBranchGlob } from './branch-patterns.ts'
 import {
   type BranchProtectionView,
   createBranchProtection,
@@ -22,9 +21,11 @@ import {
   editBranchProtection,
   getBranchProtection,
   listBranchProtections,
+  type NamedList,
+  type ProtectionEdit,
   reorderBranchProtections,
 } from './branch-protections.ts'
-import type { NamedList, ProtectionEdit } from './protection-settings.ts'
+import { isBranchGlob } from './patterns.ts'
 
 /** Implements BranchProtectionService. */
 function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {

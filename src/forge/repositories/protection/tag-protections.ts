@@ -9,8 +9,8 @@ import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { changeWatched, recordProtectionChange } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
+import { compileTagPattern, type TagMatcher } from './patterns.ts'
 import type { TagProtection } from './schema.ts'
-import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
 import * as rows from './tag-protections.rows.ts'
 
 /** The number of rules of one repository. Each rule is matched with each tag of a push. */

@@ -11,7 +11,7 @@ import { DomainError } from '../../core/errors.ts'
 import { gitIdentity } from '../commits/git-identity.ts'
 import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
-import type { PullPush } from '../protection/pull-pushes.ts'
+import type { PullPush } from '../protection/protection-rules.ts'
 import type { Repository } from '../schema.ts'
 import { findHookScript, listGitHooks } from './git-hooks.rows.ts'
 

@@ -6,7 +6,7 @@ import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Unit } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import type { PullPush } from '../protection/pull-pushes.ts'
+import type { PullPush } from '../protection/protection-rules.ts'
 import { findBranchRename, putBranchRename } from './branch-renames.rows.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
 import {

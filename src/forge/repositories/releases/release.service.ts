@@ -26,19 +26,17 @@ import {
   renameAsset,
 } from './release-assets.ts'
 import {
-  getLatestRelease,
-  getRelease,
-  getReleaseByTag,
-  listReleases,
-  type ReleaseView,
-} from './release-views.ts'
-import {
   createRelease,
   deleteRelease,
   deleteReleaseByTag,
   editRelease,
+  getLatestRelease,
+  getRelease,
+  getReleaseByTag,
+  listReleases,
   type ReleaseDraft,
   type ReleaseEdit,
+  type ReleaseView,
 } from './releases.ts'
 import type { ReleaseAsset } from './schema.ts'
 

@@ -18,7 +18,7 @@ const MAX_TEXTS = 10
 /**
  * A search for repositories. Undefined, empty, zero and false fields do not restrict the result.
  */
-export interface RepositoryQuery {
+interface RepositoryQuery {
   readonly q: string
   readonly topic: boolean
   readonly includeDesc: boolean

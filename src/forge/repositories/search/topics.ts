@@ -22,7 +22,7 @@ const MAX_TEXT_CHARACTERS = 64
 const MAX_SHOWN_BYTES = 2048
 
 /** A page of a list. */
-export interface TopicPage<T> {
+interface TopicPage<T> {
   readonly topics: readonly T[]
   /** The number of topics on all pages. */
   readonly total: number

@@ -5,7 +5,7 @@ import {
   isSshSignatureOf,
   readSshSignature,
 } from '../../../../src/forge/accounts/keys/ssh-signatures.ts'
-import { createCommitSigning } from '../../../../src/forge/repositories/commits/commit-signing.ts'
+import { createCommitSigning } from '../../../../src/forge/repositories/commits/server-commits.ts'
 import { testApp } from '../../../support/app.ts'
 
 describe('the signing key of the instance', () => {

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pack } from 'tar-stream'
 import { expect, it } from 'vitest'
-import { archiveEntries } from '../../../src/forge/administration/archive-reader.ts'
+import { archiveEntries } from '../../../src/forge/administration/archive.ts'
 
 const mtime = new Date(0)
 
