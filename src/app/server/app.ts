@@ -111,7 +111,7 @@ function createSignals(): Signals {
     mirrors: createSignal(),
     pushMirrors: createSignal(),
     pullHeads: createSignal(),
-    autoMerges: createSignal(),
+    scheduledMerges: createSignal(),
     mergeFollowUps: createSignal(),
     repositoryEvents: createSignal(),
   }

@@ -57,7 +57,7 @@ export interface Signals {
   /** Refs of pull requests must be brought in line with their rows. */
   readonly pullHeads: Signal
   /** Scheduled merges may have become ready. */
-  readonly autoMerges: Signal
+  readonly scheduledMerges: Signal
   /** Merged pull requests have follow-up work. */
   readonly mergeFollowUps: Signal
   /** Users are to be told of changes of pull requests. */

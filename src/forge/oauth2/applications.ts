@@ -148,7 +148,7 @@ export async function deleteApplication(
     await cancelScheduledWork(app, tx, { applicationId: application.id })
     await rows.deleteApplication(tx, application.id)
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
 }
 
 function notFound(id: bigint): DomainError {

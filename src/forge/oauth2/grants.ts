@@ -4,7 +4,7 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page } from '../core/names.ts'
 import type { User } from '../core/schema.ts'
-import { wakeAutoMergesBy } from '../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMergesBy } from '../pulls/merging/scheduled-merges.rows.ts'
 import { listAuthorizationIds } from './authorizations.rows.ts'
 import * as rows from './grants.rows.ts'
 
@@ -34,7 +34,7 @@ export async function revokeGrant(app: AccountsApp, { id }: User, grantId: bigin
     await cancelScheduledWork(app, tx, { grantId: grant.id })
     await rows.deleteGrant(tx, grant.id)
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
 }
 
 /** Makes the merges due that were scheduled with tokens that end, so that they are cancelled. */
@@ -44,5 +44,5 @@ export async function cancelScheduledWork(
   by: Parameters<typeof listAuthorizationIds>[1],
 ): Promise<void> {
   for (const { id, user_id } of await listAuthorizationIds(tx, by))
-    await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: id, scheduler_id: user_id })
+    await wakeScheduledMergesBy(tx, app.clock.now(), { token_uuid: id, scheduler_id: user_id })
 }

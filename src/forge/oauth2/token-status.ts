@@ -3,7 +3,7 @@ import { tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
 import { nowSeconds } from '../core/core.ts'
-import { wakeAutoMergesBy } from '../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMergesBy } from '../pulls/merging/scheduled-merges.rows.ts'
 import * as rows from './authorizations.rows.ts'
 import { OAuth2Refusal } from './refusals.ts'
 import type { OAuth2Application } from './schema.ts'
@@ -72,8 +72,8 @@ export async function revokeToken(
     if (access?.token.application_id === client.id) return rows.deleteAccessToken(tx, hash)
     const authorization = await rows.findAuthorization(tx, authorizationIdOf(text))
     if (authorization?.application_id !== client.id || authorization.refresh_hash !== hash) return
-    await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: authorization.id })
+    await wakeScheduledMergesBy(tx, app.clock.now(), { token_uuid: authorization.id })
     await rows.deleteAuthorization(tx, authorization.id)
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
 }

@@ -2,7 +2,7 @@ import type { Generated, Insertable, Selectable } from 'kysely'
 import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
 
 /** Scheduled merges: each happens once its pull request is ready. */
-export interface AutoMergesTable {
+export interface ScheduledMergesTable {
   pull_request_id: number
   /** The base repository. */
   repository_id: number
@@ -30,7 +30,7 @@ export interface AutoMergesTable {
   wake_count: Generated<number>
 }
 
-export type AutoMerge = Selectable<AutoMergesTable>
+export type ScheduledMerge = Selectable<ScheduledMergesTable>
 
 /**
  * Work that remains after a merge: listing its commits, deleting the head branch. The row is
@@ -418,7 +418,7 @@ export type PullNotice = Selectable<PullNoticesTable>
 
 declare module '../../platform/database/schema.ts' {
   interface Schema {
-    auto_merges: AutoMergesTable
+    auto_merges: ScheduledMergesTable
     pull_comments: PullCommentsTable
     pull_dependencies: PullDependenciesTable
     pull_merge_attempts: PullMergeAttemptsTable

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import { finishScheduledMerges } from '../../../src/forge/pulls/merging/scheduled-merges.ts'
+import { finishScheduledMerges } from '../../../src/forge/pulls/merging/scheduled-merge-worker.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'

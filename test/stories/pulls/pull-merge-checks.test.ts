@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMergeability } from '../../../src/forge/pulls/merging/mergeability.ts'
-import { finishScheduledMerges } from '../../../src/forge/pulls/merging/scheduled-merges.ts'
+import { finishScheduledMerges } from '../../../src/forge/pulls/merging/scheduled-merge-worker.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'

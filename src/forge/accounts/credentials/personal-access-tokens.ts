@@ -5,7 +5,7 @@ import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
 import { Scopes } from '../../core/scopes.ts'
-import { wakeAutoMergesBy } from '../../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMergesBy } from '../../pulls/merging/scheduled-merges.rows.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
 import { reachesCredentials, requireConfirmed } from './confirmation.ts'
@@ -173,10 +173,10 @@ export async function deletePersonalAccessToken(
 ): Promise<boolean> {
   const isDeleted = await transaction(app.db, async (tx) => {
     // Merges scheduled with this token must be cancelled.
-    await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: uuid, scheduler_id: owner.id })
+    await wakeScheduledMergesBy(tx, app.clock.now(), { token_uuid: uuid, scheduler_id: owner.id })
     return deleteToken(tx, owner.id, uuid)
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
   return isDeleted
 }
 

@@ -4,7 +4,7 @@ import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/acce
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
-import { wakeAutoMergesBy } from '../../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMergesBy } from '../../pulls/merging/scheduled-merges.rows.ts'
 import { forgetUnreadable } from '../../repositories/access/lost-access.rows.ts'
 import { requireConfirmed } from '../credentials/confirmation.ts'
 import { checkNewPassword } from '../credentials/passwords.ts'
@@ -96,7 +96,7 @@ export async function updateUser(
     if (fields.has('password')) await endOtherSessions(tx, user.id, keptSession(caller, user))
     if (changes.state === 'ARCHIVED') {
       await endOtherSessions(tx, user.id)
-      await wakeAutoMergesBy(tx, app.clock.now(), { scheduler_id: user.id })
+      await wakeScheduledMergesBy(tx, app.clock.now(), { scheduler_id: user.id })
     }
     if (avatar !== undefined && avatar !== UPLOADED) {
       await rows.putAvatar(tx, user.id, typeof avatar === 'string' ? undefined : avatarRow(avatar))
@@ -113,7 +113,7 @@ export async function updateUser(
     if (changes.username !== undefined) await rows.claimNames(tx, user.id, namesOf(updated))
     return updated
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
   return updated
 }
 

@@ -9,7 +9,7 @@ import type { Repository } from '../../repositories/schema.ts'
 import { listOpenHeads } from '../heads/pull-heads.rows.ts'
 import { findPullRequestById } from '../heads/pull-requests.rows.ts'
 import { recordMerge } from '../merging/merge-attempts.ts'
-import { type MergeResult, NO_DELETION } from '../merging/open-merges.ts'
+import { type MergeResult, NO_DELETION } from '../merging/merge-checks.ts'
 
 /**
  * Detects pull requests that a push has merged: their head commit is new on their base branch. If

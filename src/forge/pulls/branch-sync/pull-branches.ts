@@ -11,8 +11,8 @@ import * as movedRows from '../heads/moved-branches.rows.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import * as rows from '../heads/pull-heads.rows.ts'
 import { touchPull } from '../heads/pull-requests.rows.ts'
-import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merge-drops.ts'
-import { deleteAutoMergesInto, wakeAutoMerges } from '../merging/scheduled-merges.rows.ts'
+import { deleteScheduledMergesInto, wakeScheduledMerges } from '../merging/scheduled-merges.rows.ts'
+import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
 
@@ -52,7 +52,7 @@ export async function followBranches(
   const followed: PullRequest[] = []
   for (const { branch, newId, pusherId } of branches) {
     if (newId === undefined) continue
-    await wakeAutoMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
+    await wakeScheduledMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
     if (!heads.has(branch)) continue
     const pulls = await movedRows.moveHeads(tx, repositoryId, branch, newId)
     await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_HEAD_MOVED')
@@ -135,7 +135,7 @@ async function followBases(
       (await existing(tx, repositoryId, mergedInto)) ??
       (await existing(tx, repositoryId, defaultBranch))
     // A user who scheduled a merge meant the old base branch.
-    const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
+    const dropped = await deleteScheduledMergesInto(tx, repositoryId, branch)
     await retargetPulls(app, tx, repositoryId, { branch, to, pusherId })
     for (const id of dropped) await recordDropped(app, tx, pusherId, id)
   }

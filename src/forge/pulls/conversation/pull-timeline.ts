@@ -2,8 +2,7 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { PullEventType } from '../../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import type { ToldPull } from '../heads/pull-deliveries.ts'
-import type { PullTimelineTable } from '../schema.ts'
+import type { PullRequest, PullTimelineTable } from '../schema.ts'
 import { insertTimelineEntries, type TimelineRow } from './pull-timeline.rows.ts'
 
 /** An event of the timeline. Values that it has not are empty. */
@@ -125,7 +124,7 @@ const TEAM = 'team:'
  */
 export function timelineEventOf(
   type: PullEventType,
-  { head_commit, merge_commit }: Pick<ToldPull, 'head_commit' | 'merge_commit'>,
+  { head_commit, merge_commit }: Pick<PullRequest, 'head_commit' | 'merge_commit'>,
 ): TimelineEvent | undefined {
   switch (type) {
     case 'PULL_REQUEST_CLOSED':

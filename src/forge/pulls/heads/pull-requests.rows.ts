@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { Label } from '../../repositories/schema.ts'
-import { wakeAutoMerge } from '../merging/scheduled-merges.rows.ts'
-import type { NewPullRequest, PullRequest, PullRequestChanges } from '../schema.ts'
+import { wakeScheduledMerge } from '../merging/scheduled-merges.rows.ts'
+import type { Mergeability, NewPullRequest, PullRequest, PullRequestChanges } from '../schema.ts'
 
 /** Returns the pull request of a repository with a number. */
 export const findPullRequest = prepareFirst((db, repositoryId: number, number: number) =>
@@ -141,7 +141,7 @@ export async function touchPull(tx: Tx, id: number, now: number, actorId?: numbe
     .executeTakeFirst()
   if (!touched) return
   // A scheduled merge may have waited for the change.
-  await wakeAutoMerge(tx, now * 1000, id)
+  await wakeScheduledMerge(tx, now * 1000, id)
   if (actorId === undefined) return
   const seen = touched.change_count
   await tx
@@ -202,4 +202,40 @@ function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<numbe
     else groups.set(key, [value])
   }
   return groups
+}
+
+/** The result of a mergeability check. */
+export interface PullCheck {
+  /** The checked commits. */
+  readonly base: string
+  readonly head: string
+  readonly mergeability: Mergeability
+  /** Empty if there is no merge base. */
+  readonly mergeBase: string
+}
+
+/**
+ * Stores the result of a check of an open pull request, unless its head has changed since.
+ *
+ * @returns whether the result is stored.
+ */
+export async function recordMergeability(
+  tx: Tx,
+  pullId: number,
+  check: PullCheck,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('pull_requests')
+    .set({
+      mergeability: check.mergeability,
+      checked_base: check.base,
+      checked_head: check.head,
+      // The last one stays when the base was replaced by another history.
+      ...(check.mergeBase !== '' && { merge_base: check.mergeBase }),
+    })
+    .where('id', '=', pullId)
+    .where('state', '=', 'OPEN')
+    .where('head_commit', '=', check.head)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }

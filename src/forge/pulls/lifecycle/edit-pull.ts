@@ -24,7 +24,7 @@ import {
 } from '../heads/pull-requests.rows.ts'
 import { editEvents, usualEvents } from '../heads/pull-webhook-events.ts'
 import type { PullView } from '../lists/pull-views.ts'
-import { dropScheduledMerge } from '../merging/scheduled-merge-drops.ts'
+import { dropScheduledMerge } from '../merging/scheduled-merges.ts'
 import { requestCodeOwners } from '../review/code-owners.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'

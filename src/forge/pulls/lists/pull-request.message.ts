@@ -118,7 +118,7 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     pinOrder: 0,
     contentVersion: BigInt(pull.content_version),
     unread: view.isUnread,
-    autoMerge: autoMergeOf(view, ofAccount),
+    autoMerge: scheduledMergeOf(view, ofAccount),
     mergeability: mergeabilityIn(view),
   }
 }
@@ -128,9 +128,12 @@ function timeOf(time: number | null): Timestamp | undefined {
   return time === null ? undefined : atSecond(time)
 }
 
-function autoMergeOf({ autoMerge }: PullView, ofAccount: AccountMessages): AutoMerge | undefined {
-  if (!autoMerge) return undefined
-  const { order, scheduler } = autoMerge
+function scheduledMergeOf(
+  { scheduledMerge }: PullView,
+  ofAccount: AccountMessages,
+): AutoMerge | undefined {
+  if (!scheduledMerge) return undefined
+  const { order, scheduler } = scheduledMerge
   return {
     $typeName: 'branchline.v1.AutoMerge',
     user: ofAccount(scheduler),

@@ -20,9 +20,9 @@ import { unseenPulls } from '../conversation/pull-participants.rows.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { assigneesOfPulls, labelsOfPulls } from '../heads/pull-requests.rows.ts'
 import { isWorkInProgress } from '../heads/work-in-progress.ts'
-import { findAutoMerges } from '../merging/scheduled-merges.rows.ts'
+import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
-import type { AutoMerge, Mergeability, PullRequest } from '../schema.ts'
+import type { Mergeability, PullRequest, ScheduledMerge } from '../schema.ts'
 
 /** A pull request in the form in which a caller sees it. */
 export interface PullView {
@@ -45,7 +45,7 @@ export interface PullView {
   readonly base: PullSide & { readonly repository: RepositoryView }
   readonly head: PullSide
   /** The scheduled merge. Undefined if there is none. */
-  readonly autoMerge: { readonly order: AutoMerge; readonly scheduler: Owner } | undefined
+  readonly scheduledMerge: { readonly order: ScheduledMerge; readonly scheduler: Owner } | undefined
   /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
 }
@@ -117,20 +117,20 @@ export async function viewPullsOf(
     db,
     present(pulls.map(({ milestone_id }) => milestone_id)),
   )
-  const autoMerges = await findAutoMerges(db, ids)
+  const scheduledMerges = await findScheduledMerges(db, ids)
   const people = pulls.flatMap(({ id, poster_id, merger_id }) => [
     poster_id,
     merger_id,
     ...(assignees.get(id) ?? []),
   ])
-  const schedulers = [...autoMerges.values()].map(({ scheduler_id }) => scheduler_id)
+  const schedulers = [...scheduledMerges.values()].map(({ scheduler_id }) => scheduler_id)
   const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
   const sidesOf = await viewSides(app, caller, opened, pulls)
   const unseen =
     caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
   return pulls.map((pull) => {
     const sides = sidesOf(pull)
-    const order = autoMerges.get(pull.id)
+    const order = scheduledMerges.get(pull.id)
     return {
       pull,
       poster: owners.get(pull.poster_id ?? 0) ?? GHOST,
@@ -146,7 +146,7 @@ export async function viewPullsOf(
       mergeability: mergeabilityOf(pull, sides.base.commitId),
       counts: undefined,
       ...sides,
-      autoMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
+      scheduledMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
       isUnread: unseen.has(pull.id),
     }
   })

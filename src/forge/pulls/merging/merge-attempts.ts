@@ -18,9 +18,9 @@ import {
   type MergeIntoBranch,
   putMergeAttempt,
 } from './merge-attempts.rows.ts'
+import { checkOpen, type MergeResult } from './merge-checks.ts'
 import { recordFollowUp } from './merge-follow-ups.ts'
-import { checkOpen, type MergeResult } from './open-merges.ts'
-import { deleteAutoMerge } from './scheduled-merges.rows.ts'
+import { deleteScheduledMerge } from './scheduled-merges.rows.ts'
 
 /**
  * Merges between Git and the database. Before Git moves the base branch, a merge attempt is stored
@@ -146,7 +146,7 @@ export async function recordMerge(
   })
   await touchPull(tx, pullId, nowSeconds(app.clock), merger_id ?? undefined)
   if (merger_id !== null) await markSeen(tx, pullId, merger_id)
-  await deleteAutoMerge(tx, pullId)
+  await deleteScheduledMerge(tx, pullId)
   await recordFollowUp(app, tx, merged, { ...result, merger_id })
   await recordPullChange(app, tx, merger_id ?? undefined, merged, 'PULL_REQUEST_MERGED')
 }

@@ -1,29 +1,120 @@
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
+import { findScheduler } from '../../accounts/credentials/schedulers.ts'
+import { type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError, metadataText, type Reason } from '../../core/errors.ts'
+import { compileGlob } from '../../core/globs.ts'
 import type { MergeStyle } from '../../core/schema.ts'
 import { openRepositoryById } from '../../repositories/access/permissions.ts'
+import { listContextStates } from '../../repositories/commits/commit-statuses.rows.ts'
+import { combineStatuses } from '../../repositories/commits/commit-statuses.ts'
+import { findUnverified } from '../../repositories/commits/commit-verification.ts'
 import { MERGE_STYLES } from '../../repositories/commits/merge-styles.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
+import { type FactSource, gatherFacts } from '../../repositories/protection/branch-review.ts'
 import type { BranchRule } from '../../repositories/protection/protection-rules.ts'
-import type { Repository } from '../../repositories/schema.ts'
+import type { CommitStatus, Repository } from '../../repositories/schema.ts'
 import { checkMergeNotBlocked } from '../conversation/pull-dependencies.ts'
-import { readMergeRights } from '../heads/merge-rights.ts'
+import { type MergeRights, readMergeRights } from '../heads/merge-rights.ts'
 import { type OpenPull, reopenPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { isWorkInProgress } from '../heads/work-in-progress.ts'
-import { isStillScheduled } from './merge-schedules.ts'
-import {
-  type CheckedMerge,
-  checkOpen,
-  isScheduled,
-  type MergeOptions,
-  type MergeTips,
-  type OpenMerge,
-} from './open-merges.ts'
-import { mergeProblem, unverifiedCommit } from './readiness.ts'
+import { countApprovals } from '../review/approvals.ts'
+import type { PullMergeAttempt, PullRequest } from '../schema.ts'
+import * as schedules from './scheduled-merges.rows.ts'
+
+/** A merge from the request to its result. */
+
+/** How a caller wants a pull request to be merged. */
+export interface MergeOptions {
+  /** Empty for the default. */
+  readonly style: string
+  /** Title and body of the commit message; empty for the default. */
+  readonly title: string
+  readonly message: string
+  /** The commit that already merged the pull request in Git; for the style `manually-merged`. */
+  readonly mergeCommitId: string
+  /** The commit that the caller expects at the head; empty for any. */
+  readonly headCommitId: string
+  /** Whether to merge a pull request that is not ready. */
+  readonly force: boolean
+  /** Whether to schedule the merge if the pull request is not ready. */
+  readonly whenChecksSucceed: boolean
+  /** Whether to delete the head branch; undefined for the default of the repository. */
+  readonly deleteBranch: boolean | undefined
+}
+
+/** A merge that the caller may make. Everything in here is read once. */
+export interface OpenMerge extends OpenPull {
+  readonly caller: SignedIn
+  readonly options: MergeOptions
+  readonly rights: MergeRights
+}
+
+/** The commits that a merge joins. All of them are in the base repository. */
+export interface MergeTips extends Pick<OpenPull, 'repository' | 'owner' | 'pull'> {
+  /** Id of the commit that the base branch points to. */
+  readonly base: string
+  /** Id of the commit to merge. */
+  readonly head: string
+  /** Id of the merge base; empty if the histories are unrelated. */
+  readonly mergeBase: string
+}
+
+/** A merge whose commits, style and readiness are known. */
+export interface CheckedMerge extends OpenMerge, MergeTips {
+  readonly style: MergeStyle
+  /** Whether to schedule the merge because the pull request is not ready. */
+  readonly mustWait: boolean
+}
+
+export type MergeOutcome = 'merged' | 'scheduled'
+
+/** Record of a merge in the row of its pull request, and the work after the merge. */
+export type MergeResult = Omit<PullMergeAttempt, 'note_id' | 'pull_request_id' | 'merger_id'> & {
+  /** Null if the user who merged is unknown. */
+  readonly merger_id: number | null
+}
+
+/** Whether to delete the head branch after a merge, and the credential to do so with. */
+export type HeadDeletion = Pick<PullMergeAttempt, 'delete_head' | 'scopes' | 'token_uuid'>
+
+export const NO_DELETION: HeadDeletion = { delete_head: 0, scopes: null, token_uuid: null }
+
+/** The commits of a merge, as rows name them. */
+type MergedCommits = Pick<
+  PullMergeAttempt,
+  'base_commit' | 'merge_base' | 'head_commit' | 'merge_commit'
+>
+
+/** Returns whether the server merges for a user who scheduled the merge. */
+export function isScheduled({ credential }: SignedIn): boolean {
+  return credential.kind === 'scheduled'
+}
+
+/** @throws PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED */
+export function checkOpen({ state }: Pick<PullRequest, 'state'>): void {
+  if (state === 'MERGED') throw new DomainError('PULL_REQUEST_MERGED')
+  if (state === 'CLOSED') throw new DomainError('PULL_REQUEST_CLOSED')
+}
+
+/** Returns the result of a merge that the caller makes now. */
+export function mergeResult(
+  { clock }: ReposApp,
+  { caller, repository, options: { deleteBranch } }: OpenMerge,
+  commits: MergedCommits,
+): Omit<PullMergeAttempt, 'note_id' | 'pull_request_id'> {
+  return {
+    ...commits,
+    merger_id: caller.user.id,
+    time: nowSeconds(clock),
+    delete_head: Number(deleteBranch ?? repository.default_delete_branch_after_merge === 1),
+    scopes: scopesOf(caller)?.text ?? null,
+    token_uuid: tokenUuidOf(caller) ?? null,
+  }
+}
 
 /** The checks before a merge, in the order of compatible systems. */
 
@@ -64,6 +155,15 @@ export async function openMerge(
   if (options.style === MANUALLY_MERGED && open.repository.allow_manual_merge === 0)
     throw styleNotAllowed(MANUALLY_MERGED)
   return { ...open, caller, options, rights }
+}
+
+/** Returns whether a merge is still scheduled, by a user who may still sign in. */
+async function isStillScheduled(app: ReposApp, { id }: PullRequest): Promise<boolean> {
+  const merge = await schedules.findScheduledMerge(app.db, id)
+  return (
+    merge !== undefined &&
+    (await findScheduler(app, merge.scheduler_id, merge.token_uuid)) !== undefined
+  )
 }
 
 /**
@@ -149,4 +249,159 @@ export function allowedStyles(repository: Repository): MergeStyle[] {
 
 function styleNotAllowed(style: string): DomainError {
   return new DomainError('MERGE_STYLE_NOT_ALLOWED', { style: metadataText(style) })
+}
+
+/** The reason why a pull request is not ready. */
+export interface MergeProblem {
+  readonly reason: Extract<
+    Reason,
+    | 'STATUS_CHECKS_MISSING'
+    | 'APPROVALS_MISSING'
+    | 'CHANGES_REQUESTED'
+    | 'REVIEWS_MISSING'
+    | 'HEAD_BEHIND_BASE'
+    | 'PROTECTED_FILES_CHANGED'
+  >
+  /** The message of compatible systems. */
+  readonly text: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** Time limit for Git to list the changed files and check signatures. */
+const MAX_EXAMINATION_MS = 20_000
+
+/**
+ * Returns the first requirement of a rule that a pull request does not meet; undefined if the pull
+ * request is ready to be merged.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeProblem(
+  app: ReposApp,
+  tips: MergeTips,
+  rule: BranchRule,
+): Promise<MergeProblem | undefined> {
+  const unmet = (await statusProblem(app, tips, rule)) ?? (await reviewProblem(app, tips, rule))
+  if (unmet) return unmet
+  if (rule.block_on_outdated_branch && tips.mergeBase !== tips.base) {
+    return { reason: 'HEAD_BEHIND_BASE', text: 'The head branch is behind the base branch' }
+  }
+  const path = await protectedPath(app, tips, rule)
+  if (path === undefined) return undefined
+  return { reason: 'PROTECTED_FILES_CHANGED', text: 'Changed protected files', metadata: { path } }
+}
+
+async function statusProblem(
+  app: ReposApp,
+  { pull, head }: MergeTips,
+  rule: BranchRule,
+): Promise<MergeProblem | undefined> {
+  if (!rule.enable_status_check) return undefined
+  const latest = await listContextStates(app.db, {
+    repository_id: pull.repository_id,
+    commit_id: head,
+  })
+  if (evaluateStatuses(rule, latest) === 'success') return undefined
+  return { reason: 'STATUS_CHECKS_MISSING', text: 'Not all required status checks successful' }
+}
+
+async function reviewProblem(
+  app: ReposApp,
+  tips: MergeTips,
+  rule: BranchRule,
+): Promise<MergeProblem | undefined> {
+  const { required_approvals, block_on_rejected_reviews, block_on_official_review_requests } = rule
+  if (required_approvals === 0 && !block_on_rejected_reviews && !block_on_official_review_requests)
+    return undefined
+  // Only reviews of the head to be merged count.
+  const reviewed = { ...tips.pull, head_commit: tips.head }
+  const { approvals, rejections, officialRequests } = await countApprovals(
+    app,
+    tips,
+    reviewed,
+    rule,
+  )
+  if (approvals < required_approvals) {
+    return { reason: 'APPROVALS_MISSING', text: 'Does not have enough approvals' }
+  }
+  if (block_on_rejected_reviews && rejections > 0) {
+    return { reason: 'CHANGES_REQUESTED', text: 'There are requested changes' }
+  }
+  if (block_on_official_review_requests && officialRequests > 0) {
+    return { reason: 'REVIEWS_MISSING', text: 'There are official review requests' }
+  }
+  return undefined
+}
+
+/** Returns one of the changed files that the rule protects, in lower case. */
+async function protectedPath(
+  app: ReposApp,
+  { pull, head, mergeBase }: MergeTips,
+  rule: BranchRule,
+): Promise<string | undefined> {
+  if (rule.protected_file_patterns === '') return undefined
+  const needed = { ancestry: false, signatures: false, files: true }
+  const { files } = await gatherFacts(
+    sourceFor(app, pull),
+    rule,
+    { from: mergeBase, to: head },
+    needed,
+  )
+  return files.protectedPath
+}
+
+/**
+ * Returns the id of the first commit that a merge would add to the base branch without a verified
+ * signature; undefined if there is none.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function unverifiedCommit(
+  app: ReposApp,
+  { pull, base, head }: MergeTips,
+  rule: BranchRule,
+): Promise<string | undefined> {
+  const needed = { ancestry: false, signatures: true, files: false }
+  return (await gatherFacts(sourceFor(app, pull), rule, { from: base, to: head }, needed))
+    .unverifiedCommit
+}
+
+function sourceFor(app: ReposApp, { repository_id: repositoryId }: PullRequest): FactSource {
+  return {
+    repositories: app.git,
+    repositoryId,
+    quarantine: undefined,
+    deadline: performance.now() + MAX_EXAMINATION_MS,
+    findUnverified: (commits) => findUnverified(app, commits),
+  }
+}
+
+/** The latest status of a context of a commit. */
+export type ContextState = Pick<CommitStatus, 'context' | 'state'>
+
+/** The combined result of the statuses that a rule requires. */
+export type StatusResult = 'success' | 'pending' | 'failure'
+
+/**
+ * Evaluates the statuses of a commit by the patterns of a rule.
+ *
+ * Each pattern must match at least one context, and all contexts that it matches must be `success`
+ * or `skipped`. Invalid patterns are ignored. Without patterns, the commit must have at least one
+ * status, and the combined status must be `success`.
+ *
+ * @param latest the latest status of each context.
+ */
+export function evaluateStatuses(
+  { status_check_contexts }: Pick<BranchRule, 'status_check_contexts'>,
+  latest: readonly ContextState[],
+): StatusResult {
+  const matchers = status_check_contexts.flatMap((pattern) => compileGlob(pattern, '') ?? [])
+  if (matchers.length === 0) return combineStatuses(new Set(latest.map(({ state }) => state)))
+  const results = matchers.map((matches) =>
+    combineStatuses(
+      new Set(latest.flatMap(({ context, state }) => (matches(context) ? state : []))),
+    ),
+  )
+  if (results.includes('failure')) return 'failure'
+  return results.includes('pending') ? 'pending' : 'success'
 }

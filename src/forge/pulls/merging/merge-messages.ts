@@ -1,20 +1,42 @@
 import { type Author, listAuthors } from '../../../platform/git/history/authors.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { cleanSigner, readCommit } from '../../../platform/git/objects/commits.ts'
 import { readObject } from '../../../platform/git/objects/objects.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
 import { findEntry } from '../../../platform/git/objects/trees.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
+import type { Owner } from '../../accounts/schema.ts'
+import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { GHOST, noReplyAddress } from '../../accounts/users/owners.ts'
-import { findUserById } from '../../accounts/users/users.rows.ts'
+import { findUserById, findUsersByIds } from '../../accounts/users/users.rows.ts'
+import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import type { MergeStyle } from '../../core/schema.ts'
 import { findAccounts } from '../../repositories/commits/commit-authors.ts'
-import { commitEmail, publicIdentity } from '../../repositories/commits/git-identity.ts'
+import {
+  commitEmail,
+  gitIdentity,
+  publicIdentity,
+} from '../../repositories/commits/git-identity.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
+import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
+import { readBranch } from '../../repositories/refs/ref-index.ts'
+import type { Repository } from '../../repositories/schema.ts'
+import { readMergeRights } from '../heads/merge-rights.ts'
+import { type OpenPull, openPull } from '../heads/open-pulls.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
+import { countApprovals } from '../review/approvals.ts'
 import type { PullRequest } from '../schema.ts'
-import { headNameOf, templateVariables } from './merge-variables.ts'
-import type { CheckedMerge, MergeOptions, OpenMerge } from './open-merges.ts'
+import {
+  allowedStyles,
+  type CheckedMerge,
+  checkOpen,
+  type MergeOptions,
+  type OpenMerge,
+} from './merge-checks.ts'
 
 /** The messages and authors of merge commits. */
 
@@ -192,4 +214,154 @@ async function posterIdentity(
     time: nowSeconds(app.clock),
     offsetMinutes: 0,
   }
+}
+
+/** The head of a pull request, without what only some users may read. */
+export interface TemplateHead {
+  /** Undefined for the base repository, a deleted repository and a private one; so is `owner`. */
+  readonly repository: Repository | undefined
+  readonly owner: Owner | undefined
+  readonly text: string
+}
+
+/** Approvers that a message names. */
+const MAX_APPROVERS = 10
+
+/** Returns the public name of the head of a pull request. */
+export async function headNameOf(
+  app: ReposApp,
+  { repository: base, pull }: OpenPull,
+): Promise<TemplateHead> {
+  const { head_repository_id: id, head_branch: branch } = pull
+  const nameless = { repository: undefined, owner: undefined }
+  if (id === base.id) return { ...nameless, text: branch }
+  const repository = id === null ? undefined : await findRepositoryById(app.db, id)
+  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
+  if (!repository || !owner) return { ...nameless, text: `<deleted>:${branch}` }
+  if (repository.private === 1 || owner.visibility !== 'public')
+    return { ...nameless, text: branch }
+  return { repository, owner, text: `${owner.name}/${repository.name}:${branch}` }
+}
+
+/**
+ * Returns the variables of templates by name, as in compatible systems. A value is computed when
+ * the template asks for it. `ClosingIssues` is always empty because there are no issues.
+ */
+export async function templateVariables(
+  app: ReposApp,
+  merge: OpenMerge,
+): Promise<ReadonlyMap<string, () => Promise<string> | string>> {
+  const { repository, owner, pull } = merge
+  const head = await headNameOf(app, merge)
+  const isOfBase = pull.head_repository_id === repository.id
+  return new Map<string, () => Promise<string> | string>([
+    ['BaseRepoOwnerName', () => owner.name],
+    ['BaseRepoName', () => repository.name],
+    ['BaseBranch', () => pull.base_branch],
+    ['HeadRepoOwnerName', () => (isOfBase ? owner : head.owner)?.name ?? ''],
+    ['HeadRepoName', () => (isOfBase ? repository : head.repository)?.name ?? ''],
+    ['HeadBranch', () => pull.head_branch],
+    ['PullRequestTitle', () => pull.title],
+    ['PullRequestDescription', () => pull.body],
+    ['PullRequestPosterName', () => posterName(app, merge)],
+    ['PullRequestIndex', () => String(pull.number)],
+    ['PullRequestReference', () => `#${pull.number}`],
+    [
+      'ReviewedOn',
+      () => `Reviewed-on: ${app.publicUrl()}/${owner.name}/${repository.name}/pulls/${pull.number}`,
+    ],
+    ['ReviewedBy', () => reviewedBy(app, merge)],
+    ['ClosingIssues', () => ''],
+  ])
+}
+
+async function posterName({ db }: ReposApp, { pull }: OpenPull): Promise<string> {
+  const poster = pull.poster_id === null ? undefined : await findOwnerById(db, pull.poster_id)
+  return (poster ?? GHOST).name
+}
+
+/** Returns a line for each user whose approval counts. */
+async function reviewedBy(app: ReposApp, merge: OpenMerge): Promise<string> {
+  const rule = merge.rights.inForce?.rule
+  const { approverIds } = await countApprovals(app, merge, merge.pull, rule)
+  const users = await findUsersByIds(app.db, approverIds.slice(0, MAX_APPROVERS))
+  const lines = approverIds.flatMap((id) => {
+    const user = users.get(id)
+    if (!user) return []
+    const { name, email } = cleanSigner(publicIdentity(app, user))
+    return `Reviewed-by: ${name} <${email}>`
+  })
+  return lines.join('\n')
+}
+
+/** The message that a merge in a style would write. */
+export interface ProposedMessage {
+  readonly style: MergeStyle
+  /** Empty if the commits keep their messages. */
+  readonly title: string
+  readonly message: string
+}
+
+/** The messages for the commits that a pull request has now. */
+export interface ProposedMessages {
+  readonly head: string
+  /** One for each style that the repository allows. */
+  readonly messages: readonly ProposedMessage[]
+}
+
+/**
+ * Returns the messages that a merge by the caller would write if the caller gave none.
+ *
+ * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, MERGE_DENIED,
+ *   PULL_REQUEST_NOT_MERGEABLE, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function proposeMessages(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+): Promise<ProposedMessages> {
+  const open = await openPull(app, caller, name, 'read')
+  const { repository, pull } = open
+  checkOpen(pull)
+  const rights = await readMergeRights(app, caller, open, pull.base_branch)
+  if (!rights.mayMerge) throw new DomainError('MERGE_DENIED')
+  const base = (await readBranch(app, repository, pull.base_branch))?.commit_id
+  if (base === undefined) throw notMergeable('ERROR')
+  const head = await prepareHead(app, pull)
+  const mergeBase = await reading(findMergeBase(app.git, repository.id, base, head))
+  if (mergeBase === undefined) throw notMergeable('CONFLICT')
+  const merge = { ...open, caller, rights, base, head, mergeBase, mustWait: false }
+  const messages: ProposedMessage[] = []
+  for (const style of allowedStyles(repository))
+    messages.push(await proposeMessage(app, { ...merge, style, options: optionsOf(style) }))
+  return { head, messages }
+}
+
+function notMergeable(mergeability: string): DomainError {
+  return new DomainError('PULL_REQUEST_NOT_MERGEABLE', { mergeability })
+}
+
+/** A merge of which the caller has said nothing but the style. */
+function optionsOf(style: MergeStyle): CheckedMerge['options'] {
+  return {
+    style,
+    title: '',
+    message: '',
+    mergeCommitId: '',
+    headCommitId: '',
+    force: false,
+    whenChecksSucceed: false,
+    deleteBranch: undefined,
+  }
+}
+
+async function proposeMessage(app: ReposApp, merge: CheckedMerge): Promise<ProposedMessage> {
+  const { style, caller } = merge
+  const own = (await mergeMessage(app, merge)) ?? ''
+  const text =
+    style === 'squash'
+      ? (await creditAuthors(app, merge, gitIdentity(app, caller), own)).message
+      : own
+  const [title = '', ...rest] = text.split('\n')
+  return { style, title, message: rest.join('\n').trim() }
 }

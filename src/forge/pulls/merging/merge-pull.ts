@@ -1,31 +1,40 @@
 import { transaction } from '../../../platform/database/database.ts'
+import { isObjectId } from '../../../platform/git/core/object-ids.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
+import { readCommit } from '../../../platform/git/objects/commits.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PullName } from '../../core/names.ts'
 import { checkWritable } from '../../repositories/access/permissions.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
+import { gitIdentity } from '../../repositories/commits/git-identity.ts'
+import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
+import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
+import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
 import { markSeen, unseenPulls } from '../conversation/pull-participants.rows.ts'
 import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById } from '../heads/pull-requests.rows.ts'
 import type { PullRequest } from '../schema.ts'
-import { mergeManually } from './manual-merge.ts'
-import { recordMergeAttempt, recordUnchanged } from './merge-attempts.ts'
-import { checkMerge, MANUALLY_MERGED, openMerge } from './merge-checks.ts'
-import { createMergeCommits } from './merge-commits.ts'
-import { deleteWantedHead } from './merge-follow-ups.ts'
-import { scheduleMerge } from './merge-schedules.ts'
+import { isOnBranch, recordMergeAttempt, recordUnchanged } from './merge-attempts.ts'
 import {
   type CheckedMerge,
+  checkMerge,
   isScheduled,
+  MANUALLY_MERGED,
   type MergeOptions,
   type MergeOutcome,
+  mergeProblem,
   mergeResult,
   type OpenMerge,
-} from './open-merges.ts'
-import { mergeProblem } from './readiness.ts'
+  openMerge,
+} from './merge-checks.ts'
+import { deleteWantedHead } from './merge-follow-ups.ts'
+import { creditAuthors, mergeMessage } from './merge-messages.ts'
+import { scheduleMerge } from './scheduled-merges.ts'
 
 /**
  * Merges a pull request, or schedules the merge for the time when the pull request is ready. Deletes
@@ -143,4 +152,91 @@ function refusalOf(error: unknown): unknown {
 export async function checkMerged(app: ReposApp, caller: Caller, name: PullName): Promise<void> {
   const { pull } = await openPull(app, caller, name, 'read')
   if (pull.state !== 'MERGED') throw new DomainError('PULL_REQUEST_NOT_MERGED')
+}
+
+/**
+ * Creates the commits of a merge. No ref points to them yet. The caller is their committer.
+ *
+ * @returns the id of the commit to move the base branch to: its present commit if a rebase leaves
+ *   nothing.
+ * @throws MERGE_CONFLICT, MERGE_FAST_FORWARD_IMPOSSIBLE, REBASE_CONFLICT,
+ *   TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Promise<string> {
+  const { base, head, mergeBase, style, repository } = merge
+  const { id } = repository
+  if (mergeBase === '') {
+    const text = 'refusing to merge unrelated histories'
+    throw new DomainError('MERGE_CONFLICT', { style, paths: '[]', text })
+  }
+  if (style === 'fast-forward-only') {
+    if (mergeBase !== base) throw new DomainError('MERGE_FAST_FORWARD_IMPOSSIBLE', { style })
+    return head
+  }
+  const committer = gitIdentity(app, merge.caller)
+  const message = await mergeMessage(app, merge)
+  if (style === 'rebase') {
+    const lastMessage = message === undefined ? {} : { lastMessage: message }
+    return rebaseOnto(app, id, { onto: base, head, committer, style, ...lastMessage })
+  }
+  if (message === undefined) throw new Error(`a commit by ${style} has no message`)
+  const own = { author: committer, committer, message }
+  if (style === 'rebase-merge') {
+    const tip = await rebaseOnto(app, id, { onto: base, head, committer, style })
+    if (tip === base) return base
+    return storeServerCommit(app, id, {
+      treeId: await treeOf(app, id, tip),
+      parentIds: [base, tip],
+      ...own,
+    })
+  }
+  // A head that is a descendant of the base needs no merge.
+  const treeId =
+    mergeBase === base ? await treeOf(app, id, head) : await mergeTrees(app, id, base, head, style)
+  if (style === 'merge')
+    return storeServerCommit(app, id, { treeId, parentIds: [base, head], ...own })
+  const credited = await creditAuthors(app, merge, committer, message)
+  return storeServerCommit(app, id, { treeId, parentIds: [base], committer, ...credited })
+}
+
+async function treeOf(app: ReposApp, repositoryId: number, commitId: string): Promise<string> {
+  const commit = await readCommit(app.git, repositoryId, commitId)
+  if (!commit) throw new Error(`there is no commit ${commitId}`)
+  return commit.treeId
+}
+
+/**
+ * Marks a pull request as merged by a commit that the caller names and that the base branch
+ * contains. No ref moves.
+ *
+ * @throws WRONG_MERGE_COMMIT; what `recordUnchanged` throws; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeManually(app: ReposApp, merge: OpenMerge): Promise<void> {
+  const { pull, repository, options } = merge
+  const merge_commit = options.mergeCommitId.trim().toLowerCase()
+  const isOnBase =
+    isObjectId(merge_commit) &&
+    (await reading(isOnBranch(app.git, repository.id, pull.base_branch, merge_commit)))
+  if (!isOnBase) throw new DomainError('WRONG_MERGE_COMMIT')
+  const head_commit = await prepareHead(app, pull)
+  const merge_base = await mergeBaseBefore(app, merge, head_commit, merge_commit)
+  const commits = { base_commit: null, merge_base, head_commit, merge_commit }
+  await changeWatched(app, (tx) => recordUnchanged(app, tx, pull, mergeResult(app, merge, commits)))
+}
+
+/**
+ * Returns the merge base before the merge. The recorded merge base is used, unless it was computed
+ * after the merge.
+ */
+async function mergeBaseBefore(
+  app: ReposApp,
+  { pull: { repository_id, merge_base } }: OpenPull,
+  head: string,
+  mergeCommit: string,
+): Promise<string> {
+  if (merge_base !== '' && merge_base !== head) return merge_base
+  const parent = (await readCommit(app.git, repository_id, mergeCommit))?.parentIds[0]
+  return (
+    (parent && (await reading(findMergeBase(app.git, repository_id, parent, head)))) ?? merge_base
+  )
 }

@@ -18,11 +18,14 @@ import type { MergeChecks, ReposApp } from '../../repositories/ports.ts'
 import { readBranch } from '../../repositories/refs/ref-index.ts'
 import { withCheckLock } from '../heads/merge-locks.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import { findPullRequestById } from '../heads/pull-requests.rows.ts'
+import {
+  findPullRequestById,
+  type PullCheck,
+  recordMergeability,
+} from '../heads/pull-requests.rows.ts'
 import { mergeabilityOf } from '../lists/pull-views.ts'
 import type { Mergeability, PullRequest } from '../schema.ts'
-import { type PullCheck, recordMergeability } from './pull-checks.rows.ts'
-import { wakeAutoMerge } from './scheduled-merges.rows.ts'
+import { wakeScheduledMerge } from './scheduled-merges.rows.ts'
 
 /**
  * Checks whether Git can merge pull requests.
@@ -151,7 +154,7 @@ async function record(
 ): Promise<void> {
   await changeWatched(app, async (tx) => {
     const isStored = await recordMergeability(tx, pull.id, check)
-    await wakeAutoMerge(tx, app.clock.now(), pull.id)
+    await wakeScheduledMerge(tx, app.clock.now(), pull.id)
     if (!isStored || check.mergeability === before) return
     await recordEvent(app, tx, {
       repository_id: pull.repository_id,

@@ -2,10 +2,10 @@ import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
 import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
 import { numbersOf, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../../platform/database/schema.ts'
-import type { AutoMerge, AutoMergesTable, PullRequest } from '../schema.ts'
+import type { PullRequest, ScheduledMerge, ScheduledMergesTable } from '../schema.ts'
 
 /** Returns the scheduled merge of a pull request. Undefined without one. */
-export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undefined> {
+export function findScheduledMerge(db: Db, pullId: number): Promise<ScheduledMerge | undefined> {
   return db
     .selectFrom('auto_merges')
     .selectAll()
@@ -14,12 +14,15 @@ export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undef
 }
 
 /** Stores a scheduled merge. A second one for a pull request violates a PRIMARY KEY constraint. */
-export async function insertAutoMerge(tx: Tx, merge: Insertable<AutoMergesTable>): Promise<void> {
+export async function insertScheduledMerge(
+  tx: Tx,
+  merge: Insertable<ScheduledMergesTable>,
+): Promise<void> {
   await tx.insertInto('auto_merges').values(merge).execute()
 }
 
 /** Deletes the scheduled merge of a pull request. @returns whether there was one. */
-export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> {
+export async function deleteScheduledMerge(tx: Tx, pullId: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('auto_merges')
     .where('pull_request_id', '=', pullId)
@@ -28,10 +31,10 @@ export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> 
 }
 
 /** Returns the scheduled merges of pull requests, by the id of the pull request. */
-export async function findAutoMerges(
+export async function findScheduledMerges(
   db: Db,
   pullIds: readonly number[],
-): Promise<ReadonlyMap<number, AutoMerge>> {
+): Promise<ReadonlyMap<number, ScheduledMerge>> {
   if (pullIds.length === 0) return new Map()
   const merges = await mergesOfPulls(db, JSON.stringify(pullIds))
   return new Map(merges.map((merge) => [merge.pull_request_id, merge]))
@@ -45,7 +48,7 @@ const mergesOfPulls = prepareQuery((db, pullIds: string) =>
  * Deletes the scheduled merges of open pull requests into a branch. @returns the ids of the pull
  * requests.
  */
-export async function deleteAutoMergesInto(
+export async function deleteScheduledMergesInto(
   tx: Tx,
   repositoryId: number,
   branch: string,
@@ -83,7 +86,7 @@ function dueFrom(now: number) {
  * @param now Unix milliseconds.
  * @param pulls selects pull requests that have these values. All when left out.
  */
-export async function wakeAutoMerges(
+export async function wakeScheduledMerges(
   tx: Tx,
   now: number,
   repositoryId: number,
@@ -110,7 +113,7 @@ export async function wakeAutoMerges(
  * Makes the scheduled merge of a pull request due, and those of the pull requests that depend on
  * it.
  */
-export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promise<void> {
+export async function wakeScheduledMerge(tx: Tx, now: number, pullId: number): Promise<void> {
   await tx
     .updateTable('auto_merges')
     .set(dueFrom(now))
@@ -129,10 +132,10 @@ export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promis
  * Makes the merges due that an account has scheduled, optionally only those scheduled with one
  * token.
  */
-export async function wakeAutoMergesBy(
+export async function wakeScheduledMergesBy(
   tx: Tx,
   now: number,
-  by: Partial<Pick<AutoMerge, 'scheduler_id' | 'token_uuid'>>,
+  by: Partial<Pick<ScheduledMerge, 'scheduler_id' | 'token_uuid'>>,
 ): Promise<void> {
   await tx
     .updateTable('auto_merges')
@@ -142,7 +145,7 @@ export async function wakeAutoMergesBy(
 }
 
 /** Makes every scheduled merge due. Changes may have been missed while the server was stopped. */
-export async function wakeAllAutoMerges(tx: Tx, now: number): Promise<void> {
+export async function wakeAllScheduledMerges(tx: Tx, now: number): Promise<void> {
   await tx.updateTable('auto_merges').set(dueFrom(now)).execute()
 }
 
@@ -153,7 +156,11 @@ export async function wakeAllAutoMerges(tx: Tx, now: number): Promise<void> {
  * @param read the row as it was read.
  * @param dueTime Unix milliseconds. The time of the next attempt without an event before.
  */
-export async function restAutoMerge(tx: Tx, read: AutoMerge, dueTime: number): Promise<void> {
+export async function restScheduledMerge(
+  tx: Tx,
+  read: ScheduledMerge,
+  dueTime: number,
+): Promise<void> {
   await tx
     .updateTable('auto_merges')
     .set({ due_time: dueTime })
@@ -167,7 +174,7 @@ export async function restAutoMerge(tx: Tx, read: AutoMerge, dueTime: number): P
  * Returns the queue of scheduled merges, by their pull requests and by the users who scheduled
  * them.
  */
-export function autoMergeQueue(db: Db): DueQueue {
+export function scheduledMergeQueue(db: Db): DueQueue {
   const merges = db
     .selectFrom('auto_merges')
     .select(['pull_request_id as id', 'scheduler_id as ownerId', 'due_time as dueTime'])

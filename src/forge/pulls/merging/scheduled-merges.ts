@@ -1,52 +1,53 @@
-import { transaction } from '../../../platform/database/database.ts'
-import { findTokenExpiry } from '../../accounts/credentials/personal-access-tokens.rows.ts'
-import { findScheduler } from '../../accounts/credentials/schedulers.ts'
-import { findOwnerById } from '../../accounts/users/owners.rows.ts'
-import { onBehalfOf, type SignedIn } from '../../core/access.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PullName } from '../../core/names.ts'
-import {
-  type DueWork,
-  type DueWorker,
-  finishDueWork,
-  startDueWork,
-} from '../../core/scheduled-work.ts'
-import type { User } from '../../core/schema.ts'
-import { Scopes } from '../../core/scopes.ts'
-import { accessOfUser } from '../../repositories/access/permissions.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
-import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { readMergeRights } from '../heads/merge-rights.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
-import type { AutoMerge } from '../schema.ts'
-import { mergePull } from './merge-pull.ts'
-import type { MergeOptions } from './open-merges.ts'
-import { dropScheduledMerge } from './scheduled-merge-drops.ts'
+import type { CheckedMerge } from './merge-checks.ts'
 import * as rows from './scheduled-merges.rows.ts'
-import { isTemporary } from './temporary-refusals.ts'
 
 /**
- * The worker that makes scheduled merges. A scheduled merge needs what a merge by its user would
- * need at the time when it happens: the rights of the user, limited by the token that scheduled the
- * merge, and the rules of the branch.
+ * Schedules a merge for the time when the pull request is ready. The scheduled merge does not force
+ * and expects no particular head.
+ *
+ * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND if the pull request is no longer open.
  */
-
-/** Limits of merges that run at once. A merge takes processes, and with hooks up to minutes. */
-const MAX_RUNNING = 2
-const MAX_RUNNING_PER_OWNER = 1
-
-/** The delay after a temporary refusal or an internal error. */
-const RETRY_MS = 15_000
-
-/**
- * The delay after any other refusal. Most changes that can make a pull request ready make its merge
- * due at once. A new key, a changed team or a changed hook does not.
- */
-const REST_MS = 60 * 60 * 1000
+export async function scheduleMerge(
+  app: ReposApp,
+  { caller, pull, options, style }: CheckedMerge,
+): Promise<void> {
+  const now = app.clock.now()
+  const { title, message, deleteBranch } = options
+  await changeWatched(app, async (tx) => {
+    const present = await findPullRequestById(tx, pull.id)
+    if (present?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
+    if (await rows.findScheduledMerge(tx, pull.id))
+      throw new DomainError('AUTO_MERGE_SCHEDULED', { id: String(pull.id) })
+    await rows.insertScheduledMerge(tx, {
+      pull_request_id: pull.id,
+      repository_id: pull.repository_id,
+      scheduler_id: caller.user.id,
+      scopes: scopesOf(caller)?.text ?? null,
+      token_uuid: tokenUuidOf(caller) ?? null,
+      style,
+      title,
+      message,
+      delete_branch: deleteBranch === undefined ? null : Number(deleteBranch),
+      create_time: nowSeconds(app.clock),
+      // Due at once: the pull request may have become ready since it was checked.
+      due_time: now,
+    })
+    await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
+    await recordPullChange(app, tx, caller.user.id, present, 'PULL_REQUEST_AUTO_MERGE_SCHEDULED')
+  })
+}
 
 /**
  * Cancels a scheduled merge.
@@ -67,7 +68,7 @@ export async function cancelScheduledMerge(
 /** Runs under the lock of the pull request. */
 async function cancelLocked(app: ReposApp, caller: SignedIn, open: OpenPull): Promise<void> {
   const { pull } = open
-  const merge = await rows.findAutoMerge(app.db, pull.id)
+  const merge = await rows.findScheduledMerge(app.db, pull.id)
   if (!merge) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
   const isOwn = merge.scheduler_id === caller.user.id
   if (!isOwn && !(await readMergeRights(app, caller, open, pull.base_branch)).mayMerge)
@@ -80,115 +81,29 @@ async function cancelLocked(app: ReposApp, caller: SignedIn, open: OpenPull): Pr
 }
 
 /**
- * Starts the worker. All scheduled merges are due at the start, because the server does not know
- * what changed while it was down.
+ * Deletes the scheduled merge of a pull request, if there is one, and records the cancellation.
+ *
+ * @param actorId undefined for the server.
+ * @returns whether a merge was scheduled.
  */
-export async function startScheduledMerges(app: ReposApp): Promise<DueWorker> {
-  await transaction(app.db, (tx) => rows.wakeAllAutoMerges(tx, app.clock.now()))
-  return startDueWork(app, scheduledMerges(app))
-}
-
-/** Makes all scheduled merges that are due. For tests, whose clock stands still. */
-export function finishScheduledMerges(app: ReposApp): Promise<void> {
-  return finishDueWork(app, scheduledMerges(app))
-}
-
-function scheduledMerges(app: ReposApp): DueWork {
-  return {
-    failure: 'a scheduled merge failed',
-    maxRunning: MAX_RUNNING,
-    maxRunningPerOwner: MAX_RUNNING_PER_OWNER,
-    signal: app.signals.autoMerges,
-    ...rows.autoMergeQueue(app.db),
-    run: (pullId) => tryMerge(app, pullId),
-  }
-}
-
-/**
- * Merges a pull request if it is ready. Postpones the scheduled merge if it is not, and drops the
- * scheduled merge if its user may not merge any more.
- */
-async function tryMerge(app: ReposApp, pullId: number): Promise<void> {
-  const merge = await rows.findAutoMerge(app.db, pullId)
-  const pull = merge && (await findPullRequestById(app.db, pullId))
-  const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
-  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
-  if (!owner) return
-  const scheduler = await findScheduler(app, merge.scheduler_id, merge.token_uuid)
-  if (!scheduler) return drop(app, merge)
-  try {
-    const caller = onBehalfOf(scheduler, scopesIn(merge), merge.token_uuid ?? undefined)
-    const name = { owner: owner.name, repo: repository.name, number: pull.number }
-    // A push in between makes the merge due again.
-    await mergePull(app, caller, name, optionsOf(merge, pull.head_commit))
-  } catch (error) {
-    const isRefused = error instanceof DomainError
-    if (isRefused && (await hasLostRight(app, scheduler, { repository, owner }, error)))
-      return drop(app, merge)
-    await postpone(app, merge, isRefused && !isTemporary(error) ? REST_MS : RETRY_MS)
-    if (!isRefused) throw error
-    app.log.debug({ pullRequest: pullId, reason: error.reason }, 'a scheduled merge has to wait')
-  }
-}
-
-/**
- * Returns whether a merge was refused because its user has lost the right to merge. A repository
- * that only the token may not see is not lost.
- */
-async function hasLostRight(
+export async function dropScheduledMerge(
   app: ReposApp,
-  scheduler: User,
-  { repository, owner }: Pick<OpenPull, 'repository' | 'owner'>,
-  { reason }: DomainError,
+  tx: Tx,
+  actorId: number | undefined,
+  pullId: number,
 ): Promise<boolean> {
-  if (reason === 'MERGE_DENIED') return true
-  return (
-    reason === 'REPOSITORY_NOT_FOUND' &&
-    (await accessOfUser(app, scheduler, repository, owner)).code === 'none'
-  )
+  const isDropped = await rows.deleteScheduledMerge(tx, pullId)
+  if (isDropped) await recordDropped(app, tx, actorId, pullId)
+  return isDropped
 }
 
-/** Postpones a scheduled merge, at most until its token expires. */
-async function postpone(app: ReposApp, merge: AutoMerge, delayMs: number): Promise<void> {
-  const expiry =
-    merge.token_uuid === null ? undefined : await findTokenExpiry(app.db, merge.token_uuid)
-  const dueTime = Math.min(app.clock.now() + delayMs, expiry ?? Number.POSITIVE_INFINITY)
-  await transaction(app.db, (tx) => rows.restAutoMerge(tx, merge, dueTime))
-}
-
-/** Drops a scheduled merge, unless another one has replaced it. */
-async function drop(
+/** Records the cancellation of a scheduled merge that has been deleted. */
+export async function recordDropped(
   app: ReposApp,
-  { pull_request_id: pullId, scheduler_id, create_time }: AutoMerge,
+  tx: Tx,
+  actorId: number | undefined,
+  pullId: number,
 ): Promise<void> {
-  await changeWatched(app, async (tx) => {
-    const present = await rows.findAutoMerge(tx, pullId)
-    if (present?.scheduler_id !== scheduler_id || present.create_time !== create_time) return
-    await dropScheduledMerge(app, tx, undefined, pullId)
-    await touchPull(tx, pullId, nowSeconds(app.clock))
-  })
-  app.log.info(
-    { pullRequest: pullId },
-    'a scheduled merge is dropped: the user who scheduled it may not merge any more',
-  )
-}
-
-function scopesIn({ scopes }: AutoMerge): Scopes | undefined {
-  return scopes === null ? undefined : Scopes.fromText(scopes)
-}
-
-function optionsOf(
-  { style, title, message, delete_branch }: AutoMerge,
-  headCommitId: string,
-): MergeOptions {
-  return {
-    style,
-    title,
-    message,
-    headCommitId,
-    deleteBranch: delete_branch === null ? undefined : delete_branch === 1,
-    force: false,
-    mergeCommitId: '',
-    whenChecksSucceed: false,
-  }
+  const pull = await findPullRequestById(tx, pullId)
+  if (pull) await recordPullChange(app, tx, actorId, pull, 'PULL_REQUEST_AUTO_MERGE_CANCELLED')
 }

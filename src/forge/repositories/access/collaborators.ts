@@ -6,7 +6,7 @@ import { DomainError } from '../../core/errors.ts'
 import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import type { User } from '../../core/schema.ts'
-import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import * as rows from './collaborators.rows.ts'
 import { forgetUnreadable } from './lost-access.rows.ts'
@@ -76,9 +76,9 @@ export async function addCollaborator(
     if (isBlocked) throw new DomainError('USER_BLOCKED')
     await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })
     // The user may have scheduled a merge or given an approval that it needs.
-    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+    await wakeScheduledMerges(tx, app.clock.now(), repository.id)
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
 }
 
 /**
@@ -100,9 +100,9 @@ export async function removeCollaborator(
     await rows.deleteCollaborator(tx, repository.id, user.id)
     await forgetUnreadable(tx, { repositoryIds: [repository.id], userIds: [user.id] })
     // Merges that the user scheduled must be checked again.
-    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+    await wakeScheduledMerges(tx, app.clock.now(), repository.id)
   })
-  app.signals.autoMerges.notify()
+  app.signals.scheduledMerges.notify()
 }
 
 /** The permission of a user for a repository. */

@@ -13,7 +13,7 @@ import {
   startOfEvents,
 } from '../../core/event-logs.ts'
 import { suffices } from '../../core/levels.ts'
-import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
@@ -65,7 +65,7 @@ export interface MovedRefs {
 export function wakeWatchers({ signals }: ReposApp): void {
   signals.repositoryEvents.notify()
   signals.deliveries.notify()
-  signals.autoMerges.notify()
+  signals.scheduledMerges.notify()
   signals.mergeFollowUps.notify()
   signals.pullNotices.notify()
 }
@@ -273,7 +273,7 @@ export async function recordRepositoryChange(
     audience: 'any',
     actor_id: idOf(caller),
   })
-  await wakeAutoMerges(tx, app.clock.now(), repositoryId)
+  await wakeScheduledMerges(tx, app.clock.now(), repositoryId)
 }
 
 /** The status of a commit that an event is about. */

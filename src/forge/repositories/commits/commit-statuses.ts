@@ -6,7 +6,7 @@ import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
-import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import {
   type HookEvent,
   type HookFacts,
@@ -212,7 +212,7 @@ export async function createCommitStatus(
     }
     const stored = await rows.insertCommitStatus(tx, status)
     await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
-    await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
+    await wakeScheduledMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
     await queueHookEvents(tx, repository.id, () => [statusEvent(stored)], app.clock.now())
     await recordCommitStatus(app, tx, stored)
     return stored

@@ -10,7 +10,7 @@ import { MAX_PATTERN_CHARACTERS } from '../../core/globs.ts'
 import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { findTeamById, hasRepository } from '../../organizations/teams.rows.ts'
-import { wakeAutoMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import {
   accessOfUser,
   checkNotArchived,
@@ -238,7 +238,7 @@ function changeRules(
 ): Promise<void> {
   return changeWatched(app, async (tx) => {
     await work(tx)
-    await wakeAutoMerges(tx, app.clock.now(), repositoryId)
+    await wakeScheduledMerges(tx, app.clock.now(), repositoryId)
   })
 }
 

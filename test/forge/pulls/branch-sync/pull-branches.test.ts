@@ -6,9 +6,9 @@ import {
 import * as movedRows from '../../../../src/forge/pulls/heads/moved-branches.rows.ts'
 import * as rows from '../../../../src/forge/pulls/heads/pull-heads.rows.ts'
 import {
-  deleteAutoMergesInto,
-  findAutoMerge,
-  insertAutoMerge,
+  deleteScheduledMergesInto,
+  findScheduledMerge,
+  insertScheduledMerge,
 } from '../../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
 import { putBranchRename } from '../../../../src/forge/repositories/refs/branch-renames.rows.ts'
 import {
@@ -141,7 +141,7 @@ describe('open pull requests', () => {
           scopes: null,
           style: 'merge',
         }
-        await insertAutoMerge(tx, {
+        await insertScheduledMerge(tx, {
           ...order,
           title: '',
           message: '',
@@ -155,10 +155,10 @@ describe('open pull requests', () => {
       await followBranches(app, tx, repository_id, 'main', [moved('gone')])
       await renameBranchOfPulls(app, tx, repository_id, 'old', 'new')
       expect(await seen(tx, repository_id)).toEqual(['OPEN x to main', 'OPEN x to new'])
-      expect([await findAutoMerge(tx, lost), await findAutoMerge(tx, kept)]).toMatchObject([
-        undefined,
-        {},
-      ])
+      expect([
+        await findScheduledMerge(tx, lost),
+        await findScheduledMerge(tx, kept),
+      ]).toMatchObject([undefined, {}])
     })
   })
 
@@ -180,7 +180,7 @@ describe('open pull requests', () => {
         await rows.nextPullBehind(watched, [1, 2])
         await rows.latestOpenPull(watched, 1, 2, 'a')
         await rows.maintainedHeads(watched, 1, ['a'], 10)
-        await deleteAutoMergesInto(watched, 1, 'a')
+        await deleteScheduledMergesInto(watched, 1, 'a')
       }),
     )
     expect(plans.length).toBe(15)

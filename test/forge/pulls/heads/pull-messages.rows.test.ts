@@ -8,7 +8,7 @@ import {
   findPullMessage,
   listWebhooksAbout,
 } from '../../../../src/forge/pulls/heads/pull-messages.rows.ts'
-import { wakeAutoMerge } from '../../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
+import { wakeScheduledMerge } from '../../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../../support/database.ts'
@@ -31,7 +31,7 @@ describe('queries in the transaction of each change of a pull request', () => {
         await listPullComments(tx, 1, { since: 1, before: 2 }, 0, 50)
         await countPullComments(tx, 1, { since: undefined, before: undefined })
         await findLabelsNamed(tx, { repository_id: 1, organization_id: 2 }, names)
-        await wakeAutoMerge(tx, 1, 1)
+        await wakeScheduledMerge(tx, 1, 1)
       }),
     )
     const searches = plans.map((plan) => plan.filter((step) => /^(SEARCH|SCAN) /.test(step)))

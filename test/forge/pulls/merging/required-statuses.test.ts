@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   evaluateStatuses,
   type StatusResult,
-} from '../../../../src/forge/pulls/merging/required-statuses.ts'
+} from '../../../../src/forge/pulls/merging/merge-checks.ts'
 import type { CommitStatus } from '../../../../src/forge/repositories/schema.ts'
 
 type States = Readonly<Record<string, CommitStatus['state']>>
