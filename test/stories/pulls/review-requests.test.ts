@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findPullRequest } from '../../../src/forge/pulls/heads/pull-requests.rows.ts'
-import { countApprovals } from '../../../src/forge/pulls/review/approvals.ts'
-import { findRule, homeOf } from '../../../src/forge/pulls/review/review-states.ts'
+import { countApprovals, findRule, homeOf } from '../../../src/forge/pulls/review/review-states.ts'
 import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'

@@ -1,20 +1,57 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { PullEventType } from '../../repositories/activity/repository-events.ts'
-import type { MovedRef, ReposApp } from '../../repositories/ports.ts'
+import type { MovedRef, RefObserver, ReposApp } from '../../repositories/ports.ts'
 import { findBranchRename } from '../../repositories/refs/branch-renames.rows.ts'
 import { findBranch } from '../../repositories/refs/branches.rows.ts'
 import { recordTimeline } from '../conversation/pull-timeline.ts'
+import { maintainedBranches } from '../heads/merge-rights.ts'
 import * as movedRows from '../heads/moved-branches.rows.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import * as rows from '../heads/pull-heads.rows.ts'
+import { listUnmergedInto, putMergeBase } from '../heads/pull-heads.rows.ts'
+import { keepHeadsOf, prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-heads.ts'
 import { touchPull } from '../heads/pull-requests.rows.ts'
+import { endedMerges, settleMerges } from '../merging/merge-attempts.ts'
 import { deleteScheduledMergesInto, wakeScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
+import { detectMerges, settleDetected } from './detected-merges.ts'
+import { pullMessages } from './push-messages.ts'
+
+/** The reaction of pull requests to changes of refs. */
+export const pullRefObserver: RefObserver = {
+  pushableBranches: maintainedBranches,
+  async beginRecord(app, repository, ended) {
+    const merges = await endedMerges(app, repository.id, ended)
+    return {
+      async prepare({ moved, defaultBranch, isLast, settled }) {
+        const detected = await detectMerges(app, repository, moved)
+        const departed = await findOrphanedBases(app, repository.id, moved)
+        let followed: Awaited<ReturnType<typeof followBranches>> = []
+        return {
+          async record(tx) {
+            if (isLast) await settleMerges(app, tx, merges, settled)
+            await settleDetected(app, tx, detected)
+            followed = await followBranches(app, tx, repository.id, defaultBranch, moved)
+            await storeOrphanedBases(tx, departed)
+          },
+          afterCommit: () => headsMoved(app, followed),
+        }
+      },
+      finish: (moved) => basesMoved(app, repository.id, moved),
+    }
+  },
+  branchRenamed: renameBranchOfPulls,
+  beforeFetch: prepareHeadsOf,
+  beforeDeletion: keepHeadsOf,
+  duringDeletion: rescueHeadsFrom,
+  pushMessages: pullMessages,
+}
 
 /**
  * Updates open pull requests when their branches move, are deleted or are renamed. This happens in
@@ -225,4 +262,52 @@ async function recordAll(
     await touchPull(tx, pull.id, nowSeconds(app.clock), pusherId)
     await recordPullChange(app, tx, pusherId, pull, type)
   }
+}
+
+/**
+ * Merge bases of unmerged pull requests whose base branch is deleted. They are found while the last
+ * commit of the branch is known, and stored, so that closed pull requests keep their commits, files
+ * and differences.
+ */
+
+/** A pull request, and the merge base of its head and its base branch. */
+export interface OrphanedBase {
+  readonly pullId: number
+  readonly head: string
+  readonly mergeBase: string
+}
+
+/** The latest pull requests of a branch. Older ones keep the merge base that was stored last. */
+const MAX_FOUND = 200
+
+/** Finds the merge bases of pull requests whose base branch was deleted. */
+export async function findOrphanedBases(
+  app: ReposApp,
+  repositoryId: number,
+  moved: readonly MovedRef[],
+): Promise<OrphanedBase[]> {
+  const found: OrphanedBase[] = []
+  for (const { ref, oldId, newId } of moved) {
+    if (!ref.startsWith(HEADS) || oldId === undefined || newId !== undefined) continue
+    const pulls = await listUnmergedInto(app.db, repositoryId, ref.slice(HEADS.length), MAX_FOUND)
+    for (const { id: pullId, head_commit: head } of pulls) {
+      try {
+        const mergeBase = await findMergeBase(app.git, repositoryId, oldId, head)
+        if (mergeBase !== undefined) found.push({ pullId, head, mergeBase })
+      } catch (err) {
+        // The branch is deleted anyway.
+        app.log.warn(
+          { err, pullRequest: pullId },
+          'where a pull request left its base could not be found out',
+        )
+      }
+    }
+  }
+  return found
+}
+
+/** Stores merge bases. Runs after the pull requests were closed. */
+export async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
+  for (const { pullId, head, mergeBase } of departed)
+    await putMergeBase(tx, pullId, head, mergeBase)
 }

@@ -14,8 +14,8 @@ import { commitMessages, diffFormatOf } from '../../repositories/commits/commit.
 import { encodePath, gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
 import { pullRequestMessage } from '../lists/pull-request.message.ts'
 import { getPullOfCommit, listPullCommits } from './pull-commits.ts'
-import { getPullDiff } from './pull-diffs.ts'
 import {
+  getPullDiff,
   listPullFiles,
   type PullFile,
   type PullFilePage,

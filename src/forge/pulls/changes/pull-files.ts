@@ -1,9 +1,11 @@
 import { diffTrees } from '../../../platform/git/diffs/diff.ts'
 import type { ChangedFile } from '../../../platform/git/diffs/diff-reader.ts'
 import { countLines, type IgnoredWhitespace } from '../../../platform/git/diffs/pair-diffs.ts'
+import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Page, PullName } from '../../core/names.ts'
-import { reading } from '../../repositories/content/git-reading.ts'
+import type { DiffFormat } from '../../repositories/commits/commits.ts'
+import { reading, readingStream } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
@@ -74,4 +76,27 @@ export async function listPullFiles(
 function statusOf(kind: ChangedFile['kind'], differs: boolean): FileStatus {
   if (kind !== 'modified') return kind
   return differs ? 'changed' : 'unchanged'
+}
+
+/**
+ * Returns the changes of a pull request as text: a diff for git-apply(1), or mails for git-am(1).
+ *
+ * @param binary whether the diff contains binary files. Mails always contain them.
+ * @throws as `openPull` and `rangeOf`; while reading SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
+ */
+export async function getPullDiff(
+  app: ReposApp,
+  caller: Caller,
+  name: PullName,
+  format: DiffFormat,
+  binary: boolean,
+): Promise<AsyncIterable<Buffer>> {
+  const open = await openPull(app, caller, name, 'read')
+  const { base, head } = await rangeOf(app, open)
+  const { id } = open.repository
+  return readingStream(
+    format === 'diff'
+      ? streamDiff(app.git, id, base, head, { binary })
+      : streamPatch(app.git, id, base, head),
+  )
 }

@@ -7,7 +7,7 @@ import { suffices } from '../../core/levels.ts'
 import { nameKey } from '../../core/names.ts'
 import { accessOfUser, type OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { assigneesOf, replacePullAssignees } from './pull-assignees.rows.ts'
+import { assigneesOf, replacePullAssignees } from './pull-participants.rows.ts'
 import { differenceEvents, type PullChangePlace, recordTimelineEvents } from './pull-timeline.ts'
 
 /** Maximum number of assignees. */

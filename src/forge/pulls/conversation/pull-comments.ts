@@ -8,7 +8,7 @@ import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../heads/open-pulls.ts'
-import { newMentions } from '../heads/pull-notices.ts'
+import { newMentions } from '../heads/pull-changes.ts'
 import { checkCommentText } from '../review/comment-lines.ts'
 import {
   type ConversationNeed,

@@ -1,13 +1,18 @@
 import { isRefName } from '../../../platform/git/refs/refs.ts'
-import type { SignedIn } from '../../core/access.ts'
+import { findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
-import type { OpenRepository } from '../../repositories/access/permissions.ts'
-import { areRelated } from '../../repositories/content/fork-networks.ts'
+import { nameKey } from '../../core/names.ts'
+import {
+  type OpenRepository,
+  openRepository,
+  openRepositoryById,
+} from '../../repositories/access/permissions.ts'
+import { areRelated, findRelated } from '../../repositories/content/fork-networks.ts'
 import { findCommitId } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { readBranch } from '../../repositories/refs/ref-index.ts'
 import type { Repository } from '../../repositories/schema.ts'
-import { openHead, parseHeadName } from './head-names.ts'
 
 /** The head and the base of a pull request. */
 export interface ComparedBranches {
@@ -72,4 +77,53 @@ async function kindOf(
 ): Promise<'branch' | 'other' | 'missing'> {
   if (isRefName(name) && (await readBranch(app, repository, name))) return 'branch'
   return (await findCommitId(app, repository, name)) === undefined ? 'missing' : 'other'
+}
+
+/** The head of a pull request in the form in which a client names it. */
+export interface HeadName {
+  /** Owner of the repository. Empty for the base repository. */
+  readonly owner: string
+  /**
+   * Empty for the repository of the owner in the network of the base: itself, its fork, its parent,
+   * or another one.
+   */
+  readonly repository: string
+  readonly branch: string
+}
+
+/**
+ * Reads `branch`, `owner:branch` or `owner/repository:branch`. Branch names contain no colons
+ * (git-check-ref-format(1)).
+ */
+export function parseHeadName(text: string): HeadName {
+  const colon = text.indexOf(':')
+  if (colon < 0) return { owner: '', repository: '', branch: text }
+  const [owner = '', ...repository] = text.slice(0, colon).split('/')
+  return { owner, repository: repository.join('/'), branch: text.slice(colon + 1) }
+}
+
+/**
+ * Opens the repository of a head.
+ *
+ * @param base the base repository.
+ * @returns undefined when the repository does not exist or the caller may not read its code.
+ */
+export async function openHead(
+  app: ReposApp,
+  caller: Caller,
+  base: OpenRepository,
+  { owner, repository }: HeadName,
+): Promise<OpenRepository | undefined> {
+  if (owner === '') return base
+  try {
+    if (repository !== '')
+      return await openRepository(app, caller, { owner, repo: repository }, 'read')
+    const named = await findOwnerByNameKey(app.db, nameKey(owner))
+    const id = named && (await findRelated(app.db, base.repository, named.id))
+    if (id === undefined) return undefined
+    return id === base.repository.id ? base : await openRepositoryById(app, caller, id, 'read')
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
 }

@@ -1,15 +1,29 @@
 import type { Tx } from '../../../platform/database/schema.ts'
+import { findOwnerById } from '../../accounts/users/owners.rows.ts'
+import { findUsersByIds } from '../../accounts/users/users.rows.ts'
+import { suffices } from '../../core/levels.ts'
+import { nameKey } from '../../core/names.ts'
+import { analyzeMemo } from '../../memos/content/content.ts'
+import { accessOfUsers } from '../../repositories/access/permissions.ts'
 import {
   type PullEventType,
   pullSubject,
   recordEvent,
 } from '../../repositories/activity/repository-events.ts'
+import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
+import { queueMessage, webhooksWithinQuota } from '../../webhooks/outbox/waiting-deliveries.ts'
+import { insertMessage } from '../../webhooks/outbox/webhook-deliveries.rows.ts'
+import type { HookEventType } from '../../webhooks/outbox/webhook-events.ts'
+import {
+  type HookEvent,
+  type HookFacts,
+  queueHookEvents,
+} from '../../webhooks/outbox/webhook-queue.ts'
 import { recordTimeline, timelineEventOf } from '../conversation/pull-timeline.ts'
-import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
-import { queuePullNotice } from './pull-notices.ts'
-import { type DetailedPullChange, pullHookEvents, usualEvents } from './pull-webhook-events.ts'
+import type { PullNotice, PullRequest, PullRequestChanges } from '../schema.ts'
+import { insertPullMessage, listWebhooksAbout, type OwnedWebhook } from './pull-messages.rows.ts'
+import { insertPullNotice } from './pull-notices.rows.ts'
 
 /** The type of webhook message for each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
@@ -66,4 +80,286 @@ export async function recordPullChange(
   if (told.length === 0) return
   const eventsOf = () => pullHookEvents(actorId ?? null, pull, told)
   await queueHookEvents(tx, pull.repository_id, eventsOf, timeMs)
+}
+
+/** An event of a pull request for webhooks of the forge. Ids are those of rows. */
+export interface PullHookEvent {
+  readonly type: Extract<HookEventType, `pull_request${string}`>
+  readonly action: string
+  readonly comment?: number
+  readonly review?: number
+  readonly reviewer?: number
+}
+
+/** A change of a pull request with the events that take the place of the usual one. */
+export interface DetailedPullChange {
+  readonly type: PullEventType
+  readonly told: readonly PullHookEvent[]
+  /** Whom the change concerns, in place of the usual ones. */
+  readonly concerns?: Concerns | undefined
+}
+
+/** The facts of an event of a pull request. */
+export interface PullFacts extends HookFacts, Omit<PullHookEvent, 'type'> {
+  /** The id of the row. */
+  readonly pull: number
+}
+
+/** The usual event of each change, as in compatible systems. */
+const USUAL: Readonly<Record<PullEventType, readonly PullHookEvent[]>> = {
+  PULL_REQUEST_OPENED: [{ type: 'pull_request', action: 'opened' }],
+  PULL_REQUEST_EDITED: [{ type: 'pull_request', action: 'edited' }],
+  PULL_REQUEST_CLOSED: [{ type: 'pull_request', action: 'closed' }],
+  PULL_REQUEST_REOPENED: [{ type: 'pull_request', action: 'reopened' }],
+  PULL_REQUEST_MERGED: [{ type: 'pull_request', action: 'closed' }],
+  PULL_REQUEST_RETARGETED: [{ type: 'pull_request', action: 'edited' }],
+  PULL_REQUEST_HEAD_MOVED: [{ type: 'pull_request_sync', action: 'synchronized' }],
+  // Compatible systems have no events for these, or need more than the type of the change.
+  PULL_REQUEST_AUTO_MERGE_SCHEDULED: [],
+  PULL_REQUEST_AUTO_MERGE_CANCELLED: [],
+  PULL_REQUEST_REVIEW_REQUESTED: [],
+  PULL_REQUEST_REVIEWED: [],
+  PULL_REQUEST_COMMENTED: [],
+}
+
+/** Returns the usual events of a change. */
+export function usualEvents(type: PullEventType): readonly PullHookEvent[] {
+  return USUAL[type]
+}
+
+/** Returns the events of a change of a pull request for the webhooks of its repository. */
+export function pullHookEvents(
+  actor: number | null,
+  pull: ToldPull,
+  told: readonly PullHookEvent[],
+): HookEvent[] {
+  return told.map(({ type, ...details }) => {
+    const facts: PullFacts = { repository: pull.repository_id, actor, pull: pull.id, ...details }
+    return { type, facts }
+  })
+}
+
+/** Returns the event of a change of labels. */
+export function labelEvent(count: number): PullHookEvent {
+  const action = count > 0 ? 'label_updated' : 'label_cleared'
+  return { type: 'pull_request_label', action }
+}
+
+/** The columns whose changes are edits without an event of their own. */
+const EDITED: readonly (keyof PullRequestChanges)[] = [
+  'title',
+  'body',
+  'due_time',
+  'allow_maintainer_edit',
+]
+
+/**
+ * Returns the events of an edit, besides those of the state and the base.
+ *
+ * @param changes the columns that change.
+ * @param assigneeIds the new assignees, if they are set.
+ * @param labelIds the new labels, if they are set.
+ */
+export function editEvents(
+  changes: PullRequestChanges,
+  assigneeIds: readonly number[] | undefined,
+  labelIds: readonly number[] | undefined,
+): readonly PullHookEvent[] {
+  const isEdited = EDITED.some((column) => changes[column] !== undefined)
+  const action = assigneeIds && assigneeIds.length > 0 ? 'assigned' : 'unassigned'
+  return [
+    ...(isEdited ? usualEvents('PULL_REQUEST_EDITED') : []),
+    ...(changes.milestone_id === undefined
+      ? []
+      : [{ type: 'pull_request_milestone', action: 'milestoned' } as const]),
+    ...(assigneeIds ? [{ type: 'pull_request_assign', action } as const] : []),
+    ...(labelIds ? [labelEvent(labelIds.length)] : []),
+  ]
+}
+
+/** The types of webhook messages about pull requests. */
+export type PullMessageType =
+  | 'pull_request.opened'
+  | 'pull_request.edited'
+  | 'pull_request.closed'
+  | 'pull_request.reopened'
+  | 'pull_request.merged'
+  | 'pull_request.retargeted'
+  | 'pull_request.synchronized'
+  | 'pull_request.auto_merge_scheduled'
+  | 'pull_request.auto_merge_cancelled'
+  | 'pull_request.review_requested'
+  | 'pull_request.reviewed'
+  | 'pull_request.commented'
+
+/** The properties of a pull request that a message stores. */
+export type ToldPull = Pick<
+  PullRequest,
+  'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit' | 'merge_commit'
+>
+
+/** A change of a pull request. */
+export interface PullNews {
+  readonly type: PullMessageType
+  /** Null for the server. */
+  readonly actorId: number | null
+  /** The pull request after the change. */
+  readonly pull: ToldPull
+  /** Unix milliseconds. */
+  readonly timeMs: number
+}
+
+/**
+ * Queues a change of a pull request for the webhooks of the participants who may read it, in the
+ * transaction of the change. It stores only facts that never change. `messageBody` reads the pull
+ * request itself when the message is sent, so that a receiver never gets what was hidden meanwhile,
+ * and the transaction stays short.
+ *
+ * The caller notifies `app.signals.deliveries` after the commit.
+ */
+export async function queuePullDeliveries(
+  tx: Tx,
+  { type, actorId, pull, timeMs }: PullNews,
+): Promise<void> {
+  const webhooks = await ofReaders(tx, pull, await listWebhooksAbout(tx, pull))
+  const webhookIds = await webhooksWithinQuota(
+    tx,
+    webhooks.map(({ id }) => id),
+  )
+  if (webhookIds.length === 0) return
+  const message = await insertMessage(tx, {
+    event_type: type,
+    body: JSON.stringify({
+      type,
+      timestamp: new Date(timeMs).toISOString(),
+      number: pull.number,
+      base: pull.base_branch,
+      head_sha: pull.head_commit,
+    }),
+    create_time: timeMs,
+  })
+  await insertPullMessage(tx, {
+    message_id: message.id,
+    pull_request_id: pull.id,
+    actor_id: actorId,
+  })
+  await queueMessage(tx, webhookIds, message, timeMs)
+}
+
+/**
+ * Returns the webhooks whose owners may read pull requests of a repository. A participant may be
+ * archived or may have lost access.
+ */
+async function ofReaders(
+  tx: Tx,
+  { repository_id }: ToldPull,
+  webhooks: readonly OwnedWebhook[],
+): Promise<OwnedWebhook[]> {
+  if (webhooks.length === 0) return []
+  const repository = await findRepositoryById(tx, repository_id)
+  const owner = repository && (await findOwnerById(tx, repository.owner_id))
+  if (!owner) return []
+  const users = await findUsersByIds(tx, [...new Set(webhooks.map(({ user_id }) => user_id))])
+  const access = await accessOfUsers(tx, [...users.values()], repository, owner)
+  return webhooks.filter(({ user_id }) => {
+    const units = users.get(user_id)?.state === 'NORMAL' ? access.get(user_id) : undefined
+    return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
+  })
+}
+
+/** Whom a change of a pull request concerns. Ids are those of rows. */
+export interface Concerns {
+  /**
+   * Whether everybody is told who follows the pull request, and not only those whom the change
+   * names.
+   */
+  readonly everybody: boolean
+  /** Folded names of users whom a text newly mentions. */
+  readonly mentioned?: readonly string[]
+  readonly assignees?: readonly number[]
+  readonly reviewers?: readonly number[]
+  readonly reviewerTeams?: readonly number[]
+  /** Whether all present assignees and requested reviewers are named. */
+  readonly namesPresent?: boolean
+  /** The comment that says something. */
+  readonly comment?: number
+  /** The review that says something. */
+  readonly review?: number
+}
+
+/** The users whom a change concerns, as a notice stores them. */
+export type StoredConcerns = Omit<Concerns, 'comment' | 'review'>
+
+/** The changes of which everybody is told, as in compatible systems. */
+const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
+  'PULL_REQUEST_OPENED',
+  'PULL_REQUEST_CLOSED',
+  'PULL_REQUEST_REOPENED',
+  'PULL_REQUEST_MERGED',
+  'PULL_REQUEST_HEAD_MOVED',
+])
+
+/** A change of a pull request. */
+export interface NoticedChange {
+  readonly type: PullEventType
+  /** Null for the server. */
+  readonly actorId: number | null
+  readonly pull: ToldPull
+  /** Unix milliseconds. */
+  readonly timeMs: number
+  /** Undefined for the usual ones. */
+  readonly concerns: Concerns | undefined
+}
+
+/**
+ * Stores a change of which users are to be told, in the transaction of the change. The cost does
+ * not depend on the number of users: a worker finds them, see `fan-out.ts`.
+ *
+ * The caller notifies `app.signals.pullNotices` after the commit.
+ */
+export async function queuePullNotice(tx: Tx, change: NoticedChange): Promise<void> {
+  const { type, actorId, pull, timeMs } = change
+  const everybody = TOLD_TO_EVERYBODY.has(type)
+  const { comment, review, ...stored } = change.concerns ?? { everybody }
+  if (!namesAnybody(stored)) return
+  await insertPullNotice(tx, {
+    pull_request_id: pull.id,
+    type,
+    actor_id: actorId,
+    comment_id: comment ?? null,
+    review_id: review ?? null,
+    told: JSON.stringify(stored),
+    time: timeMs,
+    due_time: timeMs,
+  })
+}
+
+function namesAnybody(concerns: StoredConcerns): boolean {
+  const { everybody, namesPresent, ...named } = concerns
+  return everybody || namesPresent === true || Object.values(named).some((list) => list.length > 0)
+}
+
+/** Returns whom a stored notice concerns. */
+export function concernsOf({ told }: Pick<PullNotice, 'told'>): StoredConcerns {
+  return JSON.parse(told) as StoredConcerns
+}
+
+/**
+ * Returns the folded names of the users that texts mention and a former text did not.
+ *
+ * @param before the former text; empty for new texts.
+ */
+export function newMentions(texts: readonly string[], before = ''): string[] {
+  const known = new Set(mentionsIn(before))
+  return [...new Set(texts.flatMap(mentionsIn))]
+    .filter((name) => !known.has(name))
+    .slice(0, MAX_MENTIONS)
+}
+
+/** The maximum number of users whom one change mentions. Each mention is a lookup. */
+const MAX_MENTIONS = 100
+
+function mentionsIn(text: string): string[] {
+  // Parsing Markdown takes time, and most texts contain no mention.
+  return text.includes('@') ? analyzeMemo(text).mentions.map(nameKey) : []
 }

@@ -5,7 +5,9 @@ import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
+import { NO_DATE_FROM_SECONDS } from '../../conversations/milestones.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -28,17 +30,13 @@ import { checkLabelCount, labelOwnersFor, setPullLabels } from '../conversation/
 import { insertParticipants, markSeen } from '../conversation/pull-participants.rows.ts'
 import { milestoneEvent, recordTimelineEvents } from '../conversation/pull-timeline.ts'
 import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
-import { recordPullChange } from '../heads/pull-changes.ts'
-import { newMentions } from '../heads/pull-notices.ts'
+import { newMentions, recordPullChange, usualEvents } from '../heads/pull-changes.ts'
 import { findPullRequestBetween, insertPullRequest } from '../heads/pull-requests.rows.ts'
-import { usualEvents } from '../heads/pull-webhook-events.ts'
-import { isWorkInProgress } from '../heads/work-in-progress.ts'
-import { checkBody, checkTitle, MAX_TITLE_CHARACTERS } from '../lists/pull-fields.ts'
-import type { PullView } from '../lists/pull-views.ts'
+import { isWorkInProgress, type PullView } from '../lists/pull-views.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import { findReviewers, type Reviewers, requestReviews } from '../review/review-requests.ts'
 import type { NewPullRequest, PullRequest } from '../schema.ts'
-import { viewWritten } from './pull-records.ts'
+import { viewWritten } from './pull-requests.ts'
 
 /** A pull request as a client requests it. */
 export interface PullDraft {
@@ -393,4 +391,47 @@ async function rowOf(
     close_time: null,
     body: draft.body,
   }
+}
+
+/** The limit of compatible systems. */
+export const MAX_TITLE_CHARACTERS = 255
+
+/** Maximum length of a description. Lists contain fifty of them. */
+const MAX_BODY_CHARACTERS = 65_536
+
+/** RFC 3339, section 5.6: the day, and the time zone after the time. */
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
+/**
+ * Returns a title in the form in which it is stored: on one line, without null bytes, because it
+ * becomes the message of a commit.
+ *
+ * @throws INVALID_FIELD
+ */
+export function checkTitle(title: string): string {
+  checkLength('title', title, MAX_TITLE_CHARACTERS)
+  return title.replace(/[\0\r\n]+/g, ' ').trim()
+}
+
+/** @throws INVALID_FIELD */
+export function checkBody(body: string | undefined): void {
+  checkLength('body', body, MAX_BODY_CHARACTERS)
+}
+
+/**
+ * Returns the end of the day of a date in its own time zone, in Unix seconds. Null for dates that
+ * mean none, such as the zero time of Go and the year 9999.
+ *
+ * @throws INVALID_FIELD
+ */
+export function endOfDay(text: string): number | null {
+  const [, day = '', zone = ''] = DATE_TIME.exec(text) ?? []
+  const midnight = new Date(`${day}T00:00:00Z`)
+  const end = new Date(`${day}T23:59:59${zone.toUpperCase()}`)
+  const isDate = !Number.isNaN(midnight.getTime()) && !Number.isNaN(end.getTime())
+  // JavaScript accepts a day that the month does not have as a day of the next month.
+  if (!isDate || !midnight.toISOString().startsWith(day))
+    throw new DomainError('INVALID_FIELD', { field: 'due_date' })
+  const seconds = end.getTime() / 1000
+  return seconds < 0 || seconds >= NO_DATE_FROM_SECONDS ? null : seconds
 }

@@ -1,53 +1,64 @@
 import { isUniqueViolation } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { findMergeBase } from '../../../platform/git/history/history.ts'
+import { isRefName } from '../../../platform/git/refs/refs.ts'
+import { blockExists } from '../../accounts/users/blocks.rows.ts'
+import type { LabelOwner } from '../../conversations/labels.rows.ts'
+import { findMilestone } from '../../conversations/milestones.rows.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
-import { checkNotArchived } from '../../repositories/access/permissions.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepositoryById,
+} from '../../repositories/access/permissions.ts'
 import { changeWatched, type PullEventType } from '../../repositories/activity/repository-events.ts'
+import { reading } from '../../repositories/content/git-reading.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { assigneesOf } from '../conversation/pull-assignees.rows.ts'
-import { setPullAssignees } from '../conversation/pull-assignees.ts'
-import { setPullLabels } from '../conversation/pull-labels.ts'
-import { insertParticipants } from '../conversation/pull-participants.rows.ts'
-import { recordTimelineEvents } from '../conversation/pull-timeline.ts'
+import { findBranch } from '../../repositories/refs/branches.rows.ts'
+import { readBranch } from '../../repositories/refs/ref-index.ts'
+import { findAssignees, setPullAssignees } from '../conversation/pull-assignees.ts'
+import { checkCloseNotBlocked } from '../conversation/pull-dependencies.ts'
+import { checkLabelCount, labelOwnersFor, setPullLabels } from '../conversation/pull-labels.ts'
+import { assigneesOf, insertParticipants } from '../conversation/pull-participants.rows.ts'
+import {
+  milestoneEvent,
+  recordTimelineEvents,
+  type TimelineEvent,
+} from '../conversation/pull-timeline.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
-import { type OpenPull, openPull } from '../heads/open-pulls.ts'
-import { recordPullChange } from '../heads/pull-changes.ts'
+import { isPoster, type OpenPull, openPull } from '../heads/open-pulls.ts'
+import {
+  type Concerns,
+  editEvents,
+  newMentions,
+  recordPullChange,
+  usualEvents,
+} from '../heads/pull-changes.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
 import {
   findPullRequestBetween,
   findPullRequestById,
   touchPull,
   updatePullRequest,
 } from '../heads/pull-requests.rows.ts'
-import { editEvents, usualEvents } from '../heads/pull-webhook-events.ts'
-import type { PullView } from '../lists/pull-views.ts'
+import { isWorkInProgress, type PullView } from '../lists/pull-views.ts'
 import { dropScheduledMerge } from '../merging/scheduled-merges.ts'
-import { requestCodeOwners } from '../review/code-owners.ts'
-import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
-import type { PullRequest } from '../schema.ts'
-import { pullExists } from './create-pull.ts'
+import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
+import type { Reviewers } from '../review/review-requests.ts'
 import {
-  branchGone,
-  changesOfBase,
-  changesOfBody,
-  changesOfState,
-  differing,
-} from './edit-changes.ts'
-import { editConcerns } from './edit-concerns.ts'
-import {
-  checkVersion,
-  checkWelcome,
-  type PullEdit,
-  type ReadEdit,
-  readEdit,
-  requireMilestone,
-  seesHead,
-} from './edit-reading.ts'
-import { timelineOfEdit } from './edit-timeline.ts'
-import { viewWritten } from './pull-records.ts'
+  compareReviewsSoon,
+  isAvailable,
+  mergeBaseOf,
+  recomputeOfficial,
+} from '../review/review-states.ts'
+import type { PullRequest, PullRequestChanges, Review } from '../schema.ts'
+import { checkBody, checkTitle, endOfDay, pullExists } from './create-pull.ts'
+import { viewWritten } from './pull-requests.ts'
 
 /**
  * Changes a pull request. Only users who may write to pull requests change assignees, milestone and
@@ -192,4 +203,338 @@ async function findRival(
   }
   const rival = await findPullRequestBetween(app.db, coordinates)
   return rival && pullExists(rival, headIsSeen)
+}
+
+/** Changes of a pull request. Undefined, empty and 0 mean no change. */
+export interface PullEdit {
+  readonly title: string
+  /** An empty description is a change. */
+  readonly body: string | undefined
+  /** Number of changes of the description that the caller has seen. */
+  readonly contentVersion: number | undefined
+  /** RFC 3339: the end of that day in its time zone. */
+  readonly dueDate: string
+  readonly unsetDueDate: boolean
+  /** A username, in addition to `assignees`. */
+  readonly assignee: string
+  /** Usernames of all assignees. */
+  readonly assignees: readonly string[] | undefined
+  /** 0 removes it. */
+  readonly milestoneId: number | undefined
+  /** All labels. */
+  readonly labelIds: readonly number[] | undefined
+  /** `open` or `closed`. */
+  readonly state: string | undefined
+  /** Name of the new base branch. */
+  readonly base: string
+  readonly allowMaintainerEdit: boolean | undefined
+}
+
+/** The part of an edit that can be read without the pull request. */
+export interface ReadEdit {
+  readonly title: string
+  /** Null removes it. */
+  readonly dueTime: number | null | undefined
+  readonly state: 'OPEN' | 'CLOSED' | undefined
+  readonly assigneeIds: readonly number[] | undefined
+  readonly labels: { readonly owners: LabelOwner; readonly ids: readonly number[] } | undefined
+  /** Null removes it. */
+  readonly milestoneId: number | null | undefined
+  /** The merge base of the head and the new base. Undefined without a new base. */
+  readonly mergeBase: string | undefined
+  /** The code owners to request because the pull request is ready now. */
+  readonly owners: Reviewers
+}
+
+/** Reads and checks what needs no transaction, in the order in which it is applied. */
+export async function readEdit(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  edit: PullEdit,
+): Promise<ReadEdit> {
+  const writes = suffices(open.access, 'write')
+  await checkWelcome(app.db, caller, open)
+  const title = checkTitle(edit.title)
+  checkBody(edit.body)
+  const dueTime = edit.unsetDueDate
+    ? null
+    : edit.dueDate === ''
+      ? undefined
+      : endOfDay(edit.dueDate)
+  const assigneeIds = writes ? await readAssignees(app, caller, open, edit) : undefined
+  const milestoneId = !writes ? undefined : edit.milestoneId === 0 ? null : edit.milestoneId
+  if (milestoneId) await requireMilestone(app.db, open, milestoneId)
+  const ids = writes ? edit.labelIds : undefined
+  if (ids) checkLabelCount(ids)
+  const labels = ids && { owners: await labelOwnersFor(app, caller, open), ids }
+  const state = readState(edit, open.pull)
+  const mergeBase = await readBase(app, open, edit, state)
+  if (edit.allowMaintainerEdit !== undefined) await checkMayLetEdit(app, caller, open)
+  const owners = await readOwners(app, open, {
+    title: title || open.pull.title,
+    state: state ?? open.pull.state,
+    base_branch: edit.base || open.pull.base_branch,
+  })
+  return { title, dueTime, state, assigneeIds, labels, milestoneId, mergeBase, owners }
+}
+
+/**
+ * Returns the code owners of a pull request that becomes ready: it was work in progress, closed, or
+ * had another base.
+ */
+async function readOwners(
+  app: ReposApp,
+  open: OpenPull,
+  after: Pick<PullRequest, 'title' | 'state' | 'base_branch'>,
+): Promise<Reviewers> {
+  const { pull } = open
+  const isReady = ({ title, state }: typeof after) =>
+    state === 'OPEN' && !isWorkInProgress(app, title)
+  const wasReady = isReady(pull) && after.base_branch === pull.base_branch
+  if (wasReady || !isReady(after) || !(await isAvailable(app, pull)))
+    return { users: [], teams: [] }
+  const mergeBase = await mergeBaseOf(app, { ...pull, ...after }, pull.head_commit)
+  if (mergeBase === undefined) return { users: [], teams: [] }
+  const { poster_id: posterId, head_commit: head } = pull
+  return findCodeOwners(app, open, { posterId, baseBranch: after.base_branch, mergeBase, head })
+}
+
+/** @throws USER_BLOCKED when the owner of the repository blocks a caller without write access. */
+export async function checkWelcome(
+  db: ReposApp['db'],
+  { user }: SignedIn,
+  { owner, access }: OpenPull,
+): Promise<void> {
+  if (!suffices(access, 'write') && (await blockExists(db, [owner.id], user.id)))
+    throw new DomainError('USER_BLOCKED')
+}
+
+async function readAssignees(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  { assignee, assignees }: PullEdit,
+): Promise<number[] | undefined> {
+  if (assignees === undefined && assignee === '') return undefined
+  const names = [...(assignees ?? []), assignee].filter((name) => name !== '')
+  return findAssignees(app, caller, open, names)
+}
+
+export async function requireMilestone(
+  db: ReposApp['db'],
+  { repository }: OpenRepository,
+  id: number,
+): Promise<void> {
+  if (!(await findMilestone(db, repository.id, id))) throw new DomainError('MILESTONE_NOT_FOUND')
+}
+
+/** @throws PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE */
+function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | undefined {
+  if (!state) return undefined
+  if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
+  if (state === 'open') return 'OPEN'
+  if (state === 'closed') return 'CLOSED'
+  throw new DomainError('INVALID_PULL_REQUEST_STATE', { state: metadataText(state) })
+}
+
+/**
+ * Checks whether a pull request can get another base.
+ *
+ * @returns the merge base. Undefined when the base does not change.
+ */
+async function readBase(
+  app: ReposApp,
+  { repository, pull }: OpenPull,
+  { base }: PullEdit,
+  state: 'OPEN' | 'CLOSED' | undefined,
+): Promise<string | undefined> {
+  if (base === '' || base === pull.base_branch) return undefined
+  if (pull.state === 'MERGED') throw new DomainError('RETARGET_OF_MERGED')
+  const branch = isRefName(base) ? await readBranch(app, repository, base) : undefined
+  if (!branch) throw noBase(base)
+  if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
+  if (isOwnHead(pull, base)) throw new DomainError('PULL_REQUEST_WITHOUT_CHANGES')
+  const head = await prepareHead(app, pull)
+  const mergeBase = await reading(findMergeBase(app.git, repository.id, branch.commit_id, head))
+  if (mergeBase === undefined) throw new DomainError('PULL_REQUEST_UNRELATED')
+  return mergeBase
+}
+
+export function noBase(branch: string): DomainError {
+  return new DomainError('NEW_BASE_NOT_FOUND', { branch: metadataText(branch) })
+}
+
+function isOwnHead(
+  { repository_id, head_repository_id, head_branch }: PullRequest,
+  branch: string,
+): boolean {
+  return head_repository_id === repository_id && head_branch === branch
+}
+
+/** Checks that the caller is the author, with write access to the head. */
+async function checkMayLetEdit(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<void> {
+  const head = isPoster(caller, pull) ? await openHeadOf(app, caller, pull) : undefined
+  if (!head || !suffices(head.access, 'write')) throw new DomainError('MAINTAINER_EDIT_DENIED')
+}
+
+export async function seesHead(
+  app: ReposApp,
+  caller: SignedIn,
+  { pull }: OpenPull,
+): Promise<boolean> {
+  return (await openHeadOf(app, caller, pull)) !== undefined
+}
+
+/** Opens the head repository, if the caller may read it. */
+async function openHeadOf(
+  app: ReposApp,
+  caller: SignedIn,
+  { head_repository_id }: PullRequest,
+): Promise<OpenRepository | undefined> {
+  if (head_repository_id === null) return undefined
+  try {
+    return await openRepositoryById(app, caller, head_repository_id, 'read')
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
+}
+
+/** @throws PULL_REQUEST_CHANGED */
+export function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
+  if (contentVersion !== undefined && contentVersion !== content_version)
+    throw new DomainError('PULL_REQUEST_CHANGED')
+}
+
+/** Returns the changes that differ from the present values. */
+export function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
+  const before = new Map<string, unknown>(Object.entries(pull))
+  return Object.fromEntries(
+    Object.entries(changes).filter(([column, value]) => before.get(column) !== value),
+  )
+}
+
+/**
+ * @param seen the pull request as the caller saw it.
+ * @throws PULL_REQUEST_CHANGED when the description has changed since.
+ */
+export function changesOfBody(
+  seen: PullRequest,
+  pull: PullRequest,
+  edit: PullEdit,
+): PullRequestChanges {
+  checkVersion(edit, pull)
+  if (edit.body === undefined) return {}
+  if (pull.content_version !== seen.content_version) throw new DomainError('PULL_REQUEST_CHANGED')
+  return edit.body === pull.body
+    ? {}
+    : { body: edit.body, content_version: pull.content_version + 1 }
+}
+
+/** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
+export async function changesOfState(
+  app: ReposApp,
+  tx: Tx,
+  pull: PullRequest,
+  { state, mergeBase }: ReadEdit,
+): Promise<PullRequestChanges> {
+  if (state === undefined) return {}
+  if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
+  if (pull.state === state) return {}
+  if (state === 'CLOSED') {
+    await checkCloseNotBlocked(tx, pull)
+    return { state, close_time: nowSeconds(app.clock) }
+  }
+  const { repository_id, base_branch, head_repository_id, head_branch } = pull
+  const head =
+    head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
+  if (!head) throw branchGone(head_branch)
+  // With a new base, the former base need not exist.
+  if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
+    throw branchGone(base_branch)
+  }
+  return { state, close_time: null, head_commit: head.commit_id }
+}
+
+export function branchGone(branch: string): DomainError {
+  return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
+}
+
+/**
+ * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when the state or the branch
+ *   changed meanwhile.
+ */
+export async function changesOfBase(
+  tx: Tx,
+  pull: PullRequest,
+  { base }: PullEdit,
+  { mergeBase, state }: ReadEdit,
+): Promise<PullRequestChanges> {
+  if (mergeBase === undefined || base === pull.base_branch) return {}
+  if (pull.state === 'MERGED') throw new DomainError('RETARGET_OF_MERGED')
+  if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
+  if (!(await findBranch(tx, pull.repository_id, base))) throw noBase(base)
+  return { base_branch: base, merge_base: mergeBase }
+}
+
+/**
+ * Returns the events of an edit for the timeline, besides those of the state, and those of labels,
+ * assignees and reviewers, which their writers record.
+ *
+ * @param pull the pull request before the edit.
+ */
+export function timelineOfEdit(
+  { title, base_branch, milestone_id, due_time }: PullRequest,
+  changes: PullRequestChanges,
+): TimelineEvent[] {
+  const events: TimelineEvent[] = []
+  if (changes.title !== undefined)
+    events.push({ type: 'change_title', oldValue: title, newValue: changes.title })
+  if (changes.base_branch !== undefined)
+    events.push({
+      type: 'change_target_branch',
+      oldValue: base_branch,
+      newValue: changes.base_branch,
+    })
+  if (changes.milestone_id !== undefined)
+    events.push(milestoneEvent(milestone_id, changes.milestone_id))
+  if (changes.due_time !== undefined) events.push(deadlineEvent(due_time, changes.due_time))
+  return events
+}
+
+/** Null for no due date. One of the two is a date. */
+function deadlineEvent(before: number | null, after: number | null): TimelineEvent {
+  const values = { oldValue: String(before ?? ''), newValue: String(after ?? '') }
+  if (before === null) return { type: 'added_deadline', ...values }
+  return { type: after === null ? 'removed_deadline' : 'modified_deadline', ...values }
+}
+
+/** The users that an edit of a pull request names. */
+export type EditConcerns = Omit<Concerns, 'everybody'>
+
+/** The users whom an edit assigns. */
+export interface Assignment {
+  readonly before: readonly number[]
+  /** Undefined for no change. */
+  readonly after: readonly number[] | undefined
+}
+
+/**
+ * Returns whom an edit of a pull request names.
+ *
+ * @param asked the requests for reviews that the edit causes.
+ */
+export function editConcerns(
+  before: Pick<PullRequest, 'body'>,
+  after: Pick<PullRequest, 'body'>,
+  assignment: Assignment,
+  asked: readonly Pick<Review, 'reviewer_id' | 'team_id'>[],
+): EditConcerns {
+  return {
+    mentioned: before.body === after.body ? [] : newMentions([after.body], before.body),
+    assignees: (assignment.after ?? []).filter((id) => !assignment.before.includes(id)),
+    reviewers: asked.flatMap(({ reviewer_id }) => reviewer_id ?? []),
+    reviewerTeams: asked.flatMap(({ team_id }) => team_id ?? []),
+  }
 }

@@ -14,8 +14,7 @@ import { readNumberedPage } from '../../core/wire/pages.ts'
 import { listPulls } from '../lists/pull-lists.ts'
 import { pullRequestMessage, pullRequestMessages } from '../lists/pull-request.message.ts'
 import { createPull, type PullDraft } from './create-pull.ts'
-import { editPull } from './edit-pull.ts'
-import type { PullEdit } from './edit-reading.ts'
+import { editPull, type PullEdit } from './edit-pull.ts'
 import { getPull, getPullBetween, type PullLook } from './pull-requests.ts'
 
 /** Implements PullRequestService. */

@@ -4,11 +4,12 @@ import type { PullName, RepositoryName } from '../../core/names.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { markSeenUpTo } from '../conversation/pull-participants.rows.ts'
-import { openHead, parseHeadName } from '../heads/head-names.ts'
+import { openHead, parseHeadName } from '../heads/compared-branches.ts'
 import { openPull, openPulls } from '../heads/open-pulls.ts'
-import { findPullRequestBetween } from '../heads/pull-requests.rows.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
+import { findPullRequestBetween, findPullRequestById } from '../heads/pull-requests.rows.ts'
 import { type PullView, viewPull } from '../lists/pull-views.ts'
-import { isKnown, startCheck } from '../merging/mergeability.ts'
+import { awaitCheck, isKnown, startCheck } from '../merging/mergeability.ts'
 import type { PullRequest } from '../schema.ts'
 
 /** Whether a caller reads a pull request, or only asks for the headers of a response. */
@@ -88,4 +89,27 @@ function noteSeen(app: ReposApp, caller: Caller, { id, change_count }: PullReque
   app.background.run('mark a pull request as seen', () =>
     markSeenUpTo(app.db, id, caller.user.id, change_count),
   )
+}
+
+/**
+ * Returns the view of a pull request that was just created or changed, with its ref updated and its
+ * mergeability checked, if that is quick. A failure of either is repaired later.
+ */
+export async function viewWritten(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  pull: PullRequest,
+): Promise<PullView> {
+  if (pull.state === 'OPEN') {
+    await prepareHead(app, pull).catch((err: unknown) => {
+      app.log.error(
+        { err, pullRequest: pull.id },
+        'the ref of a pull request could not be brought up to date',
+      )
+      app.signals.pullHeads.notify()
+    })
+    await awaitCheck(app, pull)
+  }
+  return viewPull(app, caller, open, (await findPullRequestById(app.db, pull.id)) ?? pull)
 }

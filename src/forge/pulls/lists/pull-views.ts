@@ -3,6 +3,7 @@ import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import { findMilestonesByIds } from '../../conversations/milestones.rows.ts'
 import type { Caller } from '../../core/access.ts'
+import type { Settings } from '../../core/core.ts'
 import { suffices } from '../../core/levels.ts'
 import type { TeamView } from '../../organizations/teams.ts'
 import { type OpenRepository, openRepositories } from '../../repositories/access/permissions.ts'
@@ -14,12 +15,10 @@ import {
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranches } from '../../repositories/refs/branches.rows.ts'
 import type { Label, Milestone } from '../../repositories/schema.ts'
-import { countPull } from '../changes/pull-counts.ts'
-import type { PullCounts } from '../changes/pull-ranges.ts'
+import { countPull, type PullCounts } from '../changes/pull-ranges.ts'
 import { unseenPulls } from '../conversation/pull-participants.rows.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { assigneesOfPulls, labelsOfPulls } from '../heads/pull-requests.rows.ts'
-import { isWorkInProgress } from '../heads/work-in-progress.ts'
 import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 import type { Mergeability, PullRequest, ScheduledMerge } from '../schema.ts'
@@ -227,4 +226,15 @@ async function viewSides(
 /** Returns the ids without duplicates and nulls. */
 function present(ids: readonly (number | null)[]): number[] {
   return [...new Set(ids)].filter((id) => id !== null)
+}
+
+/** The part of `ReposApp` that says how titles of work in progress begin. */
+export interface WorkInProgressRule {
+  readonly settings: Pick<Settings, 'wipPrefixes'>
+}
+
+/** Returns whether a title marks a pull request as work in progress. */
+export function isWorkInProgress({ settings }: WorkInProgressRule, title: string): boolean {
+  const folded = title.toLowerCase()
+  return settings.wipPrefixes.some((prefix) => folded.startsWith(prefix.toLowerCase()))
 }

@@ -28,7 +28,7 @@ import type { Repository } from '../../repositories/schema.ts'
 import { readMergeRights } from '../heads/merge-rights.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import { countApprovals } from '../review/approvals.ts'
+import { countApprovals } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
 import {
   allowedStyles,

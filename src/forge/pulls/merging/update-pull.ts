@@ -19,8 +19,8 @@ import { readBranchRules } from '../../repositories/protection/branch-rules.ts'
 import { mayForcePush, mayPush } from '../../repositories/protection/protection-rules.ts'
 import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
 import type { UpdateStyle } from '../../repositories/schema.ts'
-import { maintainedBranches } from '../heads/maintainer-edits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
+import { maintainedBranches } from '../heads/merge-rights.ts'
 import { type OpenPull, openPull, reopenPull } from '../heads/open-pulls.ts'
 
 /**

@@ -9,10 +9,8 @@ import type { ReposApp } from '../../repositories/ports.ts'
 import { checkNotLocked } from '../conversation/conversation-locks.ts'
 import { insertActor } from '../conversation/pull-participants.rows.ts'
 import { type OpenPull, rereadForChange } from '../heads/open-pulls.ts'
-import { recordPullChange } from '../heads/pull-changes.ts'
-import type { Concerns } from '../heads/pull-notices.ts'
+import { type Concerns, type PullHookEvent, recordPullChange } from '../heads/pull-changes.ts'
 import { touchPull } from '../heads/pull-requests.rows.ts'
-import type { PullHookEvent } from '../heads/pull-webhook-events.ts'
 import type { PullRequest } from '../schema.ts'
 
 /** The types of events that watchers of the repository receive. */

@@ -8,16 +8,16 @@ import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { isPoster, type OpenPull, openPull, openPulls } from '../heads/open-pulls.ts'
-import { type Concerns, newMentions } from '../heads/pull-notices.ts'
+import { type Concerns, newMentions } from '../heads/pull-changes.ts'
 import type { PullRequest, ReviewComment } from '../schema.ts'
 import {
   type CommentDraft,
   checkCommentText,
+  followComments,
   insertComments,
   type PlacedComment,
   placeComments,
 } from './comment-lines.ts'
-import { followComments } from './comment-places.ts'
 import { type ConversationNeed, changeReviews, checkConversation } from './review-changes.ts'
 import * as rows from './review-comments.rows.ts'
 import { reviewViewer } from './review-views.ts'

@@ -23,9 +23,9 @@ import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
 import type { PullRequest } from '../schema.ts'
 import { sameChanges } from './diff-hunks.ts'
 import { findOfficials, type Home } from './official-reviewers.ts'
-import * as comparisons from './review-comparisons.rows.ts'
-import { officialVotes } from './review-rules.ts'
-import * as rows from './reviews.rows.ts'
+import { type Approvals, evaluateApprovals, officialVotes } from './review-rules.ts'
+import * as comparisons from './reviews.rows.ts'
+import { listOfficial } from './reviews.rows.ts'
 
 /**
  * The states of reviews while a pull request changes.
@@ -131,7 +131,7 @@ export async function mergeBaseOf(
 async function proposesSame(
   app: ReposApp,
   { repository_id, head_commit }: PullRequest,
-  { commit_id, merge_base }: rows.Reviewed,
+  { commit_id, merge_base }: comparisons.Reviewed,
   mergeBase: string,
 ): Promise<boolean> {
   if (commit_id === head_commit && merge_base === mergeBase) return true
@@ -150,7 +150,7 @@ async function proposesSame(
 async function recordComparison(
   app: ReposApp,
   pull: PullRequest,
-  reviewed: rows.Reviewed,
+  reviewed: comparisons.Reviewed,
   { tip, mergeBase }: { readonly tip: string | undefined; readonly mergeBase: string },
   isStale: boolean,
 ): Promise<void> {
@@ -169,7 +169,7 @@ async function recordComparison(
     )
     const dismisses = isStale && (await findRule(tx, pull))?.dismiss_stale_approvals
     if (!dismisses) return
-    const ids = await rows.dismissApprovals(tx, pull.id, reviewed)
+    const ids = await comparisons.dismissApprovals(tx, pull.id, reviewed)
     const events = ids.map((id) => dismissalEvent(id, STALE_APPROVAL))
     await recordTimelineEvents(app, tx, { pullId: pull.id, actorId: undefined }, events)
     if (ids.length > 0) {
@@ -196,8 +196,8 @@ export async function findRule(
 export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void> {
   // Pending reviews lose their results, too: they were compared with the old base.
   await comparisons.forgetComparisons(tx, pull.id)
-  const votes = await rows.listVotes(tx, pull.id)
-  const requests = await rows.listReviewRequests(tx, [pull.id])
+  const votes = await comparisons.listVotes(tx, pull.id)
+  const requests = await comparisons.listReviewRequests(tx, [pull.id])
   if (votes.length + requests.length === 0) return
   const userIds = [...votes, ...requests].flatMap(({ reviewer_id }) => reviewer_id ?? [])
   const teamIds = requests.flatMap(({ team_id }) => team_id ?? [])
@@ -210,11 +210,11 @@ export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void
     teamIds,
   )
   const asked = new Set(requests.flatMap(({ reviewer_id }) => reviewer_id ?? []))
-  await rows.setOfficialVotes(tx, pull.id, officialVotes(votes, officials, asked))
+  await comparisons.setOfficialVotes(tx, pull.id, officialVotes(votes, officials, asked))
   for (const { id, reviewer_id, team_id } of requests) {
     const isOfficial =
       officials.userIds.has(reviewer_id ?? 0) || officials.teamIds.has(team_id ?? 0)
-    await rows.setOfficialRequest(tx, id, isOfficial)
+    await comparisons.setOfficialRequest(tx, id, isOfficial)
   }
 }
 
@@ -227,7 +227,7 @@ export async function restoreVotes(
   pull: PullRequest,
   userIds: readonly number[],
 ): Promise<void> {
-  const votes = (await rows.listVotes(tx, pull.id)).filter(({ reviewer_id }) =>
+  const votes = (await comparisons.listVotes(tx, pull.id)).filter(({ reviewer_id }) =>
     userIds.includes(reviewer_id ?? 0),
   )
   if (votes.length === 0) return
@@ -238,9 +238,9 @@ export async function restoreVotes(
     userIds,
     [],
   )
-  for (const id of userIds) await rows.clearOfficialVotes(tx, pull.id, id)
+  for (const id of userIds) await comparisons.clearOfficialVotes(tx, pull.id, id)
   for (const id of officialVotes(votes, officials, new Set()))
-    await rows.updateReview(tx, id, { official: 1 })
+    await comparisons.updateReview(tx, id, { official: 1 })
 }
 
 /** Returns the base repository of a pull request and its owner. */
@@ -252,4 +252,28 @@ export async function homeOf(
   const owner = repository && (await findOwnerById(db, repository.owner_id))
   if (!owner) throw new DomainError('REPOSITORY_NOT_FOUND')
   return { repository, owner }
+}
+
+/**
+ * Counts the votes of the present reviews of a pull request under a rule.
+ *
+ * A review counts while its author has the right to vote and, if the rule requires it, while it is
+ * known to be about the change of `pull.head_commit`.
+ *
+ * @param pull the pull request as it was read. The result applies to its head only.
+ * @param rule the rule for its base. Undefined without one.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function countApprovals(
+  app: ReposApp,
+  home: Home,
+  pull: PullRequest,
+  rule: BranchRule | undefined,
+): Promise<Approvals> {
+  await compareReviews(app, pull, 'official')
+  const reviews = await listOfficial(app.db, pull.id)
+  const userIds = [...new Set(reviews.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
+  const teamIds = reviews.flatMap(({ team_id }) => team_id ?? [])
+  const officials = await findOfficials(app.db, home, rule, userIds, teamIds)
+  return evaluateApprovals(reviews, pull.head_commit, rule, officials)
 }

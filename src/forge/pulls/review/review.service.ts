@@ -26,10 +26,17 @@ import {
   replyToReviewComment,
   setResolved,
 } from './review-comments.ts'
-import { dismissReview, undismissReview } from './review-dismissals.ts'
 import { requestReviewers, withdrawReviewRequests } from './review-requests.ts'
 import type { ReviewView } from './review-views.ts'
-import { createReview, deleteReview, getReview, listReviews, submitReview } from './reviews.ts'
+import {
+  createReview,
+  deleteReview,
+  dismissReview,
+  getReview,
+  listReviews,
+  submitReview,
+  undismissReview,
+} from './reviews.ts'
 
 /**
  * Maximum number of comments in a response to clients that request no page. A review has no more.

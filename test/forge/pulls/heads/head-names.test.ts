@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseHeadName } from '../../../../src/forge/pulls/heads/head-names.ts'
+import { parseHeadName } from '../../../../src/forge/pulls/heads/compared-branches.ts'
 
 describe('the name of a head', () => {
   it.each([

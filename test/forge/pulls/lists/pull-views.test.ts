@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isWorkInProgress } from '../../../../src/forge/pulls/heads/work-in-progress.ts'
-import { mergeabilityOf } from '../../../../src/forge/pulls/lists/pull-views.ts'
+import { isWorkInProgress, mergeabilityOf } from '../../../../src/forge/pulls/lists/pull-views.ts'
 import type { PullRequest } from '../../../../src/forge/pulls/schema.ts'
 
 describe('work in progress', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ownersOf, parseCodeOwners } from '../../../../src/forge/pulls/review/code-owner-rules.ts'
+import { ownersOf, parseCodeOwners } from '../../../../src/forge/pulls/review/code-owners.ts'
 
 /** The owners by the rules alone, however long a busy machine takes. */
 const owners = (text: string, ...paths: string[]) =>

@@ -7,9 +7,6 @@ import {
 } from '../../../../src/forge/pulls/review/review-comments.rows.ts'
 import {
   comparedBases,
-  listUncompared,
-} from '../../../../src/forge/pulls/review/review-comparisons.rows.ts'
-import {
   countReviews,
   findPendingReview,
   findReview,
@@ -17,6 +14,7 @@ import {
   listOfficial,
   listReviewRequests,
   listReviews,
+  listUncompared,
   listVotes,
 } from '../../../../src/forge/pulls/review/reviews.rows.ts'
 import { findGrantsTo } from '../../../../src/forge/repositories/access/repository-grants.rows.ts'
