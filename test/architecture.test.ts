@@ -109,7 +109,7 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
   ],
   [
     /^webhooks\/registration\/(account-webhooks|webhook-methods)\.service\.ts$/,
-    /^(memos\/activity\/memo-deliveries|deliveries\/webhook-payloads)\.ts$/,
+    /^(memos\/activity\/memo-events|deliveries\/webhook-payloads)\.ts$/,
     'the services of webhooks send test events and show payloads',
   ],
   [

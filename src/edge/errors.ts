@@ -23,7 +23,6 @@ import { REQUESTS } from '../forge/core/requests.errors.ts'
 import { MEMOS } from '../forge/memos/errors.ts'
 import { ORGANIZATIONS } from '../forge/organizations/errors.ts'
 import { PULLS } from '../forge/pulls/errors.ts'
-import { REVIEWS } from '../forge/pulls/review/errors.ts'
 import { CONTENTS } from '../forge/repositories/content/errors.ts'
 import { REPOSITORIES } from '../forge/repositories/errors.ts'
 import { BRANCHES } from '../forge/repositories/refs/errors.ts'
@@ -56,7 +55,6 @@ const REFUSALS: AllRefusals = {
   ...RELEASES,
   ...REPOSITORIES,
   ...REQUESTS,
-  ...REVIEWS,
 }
 
 /** The challenge that every 401 response must have (RFC 9110 11.6.1). */

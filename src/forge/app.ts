@@ -1,4 +1,4 @@
-import type { DeliveriesApp } from './deliveries/payloads.ts'
+import type { DeliveriesApp } from './deliveries/ports.ts'
 
 /** The sum of the ports of the forge. The server creates it once. */
 export interface App extends DeliveriesApp {}

@@ -5,7 +5,7 @@ import { updateUser } from '../../src/forge/accounts/users/users.rows.ts'
 import { getUser } from '../../src/forge/accounts/users/users.ts'
 import { PAGE_SIZE } from '../../src/forge/core/event-logs.ts'
 import type { User } from '../../src/forge/core/schema.ts'
-import { MAX_USER_STREAMS } from '../../src/forge/memos/activity/user-event-watches.ts'
+import { MAX_USER_STREAMS } from '../../src/forge/memos/activity/user-events.ts'
 import { transaction } from '../../src/platform/database/database.ts'
 import { storeMemo } from '../support/memo-rows.ts'
 import {

@@ -19,7 +19,7 @@ import {
   readAuthorizationRequest,
   refusalLocation,
 } from '../../forge/oauth2/authorization-requests.ts'
-import { grantRequest, needsConsent } from '../../forge/oauth2/consent.ts'
+import { grantRequest, needsConsent } from '../../forge/oauth2/grants.ts'
 import { OAuth2Refusal } from '../../forge/oauth2/refusals.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { isFromTrustedPage, isOwnOrigin } from '../authentication/foreign-pages.ts'

@@ -2,8 +2,13 @@ import type { App } from '../../forge/app.ts'
 import type { OAuth2Application } from '../../forge/oauth2/applications.ts'
 import { authenticateClient, type ClientCredentials } from '../../forge/oauth2/clients.ts'
 import { OAuth2Refusal } from '../../forge/oauth2/refusals.ts'
-import { introspect, revokeToken } from '../../forge/oauth2/token-status.ts'
-import { redeemCode, refreshTokens, type TokenResponse } from '../../forge/oauth2/tokens.ts'
+import {
+  introspect,
+  redeemCode,
+  refreshTokens,
+  revokeToken,
+  type TokenResponse,
+} from '../../forge/oauth2/tokens.ts'
 import { readUserInfo } from '../../forge/oauth2/user-claims.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
 import { type EndpointReply, type Handler, jsonReply, readForm } from './exchange.ts'

@@ -15,7 +15,7 @@ import { commentMessage } from '../pulls/conversation/issue-comment.service.ts'
 import { pullRequestMessage } from '../pulls/lists/pull-request.message.ts'
 import { repositoryMessage } from '../repositories/lifecycle/repository.message.ts'
 import { releaseMessage } from '../repositories/releases/release.service.ts'
-import type { Payloads } from './payloads.ts'
+import type { Payloads } from './ports.ts'
 
 /**
  * Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API.

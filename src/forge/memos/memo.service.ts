@@ -25,12 +25,20 @@ import {
 import { readUpdateMask, type UpdatableFields } from '../core/wire/masks.ts'
 import { invalidName, userName } from '../core/wire/names.ts'
 import { atSecond } from '../core/wire/times.ts'
-import { createComment, listMemoComments } from './comments.ts'
 import { type MemoReader, readerOf } from './memo-access.ts'
 import { listMemos, type MemoListing, type MemoPosition, readMemoOrder } from './memo-list.ts'
 import { isMemoUid, type MemoDraft, type MemoField, type MemoValues } from './memo-values.ts'
 import { type MemoView, readableSnippet } from './memo-view.ts'
-import { createMemo, deleteMemo, getMemo, getWritableMemo, type Memo, updateMemo } from './memos.ts'
+import {
+  createComment,
+  createMemo,
+  deleteMemo,
+  getMemo,
+  getWritableMemo,
+  listMemoComments,
+  type Memo,
+  updateMemo,
+} from './memos.ts'
 
 const MEMO_FIELDS: UpdatableFields<MemoField> = {
   mutable: ['content', 'visibility', 'pinned', 'state', 'create_time', 'update_time'],

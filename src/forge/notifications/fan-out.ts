@@ -17,9 +17,9 @@ import { isWorkInProgress } from '../pulls/lists/pull-views.ts'
 import { listReviewRequests } from '../pulls/review/reviews.rows.ts'
 import type { PullNotice, PullRequest } from '../pulls/schema.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { mailableUsers, mailPart } from './mail-items.ts'
-import { pullReaders } from './pull-readers.ts'
+import { pullReaders } from './pull-subscriptions.ts'
 import type { NotificationThread } from './schema.ts'
+import { mailableUsers, mailPart } from './thread-mails.ts'
 import { findThreadsAbout, putThreads } from './threads.rows.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { isForeignKeyViolation, transaction } from '../../platform/database/database.ts'
 import type { Db } from '../../platform/database/schema.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import {
   getUserByUsername,
   type NumberedUserPage,
@@ -8,11 +9,15 @@ import {
 import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
 import type { Page, PullName } from '../core/names.ts'
+import type { User } from '../core/schema.ts'
 import { isParticipant } from '../pulls/conversation/pull-participants.rows.ts'
 import { type OpenPull, openPull } from '../pulls/heads/open-pulls.ts'
 import type { PullRequest } from '../pulls/schema.ts'
+import { accessOfUsers } from '../repositories/access/permissions.ts'
 import { findRepositorySubscription } from '../repositories/activity/subscriptions.rows.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import * as rows from './pull-subscriptions.rows.ts'
 
@@ -103,4 +108,22 @@ async function isTold(
   if (mode === 'IGNORED') return false
   const decided = await rows.findPullSubscription(db, id, userId)
   return decided ?? (mode === 'WATCHING' || (await isParticipant(db, id, userId)))
+}
+
+/** Returns those of some users who are active and may read a pull request at this moment. */
+export async function pullReaders(
+  db: Db,
+  { repository_id }: Pick<PullRequest, 'repository_id'>,
+  users: readonly User[],
+): Promise<User[]> {
+  const repository = await findRepositoryById(db, repository_id)
+  const owner = repository && (await findOwnerById(db, repository.owner_id))
+  if (!owner) return []
+  const active = users.filter(({ state }) => state === 'NORMAL')
+  if (active.length === 0) return []
+  const access = await accessOfUsers(db, active, repository, owner)
+  return active.filter(({ id }) => {
+    const units = access.get(id)
+    return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
+  })
 }

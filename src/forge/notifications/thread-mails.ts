@@ -1,5 +1,5 @@
 import { transaction } from '../../platform/database/database.ts'
-import type { Db } from '../../platform/database/schema.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Mail, MailTransport } from '../../platform/mail/mail.ts'
 import { senderOf } from '../accounts/credentials/mail.ts'
 import {
@@ -9,6 +9,7 @@ import {
   mailRetryDelayMs,
   startMailWork,
 } from '../accounts/credentials/mail-queue.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { findEmailNotifications } from '../accounts/users/user-settings.rows.ts'
 import { findUserById, findUsersByIds } from '../accounts/users/users.rows.ts'
@@ -19,12 +20,10 @@ import { findDecisions } from '../pulls/heads/pull-notices.rows.ts'
 import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { textsOfReview } from '../pulls/review/review-comments.rows.ts'
 import { findReviewById } from '../pulls/review/reviews.rows.ts'
-import type { PullRequest } from '../pulls/schema.ts'
+import type { PullNotice, PullRequest } from '../pulls/schema.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { isReachable, MAIL_INTERVAL_MS, type MailItem, mailItemsOf } from './mail-items.ts'
-import { quote, REASON_TEXTS } from './mail-texts.ts'
-import { pullReaders } from './pull-readers.ts'
+import { pullReaders } from './pull-subscriptions.ts'
 import type { NotificationThread } from './schema.ts'
 import * as rows from './threads.rows.ts'
 import { unsubscribeUrl } from './unsubscribe.ts'
@@ -212,4 +211,119 @@ async function textOf(
       : { text: texts.at(-1) ?? '' }
   }
   return { text: type === 'PULL_REQUEST_OPENED' ? pull.body : '' }
+}
+
+/** A change that a mail tells. Its texts are read when the mail is sent. */
+export interface MailItem {
+  readonly type: PullNotice['type']
+  /** Null for the server. */
+  readonly actor: number | null
+  readonly comment: number | null
+  readonly review: number | null
+}
+
+/** The maximum number of changes that one mail tells. The page of the pull request has the rest. */
+export const MAX_MAIL_ITEMS = 20
+
+/** The minimum time between two mails about one pull request. */
+export const MAIL_INTERVAL_MS = 60_000
+
+/**
+ * Returns those of some users who want a mail about a change and have an address for it.
+ *
+ * @param reasons why each user is told of the change.
+ */
+export async function mailableUsers(
+  app: AccountsApp,
+  tx: Tx,
+  users: readonly User[],
+  reasons: ReadonlyMap<number, NotificationThread['reason']>,
+): Promise<ReadonlySet<number>> {
+  const reachable = users.filter(isReachable)
+  if (!app.mail || reachable.length === 0) return new Set()
+  const wishes = await findEmailNotifications(
+    tx,
+    reachable.map(({ id }) => id),
+  )
+  const wanting = reachable.filter(({ id }) => {
+    const wish = wishes.get(id) ?? 'enabled'
+    return wish === 'enabled' || (wish === 'onmention' && reasons.get(id) === 'MENTION')
+  })
+  return new Set(wanting.map(({ id }) => id))
+}
+
+/** An address that was set by a token may be a thief's, who must not get private content. */
+export function isReachable({ email, email_by_token, state }: User): boolean {
+  return state === 'NORMAL' && email !== '' && email_by_token === 0
+}
+
+/** Returns the columns of a thread about its next mail, after a change. */
+export function mailPart(
+  app: AccountsApp,
+  { type, actor_id, comment_id, review_id }: PullNotice,
+  before: NotificationThread | undefined,
+  isMailed: boolean,
+): Pick<NotificationThread, 'mail_items' | 'mail_time'> {
+  const items = mailItemsOf(before)
+  const mail_time = before?.mail_time ?? null
+  if (!isMailed) return { mail_items: before?.mail_items ?? '[]', mail_time }
+  if (items.length < MAX_MAIL_ITEMS)
+    items.push({ type, actor: actor_id, comment: comment_id, review: review_id })
+  const earliest = (before?.last_mail_time ?? 0) + MAIL_INTERVAL_MS
+  return {
+    mail_items: JSON.stringify(items),
+    mail_time: mail_time ?? Math.max(app.clock.now(), before?.last_mail_time ? earliest : 0),
+  }
+}
+
+/** Returns the changes that the next mail about a thread tells. */
+export function mailItemsOf(
+  thread: Pick<NotificationThread, 'mail_items'> | undefined,
+): MailItem[] {
+  return thread ? (JSON.parse(thread.mail_items) as MailItem[]) : []
+}
+
+/** The maximum number of characters of a comment that a mail repeats. */
+const MAX_QUOTED_CHARACTERS = 2_000
+
+/**
+ * The maximum number of characters of a line. With four bytes each and the mark of a quotation, they
+ * stay below the 998 octets of RFC 5322 section 2.1.1.
+ */
+const MAX_LINE_CHARACTERS = 240
+
+/** Control characters other than line feeds and tabs. */
+const CONTROLS = /[^\P{Cc}\n\t]/gu
+
+/** Why a user gets a mail. */
+export const REASON_TEXTS: Readonly<Record<NotificationThread['reason'], string>> = {
+  MENTION: 'you were mentioned',
+  REVIEW_REQUESTED: 'your review was requested',
+  ASSIGN: 'you were assigned',
+  PARTICIPATING: 'you take part in the pull request',
+  SUBSCRIBED: 'you watch the repository',
+}
+
+/**
+ * Returns a text as a quotation, whose lines cannot be taken for those of the server. A long text is
+ * cut.
+ */
+export function quote(text: string): string {
+  const characters = [...text.replaceAll('\r\n', '\n').replaceAll(CONTROLS, '').trim()]
+  const isCut = characters.length > MAX_QUOTED_CHARACTERS
+  const shown = characters.slice(0, MAX_QUOTED_CHARACTERS).join('') + (isCut ? ' […]' : '')
+  return shown
+    .split('\n')
+    .flatMap(inShortLines)
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n')
+}
+
+function inShortLines(line: string): string[] {
+  const characters = [...line]
+  if (characters.length <= MAX_LINE_CHARACTERS) return [line]
+  const parts: string[] = []
+  for (let start = 0; start < characters.length; start += MAX_LINE_CHARACTERS)
+    parts.push(characters.slice(start, start + MAX_LINE_CHARACTERS).join(''))
+  return parts
 }

@@ -1,3 +1,4 @@
+import { SignJWT } from 'jose'
 import { looksLikeDelegatedToken } from '../accounts/credentials/delegated-tokens.ts'
 import { tokenHash } from '../accounts/credentials/token-texts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
@@ -6,8 +7,8 @@ import { userResourceName } from '../accounts/users/users.ts'
 import { nowSeconds } from '../core/core.ts'
 import type { User } from '../core/schema.ts'
 import { findAccessToken } from './authorizations.rows.ts'
-import { listGroupsOfUser } from './groups.rows.ts'
 import { OAuth2Refusal } from './refusals.ts'
+import { listGroupsOfUser } from './user-claims.rows.ts'
 
 /** Claims of OpenID Connect Core section 5.1, and `groups`. */
 export type UserClaims = Readonly<Record<string, string | number | boolean | readonly string[]>>
@@ -67,4 +68,37 @@ export async function readUserInfo(app: AccountsApp, accessToken: string): Promi
   const isPublicOnly = scopes.includes('public-only')
   const implied = readsAccount && !isPublicOnly ? ['profile', 'email'] : []
   return claimsOf(app, found.owner, [...scopes, ...implied])
+}
+
+const ID_TOKEN_LIFETIME_S = 60 * 60
+
+/** About which sign-in an ID token is. */
+export interface IdTokenSubject {
+  /** The client id of the application. */
+  readonly audience: string
+  readonly scopes: readonly string[]
+  readonly nonce: string | null
+  /** Unix seconds. */
+  readonly signInTime: number
+}
+
+/** Returns an ID token (OpenID Connect Core section 2). */
+export async function signIdToken(
+  app: AccountsApp,
+  user: User,
+  { audience, scopes, nonce, signInTime }: IdTokenSubject,
+): Promise<string> {
+  const { privateKey, publicJwk } = await app.keys.idTokenKey()
+  const now = nowSeconds(app.clock)
+  return new SignJWT({
+    ...(await claimsOf(app, user, scopes)),
+    ...(nonce !== null && { nonce }),
+    auth_time: signInTime,
+    iat: now,
+    exp: now + ID_TOKEN_LIFETIME_S,
+  })
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: publicJwk.kid })
+    .setIssuer(app.publicUrl())
+    .setAudience(audience)
+    .sign(privateKey)
 }

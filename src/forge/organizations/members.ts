@@ -14,8 +14,12 @@ import { forgetUnreadable } from '../repositories/access/lost-access.rows.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './organization-access.ts'
 import * as rows from './organizations.rows.ts'
 import type { Team } from './schema.ts'
-import { deleteFromTeams, findOnlyOwned } from './team-members.rows.ts'
-import { findOrganizationRights, findTeamPermissions } from './teams.rows.ts'
+import {
+  deleteFromTeams,
+  findOnlyOwned,
+  findOrganizationRights,
+  findTeamPermissions,
+} from './teams.rows.ts'
 
 /**
  * Lists the members of an organisation that a caller may see, by id.

@@ -12,8 +12,7 @@ import { repositoryIdsOf } from '../repositories/lifecycle/repositories.rows.ts'
 import { openOrganization, organizationViewer } from './organization-access.ts'
 import * as rows from './organizations.rows.ts'
 import type { Organization, OrganizationChanges } from './schema.ts'
-import { insertTeamMember } from './team-members.rows.ts'
-import { insertTeam } from './teams.rows.ts'
+import { insertTeam, insertTeamMember } from './teams.rows.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
 export type { Organization }

@@ -20,15 +20,18 @@ import {
 } from '../repositories/access/team-repositories.ts'
 import { repositoryMessage } from '../repositories/lifecycle/repository.message.ts'
 import { organizationMessage } from './organization.service.ts'
-import { addTeamMember, getTeamMember, listTeamMembers, removeTeamMember } from './team-members.ts'
 import { openUnits, unitLevels } from './team-rights.ts'
 import {
+  addTeamMember,
   createTeam,
   deleteTeam,
   editTeam,
+  getTeamMember,
   listOwnTeams,
+  listTeamMembers,
   listTeams,
   openTeam,
+  removeTeamMember,
   type TeamPage,
   type TeamView,
 } from './teams.ts'

@@ -2,14 +2,13 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { updateUser } from '../../../src/forge/accounts/users/users.rows.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
-import { readRetryAfter } from '../../../src/forge/deliveries/webhook-attempts.ts'
-import { deliverDue } from '../../../src/forge/deliveries/webhook-worker.ts'
+import { deliverDue, readRetryAfter } from '../../../src/forge/deliveries/webhook-attempts.ts'
 import {
   listWebhookDeliveries,
   queueDeliveries,
   redeliver,
   testWebhook,
-} from '../../../src/forge/memos/activity/memo-deliveries.ts'
+} from '../../../src/forge/memos/activity/memo-events.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,

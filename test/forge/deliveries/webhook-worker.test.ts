@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { DueWorker } from '../../../src/forge/core/scheduled-work.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
-import { startDeliveries } from '../../../src/forge/deliveries/webhook-worker.ts'
-import { testWebhook } from '../../../src/forge/memos/activity/memo-deliveries.ts'
+import { startDeliveries } from '../../../src/forge/deliveries/webhook-attempts.ts'
+import { testWebhook } from '../../../src/forge/memos/activity/memo-events.ts'
 import {
   createUserWebhook,
   updateUserWebhook,

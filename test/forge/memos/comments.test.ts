@@ -1,11 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { User } from '../../../src/forge/core/schema.ts'
-import { createComment, listMemoComments } from '../../../src/forge/memos/comments.ts'
 import type { MemoReader } from '../../../src/forge/memos/memo-access.ts'
 import { readMemoOrder } from '../../../src/forge/memos/memo-list.ts'
 import type { MemoDraft, MemoField } from '../../../src/forge/memos/memo-values.ts'
 import { readableSnippet } from '../../../src/forge/memos/memo-view.ts'
-import { createMemo, getMemo, updateMemo } from '../../../src/forge/memos/memos.ts'
+import {
+  createComment,
+  createMemo,
+  getMemo,
+  listMemoComments,
+  updateMemo,
+} from '../../../src/forge/memos/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { ANONYMOUS, caller, draft, reader, tokenCaller } from './test-users.ts'
 

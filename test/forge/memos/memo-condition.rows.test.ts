@@ -1,9 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import {
-  type MemoCondition,
-  memoConditionSql,
-} from '../../../src/forge/memos/memo-condition.rows.ts'
-import { readMemoFilter } from '../../../src/forge/memos/memo-filter.ts'
+import { type MemoCondition, memoConditionSql } from '../../../src/forge/memos/memo-list.rows.ts'
+import { readMemoFilter } from '../../../src/forge/memos/memo-list.ts'
 import { MAX_NODES } from '../../../src/platform/filters/limits.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

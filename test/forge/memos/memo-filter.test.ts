@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { nowSeconds } from '../../../src/forge/core/core.ts'
-import { readMemoFilter } from '../../../src/forge/memos/memo-filter.ts'
+import { readMemoFilter } from '../../../src/forge/memos/memo-list.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 
 let app: TestApp

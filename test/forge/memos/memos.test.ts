@@ -2,10 +2,15 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { deleteUser } from '../../../src/forge/administration/delete-user.ts'
 import { nowSeconds } from '../../../src/forge/core/core.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
-import { createComment } from '../../../src/forge/memos/comments.ts'
 import type { MemoDraft, MemoField } from '../../../src/forge/memos/memo-values.ts'
 import type { MemoView } from '../../../src/forge/memos/memo-view.ts'
-import { createMemo, deleteMemo, getMemo, updateMemo } from '../../../src/forge/memos/memos.ts'
+import {
+  createComment,
+  createMemo,
+  deleteMemo,
+  getMemo,
+  updateMemo,
+} from '../../../src/forge/memos/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { ANONYMOUS, caller, draft, reader, tokenCaller } from './test-users.ts'

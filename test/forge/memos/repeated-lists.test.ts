@@ -4,10 +4,15 @@ import { deleteUser } from '../../../src/forge/administration/delete-user.ts'
 import { DomainError } from '../../../src/forge/core/errors.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
 import { getUserStats } from '../../../src/forge/memos/activity/user-stats.ts'
-import { createComment, listMemoComments } from '../../../src/forge/memos/comments.ts'
 import type { MemoReader } from '../../../src/forge/memos/memo-access.ts'
 import { listMemos, readMemoOrder } from '../../../src/forge/memos/memo-list.ts'
-import { createMemo, deleteMemo, updateMemo } from '../../../src/forge/memos/memos.ts'
+import {
+  createComment,
+  createMemo,
+  deleteMemo,
+  listMemoComments,
+  updateMemo,
+} from '../../../src/forge/memos/memos.ts'
 import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { type Random, seededRandom } from '../../platform/rpc/rest/random.ts'

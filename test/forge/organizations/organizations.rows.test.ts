@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as organizations from '../../../src/forge/organizations/organizations.rows.ts'
 import type { Team } from '../../../src/forge/organizations/schema.ts'
-import * as teamMembers from '../../../src/forge/organizations/team-members.rows.ts'
-import * as teams from '../../../src/forge/organizations/teams.rows.ts'
+import * as teamMembers from '../../../src/forge/organizations/teams.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
@@ -46,14 +45,14 @@ describe('queries of organisations and teams scan no whole table', () => {
     ['members', (watched) => organizations.listMembers(watched, 3, true, 0, 30)],
     ['number of members', (watched) => organizations.countMembers(watched, 3, false)],
     ['membership', (watched) => organizations.findMembership(watched, 3, 7)],
-    ['rights', (watched) => teams.findOrganizationRights(watched, 3, 7)],
-    ['teams', (watched) => teams.listTeams(watched, ofTeam, 0, 30)],
-    ['number of teams', (watched) => teams.countTeams(watched, ofTeam)],
-    ['own teams', (watched) => teams.listTeamsOfUser(watched, 7, 0, 30)],
+    ['rights', (watched) => teamMembers.findOrganizationRights(watched, 3, 7)],
+    ['teams', (watched) => teamMembers.listTeams(watched, ofTeam, 0, 30)],
+    ['number of teams', (watched) => teamMembers.countTeams(watched, ofTeam)],
+    ['own teams', (watched) => teamMembers.listTeamsOfUser(watched, 7, 0, 30)],
     ['members of a team', (watched) => teamMembers.listTeamMembers(watched, 2, true, 0, 30)],
     [
       'repositories of a team',
-      (watched) => teams.listTeamRepositories(watched, team, reader, 0, 30),
+      (watched) => teamMembers.listTeamRepositories(watched, team, reader, 0, 30),
     ],
     ['last owner', (watched) => transaction(watched, (tx) => teamMembers.findOnlyOwned(tx, 7))],
     [

@@ -22,8 +22,8 @@ import { readerOf } from '../memo-access.ts'
 import { findReadableMemos } from '../memos.ts'
 import { notificationMessage } from './notifications.service.ts'
 import { findNotifications } from './notifications.ts'
-import { createUserEventWatches } from './user-event-watches.ts'
 import {
+  createUserEventWatches,
   type OwnEvent,
   type OwnEventPage,
   readUserEvents,

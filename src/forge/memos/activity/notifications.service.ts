@@ -22,12 +22,12 @@ import { readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
 import { invalidName, parseOwnedName, userName } from '../../core/wire/names.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import type { NotificationStatus } from '../schema.ts'
-import { readNotificationFilter } from './notification-filter.ts'
 import {
   deleteNotification,
   findNotification,
   listNotifications,
   type NotificationView,
+  readNotificationFilter,
   setNotificationStatus,
 } from './notifications.ts'
 

@@ -2,9 +2,8 @@ import type { Db } from '../../../platform/database/schema.ts'
 import { findUsersByIds } from '../../accounts/users/users.rows.ts'
 import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import type { Team } from '../../organizations/schema.ts'
-import { findMembersOf } from '../../organizations/team-members.rows.ts'
 import { unitLevels } from '../../organizations/team-rights.ts'
-import { findTeamsAt } from '../../organizations/teams.rows.ts'
+import { findMembersOf, findTeamsAt } from '../../organizations/teams.rows.ts'
 import {
   accessOfUsers,
   type OpenRepository,

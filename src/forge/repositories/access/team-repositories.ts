@@ -10,8 +10,8 @@ import {
   teamViewer,
 } from '../../organizations/organization-access.ts'
 import { findOrganizationById } from '../../organizations/organizations.rows.ts'
-import { listTeamMemberIds } from '../../organizations/team-members.rows.ts'
 import * as rows from '../../organizations/teams.rows.ts'
+import { listTeamMemberIds } from '../../organizations/teams.rows.ts'
 import { openTeam, type Team, type TeamPage, type TeamView } from '../../organizations/teams.ts'
 import {
   type RepositoryView,

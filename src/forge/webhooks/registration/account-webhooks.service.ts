@@ -22,11 +22,7 @@ import {
 import { readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
 import { invalidName, parseOwnedName, parseUserName, userName } from '../../core/wire/names.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import {
-  listWebhookDeliveries,
-  redeliver,
-  testWebhook,
-} from '../../memos/activity/memo-deliveries.ts'
+import { listWebhookDeliveries, redeliver, testWebhook } from '../../memos/activity/memo-events.ts'
 import type { UserWebhook, WebhookDelivery } from '../schema.ts'
 import {
   createUserWebhook,

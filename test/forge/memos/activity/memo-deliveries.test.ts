@@ -5,7 +5,7 @@ import {
   queueDeliveries,
   redeliver,
   testWebhook,
-} from '../../../../src/forge/memos/activity/memo-deliveries.ts'
+} from '../../../../src/forge/memos/activity/memo-events.ts'
 import type { MemoEvent } from '../../../../src/forge/memos/memo-view.ts'
 import { disableUserWebhook } from '../../../../src/forge/webhooks/registration/account-webhooks.rows.ts'
 import {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { nowSeconds } from '../../../../src/forge/core/core.ts'
-import { readNotificationFilter } from '../../../../src/forge/memos/activity/notification-filter.ts'
+import { readNotificationFilter } from '../../../../src/forge/memos/activity/notifications.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 let app: TestApp

@@ -5,7 +5,7 @@ import {
   createUserEventWatches,
   MAX_USER_STREAMS,
   type UserEventWatches,
-} from '../../../../src/forge/memos/activity/user-event-watches.ts'
+} from '../../../../src/forge/memos/activity/user-events.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { manualTimers, type Timers } from '../../../support/timers.ts'
 import { makeEvents } from '../../../support/user-events.ts'

