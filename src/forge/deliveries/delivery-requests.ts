@@ -138,7 +138,7 @@ interface WaitingMessage {
  *
  * @returns JSON; undefined when the account may no longer read the pull request.
  */
-export async function messageBody(
+async function messageBody(
   app: DeliveriesApp,
   { message_id, body }: WaitingMessage,
   receiver: User,

@@ -109,7 +109,7 @@ interface Outcome {
  *
  * @param until cancels the attempt, without a record of it.
  */
-export async function attemptDelivery(
+async function attemptDelivery(
   app: DeliveriesApp,
   userAgent: string,
   webhookId: number,

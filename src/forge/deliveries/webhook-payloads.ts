@@ -65,7 +65,7 @@ const BUILDERS: Readonly<Record<string, Builder>> = {
 }
 
 /** The text of an event, or why there is none. */
-export type HookPayload =
+type HookPayload =
   | { readonly kind: 'payload'; readonly text: string }
   /** The account for which the webhook acts may no longer administer the repository. */
   | { readonly kind: 'denied' }
@@ -158,7 +158,7 @@ const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 const PARTS = { stat: false, verification: false, files: true }
 
 /** Sources of an event about a repository. */
-export interface HookSubject<Facts> {
+interface HookSubject<Facts> {
   readonly facts: Facts
   /** The account for which the webhook acts. */
   readonly viewer: SignedIn
@@ -169,10 +169,7 @@ export interface HookSubject<Facts> {
 }
 
 /** Returns the JSON object of an event `push`. */
-export async function pushPayload(
-  app: DeliveriesApp,
-  subject: HookSubject<RefFacts>,
-): Promise<object> {
+async function pushPayload(app: DeliveriesApp, subject: HookSubject<RefFacts>): Promise<object> {
   const { facts, open, repository, sender } = subject
   const { ref, before, after } = facts
   const html = htmlUrl(app, open)
@@ -211,7 +208,7 @@ async function headPayload(
 }
 
 /** Returns the JSON object of an event `create`. */
-export async function createPayload(
+async function createPayload(
   app: DeliveriesApp,
   { facts, open, repository, sender }: HookSubject<RefFacts>,
 ): Promise<object> {
@@ -221,7 +218,7 @@ export async function createPayload(
 }
 
 /** Returns the JSON object of an event `delete`. */
-export function deletePayload({ facts, repository, sender }: HookSubject<RefFacts>): object {
+function deletePayload({ facts, repository, sender }: HookSubject<RefFacts>): object {
   return { ...shortRef(facts), pusher_type: 'user', repository, sender }
 }
 
@@ -304,7 +301,7 @@ function personPayload(
 }
 
 /** Returns the JSON object of a commit; null when Git has removed the commit. */
-export async function lastCommitPayload(
+async function lastCommitPayload(
   app: DeliveriesApp,
   { open, viewer }: Pick<HookSubject<HookFacts>, 'open' | 'viewer'>,
   commitId: string,
@@ -327,13 +324,13 @@ function pathLister(): PathLister {
 }
 
 /** @param seconds Unix seconds. */
-export function isoTime(seconds: number): string {
+function isoTime(seconds: number): string {
   const shown = Math.min(Math.max(seconds, FIRST_SECOND), LAST_SECOND)
   return new Date(shown * 1000).toISOString().replace('.000Z', 'Z')
 }
 
 /** Returns the URL of a repository for browsers. */
-export function htmlUrl(app: DeliveriesApp, { owner, repository }: OpenRepository): string {
+function htmlUrl(app: DeliveriesApp, { owner, repository }: OpenRepository): string {
   return `${app.publicUrl()}/${owner.name}/${repository.name}`
 }
 
@@ -348,7 +345,7 @@ const REVIEW_TYPES: Readonly<Record<string, string>> = {
  * Returns the JSON object of an event of a pull request or a review; undefined when it cannot be
  * read.
  */
-export async function pullPayload(
+async function pullPayload(
   app: DeliveriesApp,
   subject: HookSubject<PullFacts>,
 ): Promise<object | undefined> {
@@ -374,7 +371,7 @@ export async function pullPayload(
  * Returns the JSON object of an event of a comment; undefined when the pull request cannot be read,
  * or the comment was deleted since. A deleted comment has its id only.
  */
-export async function commentPayload(
+async function commentPayload(
   app: DeliveriesApp,
   subject: HookSubject<PullFacts>,
 ): Promise<object | undefined> {
@@ -423,7 +420,7 @@ async function commentOf(
  * Returns the JSON object of an event `release`; undefined when the release was deleted since. A
  * deleted release has its id and tag only.
  */
-export async function releasePayload(
+async function releasePayload(
   app: DeliveriesApp,
   { facts, viewer, open, repository, sender }: HookSubject<ReleaseFacts>,
 ): Promise<object | undefined> {
@@ -437,7 +434,7 @@ export async function releasePayload(
 }
 
 /** Returns the JSON object of an event `status`. */
-export async function statusPayload(
+async function statusPayload(
   app: DeliveriesApp,
   subject: HookSubject<StatusFacts>,
 ): Promise<object> {
@@ -463,7 +460,7 @@ export async function statusPayload(
  * Returns the JSON object of an event `fork`, with the original as `forkee` and the fork as
  * `repository`, as in compatible systems; undefined when the fork cannot be read.
  */
-export async function forkPayload(
+async function forkPayload(
   app: DeliveriesApp,
   { facts, viewer, repository, sender }: HookSubject<ForkFacts>,
 ): Promise<object | undefined> {
@@ -484,7 +481,7 @@ export async function forkPayload(
  *
  * @param repository the JSON object of the repository.
  */
-export function repositoryPayload(
+function repositoryPayload(
   action: 'created' | 'deleted',
   repository: object,
   sender: object,
@@ -497,7 +494,7 @@ export function repositoryPayload(
  * Returns the JSON object of the event that a repository was deleted. A deleted repository has few
  * members.
  */
-export async function deletionPayload(
+async function deletionPayload(
   app: DeliveriesApp,
   viewer: SignedIn,
   { repository: id, actor }: HookFacts,

@@ -23,7 +23,7 @@ export interface MemoPartition {
 }
 
 /** Unix seconds, both inclusive; undefined where there is no bound. */
-export interface MemoRange {
+interface MemoRange {
   readonly column: 'create_time' | 'update_time'
   readonly min: number | undefined
   readonly max: number | undefined

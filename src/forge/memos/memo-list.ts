@@ -22,7 +22,7 @@ import { findMemosByIds, type RootedMemo } from './memos.rows.ts'
 import type { Memo, MemoVisibility } from './schema.ts'
 
 /** Columns with directions. The first column is the most significant. */
-export type MemoOrder = readonly rows.MemoOrder[]
+type MemoOrder = readonly rows.MemoOrder[]
 export type MemoPosition = rows.MemoPosition
 
 /** The part of a list to read, and its order. */
@@ -245,7 +245,7 @@ const TAGS_WORK = 100
 const BYTES_PER_WORK = 24
 
 /** One page of search results. */
-export interface FoundMemos {
+interface FoundMemos {
   readonly memos: readonly RootedMemo[]
   /** The position where the next page starts; undefined on the last page. */
   readonly next: rows.MemoPosition | undefined
@@ -258,7 +258,7 @@ export interface FoundMemos {
  * @param isListed returns whether a memo belongs in the list. The memo may have changed since its
  *   position was read.
  */
-export async function searchMemos(
+async function searchMemos(
   app: AccountsApp,
   partitions: readonly rows.MemoPartition[],
   written: MemoCondition,

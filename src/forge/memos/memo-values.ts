@@ -38,7 +38,7 @@ export interface MemoDraft extends MemoValues {
 type Holder = 'memo' | 'comment'
 
 /** The columns of a new memo that follow from its draft alone. */
-export type DraftColumns = Omit<NewMemo, 'creator_id' | 'parent_id' | 'root_id' | 'visibility'>
+type DraftColumns = Omit<NewMemo, 'creator_id' | 'parent_id' | 'root_id' | 'visibility'>
 
 /** Needs no escaping in URLs and on command lines, and a double click selects all of it. */
 const UID = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/

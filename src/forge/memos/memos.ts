@@ -44,7 +44,7 @@ export async function getMemo(db: Db, reader: MemoReader, uid: string): Promise<
  *
  * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
-export async function findReadable(db: Db, reader: MemoReader, uid: string): Promise<Memo> {
+async function findReadable(db: Db, reader: MemoReader, uid: string): Promise<Memo> {
   return requireReadable(await rows.findMemoByUid(db, uid), reader, nameOf(uid))
 }
 
@@ -90,7 +90,7 @@ export async function createMemo(
 }
 
 /** The parts of a new memo or comment. */
-export interface MemoParts {
+interface MemoParts {
   readonly memo: Omit<NewMemo, 'creator_id'>
   readonly tags: readonly string[]
   readonly commentedOn: MemoView | undefined
@@ -101,7 +101,7 @@ export interface MemoParts {
  *
  * @throws PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN; BAD_CREDENTIALS when the account was deleted meanwhile.
  */
-export async function storeNewMemo(
+async function storeNewMemo(
   app: MemosApp,
   tx: Tx,
   caller: SignedIn,
@@ -119,7 +119,7 @@ export async function storeNewMemo(
 }
 
 /** The new values of a memo, and the fields to change. */
-export interface MemoUpdate {
+interface MemoUpdate {
   readonly values: MemoValues
   readonly fields: ReadonlySet<MemoField>
   readonly all: boolean

@@ -34,7 +34,7 @@ export async function putPullSubscription(
 }
 
 /** The subscribers of a pull request that a viewer may see. */
-export interface SubscriberSearch {
+interface SubscriberSearch {
   readonly pullId: number
   /** Visibilities of users to find. The viewer is always found. */
   readonly visible: readonly Visibility[]

@@ -22,7 +22,7 @@ import type { ReposApp } from '../repositories/ports.ts'
 import * as rows from './pull-subscriptions.rows.ts'
 
 /** A pull request, and whether the caller is told of it. */
-export interface PullSubscriptionView extends OpenPull {
+interface PullSubscriptionView extends OpenPull {
   readonly isTold: boolean
 }
 

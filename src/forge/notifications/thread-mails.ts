@@ -4,7 +4,6 @@ import type { Mail, MailTransport } from '../../platform/mail/mail.ts'
 import { senderOf } from '../accounts/credentials/mail.ts'
 import {
   attemptMail,
-  finishMailWork,
   type MailWork,
   mailRetryDelayMs,
   startMailWork,
@@ -41,11 +40,6 @@ const MAX_FAILURES = 100
 /** Starts the worker that sends mails about threads. */
 export function startThreadMails(app: ReposApp): DueWorker {
   return startMailWork(app, threadMails(app))
-}
-
-/** Sends mails about threads until none is due. For tests. */
-export function sendDueThreadMails(app: ReposApp): Promise<void> {
-  return finishMailWork(app, threadMails(app))
 }
 
 function threadMails(app: ReposApp): MailWork {
@@ -214,7 +208,7 @@ async function textOf(
 }
 
 /** A change that a mail tells. Its texts are read when the mail is sent. */
-export interface MailItem {
+interface MailItem {
   readonly type: PullNotice['type']
   /** Null for the server. */
   readonly actor: number | null
@@ -223,10 +217,10 @@ export interface MailItem {
 }
 
 /** The maximum number of changes that one mail tells. The page of the pull request has the rest. */
-export const MAX_MAIL_ITEMS = 20
+const MAX_MAIL_ITEMS = 20
 
 /** The minimum time between two mails about one pull request. */
-export const MAIL_INTERVAL_MS = 60_000
+const MAIL_INTERVAL_MS = 60_000
 
 /**
  * Returns those of some users who want a mail about a change and have an address for it.
@@ -253,7 +247,7 @@ export async function mailableUsers(
 }
 
 /** An address that was set by a token may be a thief's, who must not get private content. */
-export function isReachable({ email, email_by_token, state }: User): boolean {
+function isReachable({ email, email_by_token, state }: User): boolean {
   return state === 'NORMAL' && email !== '' && email_by_token === 0
 }
 
@@ -277,9 +271,7 @@ export function mailPart(
 }
 
 /** Returns the changes that the next mail about a thread tells. */
-export function mailItemsOf(
-  thread: Pick<NotificationThread, 'mail_items'> | undefined,
-): MailItem[] {
+function mailItemsOf(thread: Pick<NotificationThread, 'mail_items'> | undefined): MailItem[] {
   return thread ? (JSON.parse(thread.mail_items) as MailItem[]) : []
 }
 
@@ -296,7 +288,7 @@ const MAX_LINE_CHARACTERS = 240
 const CONTROLS = /[^\P{Cc}\n\t]/gu
 
 /** Why a user gets a mail. */
-export const REASON_TEXTS: Readonly<Record<NotificationThread['reason'], string>> = {
+const REASON_TEXTS: Readonly<Record<NotificationThread['reason'], string>> = {
   MENTION: 'you were mentioned',
   REVIEW_REQUESTED: 'your review was requested',
   ASSIGN: 'you were assigned',
@@ -308,7 +300,7 @@ export const REASON_TEXTS: Readonly<Record<NotificationThread['reason'], string>
  * Returns a text as a quotation, whose lines cannot be taken for those of the server. A long text is
  * cut.
  */
-export function quote(text: string): string {
+function quote(text: string): string {
   const characters = [...text.replaceAll('\r\n', '\n').replaceAll(CONTROLS, '').trim()]
   const isCut = characters.length > MAX_QUOTED_CHARACTERS
   const shown = characters.slice(0, MAX_QUOTED_CHARACTERS).join('') + (isCut ? ' […]' : '')

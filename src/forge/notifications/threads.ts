@@ -43,7 +43,7 @@ export interface ThreadFilter {
 }
 
 /** A page of a list. */
-export interface ThreadPage {
+interface ThreadPage {
   readonly threads: readonly ThreadView[]
   /** Length of the whole list. */
   readonly total: number

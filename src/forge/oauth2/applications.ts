@@ -27,7 +27,7 @@ export interface ApplicationValues {
 }
 
 /** An application with its new secret. */
-export interface ApplicationWithSecret {
+interface ApplicationWithSecret {
   readonly application: OAuth2Application
   /** Empty for an application without one. It cannot be read again. */
   readonly secret: string

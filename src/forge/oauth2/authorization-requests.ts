@@ -8,7 +8,7 @@ import { OAuth2Refusal, type RefusalCode } from './refusals.ts'
 import type { OAuth2Application } from './schema.ts'
 
 /** Where the response to an authorization request goes. */
-export interface ResponseTarget {
+interface ResponseTarget {
   readonly application: OAuth2Application
   readonly redirect: URL
   /** Undefined if the request has none. */
@@ -29,7 +29,7 @@ export interface AuthorizationRequest extends ResponseTarget {
 }
 
 /** A valid request, or its refusal: on a page, or at the redirect URI. */
-export type ReadRequest =
+type ReadRequest =
   | { readonly kind: 'request'; readonly request: AuthorizationRequest }
   | { readonly kind: 'refused'; readonly location: string }
   | { readonly kind: 'unusable'; readonly problem: string }

@@ -11,7 +11,7 @@ export interface GrantedAuthorization extends OAuth2Authorization {
 }
 
 /** An access token, its authorization, and the user and the application of its grant. */
-export interface GrantedToken extends OAuth2AccessToken {
+interface GrantedToken extends OAuth2AccessToken {
   readonly user_id: number
   readonly application_id: number
 }

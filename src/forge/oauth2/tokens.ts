@@ -26,7 +26,7 @@ export interface TokenResponse {
 }
 
 /** A code, and what proves that its client sends it. Empty texts are missing parameters. */
-export interface CodeGrant {
+interface CodeGrant {
   readonly code: string
   readonly redirectUri: string
   readonly codeVerifier: string
@@ -169,7 +169,7 @@ export async function refreshTokens(
 }
 
 /** Returns the id of the authorization that a refresh token names; empty for another text. */
-export function authorizationIdOf(refreshToken: string): string {
+function authorizationIdOf(refreshToken: string): string {
   return REFRESH_TOKEN.exec(refreshToken)?.[1] ?? ''
 }
 
@@ -260,7 +260,7 @@ async function respond(
 }
 
 /** Introspection response (RFC 7662 section 2.2). */
-export interface TokenStatus {
+interface TokenStatus {
   readonly active: boolean
   readonly [member: string]: string | number | boolean
 }

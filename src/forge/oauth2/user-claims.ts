@@ -11,13 +11,13 @@ import { OAuth2Refusal } from './refusals.ts'
 import { listGroupsOfUser } from './user-claims.rows.ts'
 
 /** Claims of OpenID Connect Core section 5.1, and `groups`. */
-export type UserClaims = Readonly<Record<string, string | number | boolean | readonly string[]>>
+type UserClaims = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
 /**
  * Returns the claims about a user that scopes permit. `sub` is the id of the account, which never
  * changes and is never used again.
  */
-export async function claimsOf(
+async function claimsOf(
   app: AccountsApp,
   user: User,
   scopes: readonly string[],
@@ -73,7 +73,7 @@ export async function readUserInfo(app: AccountsApp, accessToken: string): Promi
 const ID_TOKEN_LIFETIME_S = 60 * 60
 
 /** About which sign-in an ID token is. */
-export interface IdTokenSubject {
+interface IdTokenSubject {
   /** The client id of the application. */
   readonly audience: string
   readonly scopes: readonly string[]

@@ -63,7 +63,7 @@ export async function checkMember(
 }
 
 /** Rights of a user in an organisation through teams. */
-export interface MemberRights {
+interface MemberRights {
   readonly isMember: boolean
   readonly writes: boolean
   readonly administers: boolean

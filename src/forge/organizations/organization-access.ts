@@ -10,7 +10,7 @@ import { findOrganizationRights, type OrganizationRights, type TeamViewer } from
  * What a call requires of its caller: to see the organisation, to be a member, to be allowed to
  * create repositories, or to be an owner.
  */
-export type OrganizationNeed = 'visible' | 'member' | 'create-repository' | 'owner'
+type OrganizationNeed = 'visible' | 'member' | 'create-repository' | 'owner'
 
 /** An organisation that a caller may see. */
 export interface OpenOrganization {

@@ -21,7 +21,7 @@ export type { Organization }
 const MAX_CHARACTERS = { full_name: 100, description: 255, website: 255, location: 50 }
 
 /** The profile of an organisation. Undefined fields keep their value. */
-export interface OrganizationProfile {
+interface OrganizationProfile {
   readonly fullName?: string | undefined
   readonly email?: string | undefined
   readonly description?: string | undefined
@@ -33,7 +33,7 @@ export interface OrganizationProfile {
 }
 
 /** An organisation to create. */
-export interface OrganizationDraft extends OrganizationProfile {
+interface OrganizationDraft extends OrganizationProfile {
   readonly name: string
 }
 

@@ -61,7 +61,7 @@ export interface TeamView {
 }
 
 /** A team that a caller may see. */
-export interface OpenTeam extends OpenOrganization, TeamView {}
+interface OpenTeam extends OpenOrganization, TeamView {}
 
 /** A page of a list. */
 export interface TeamPage {
@@ -71,7 +71,7 @@ export interface TeamPage {
 }
 
 /** Fields of a team. Undefined, and an empty visibility, keep the value or choose the default. */
-export interface TeamRequest extends RightsRequest {
+interface TeamRequest extends RightsRequest {
   readonly name?: string | undefined
   readonly description?: string | undefined
   readonly includesAllRepositories?: boolean | undefined

@@ -30,7 +30,7 @@ export interface NotificationView {
   readonly payload: NotificationPayload | undefined
 }
 
-export interface NotificationPayload {
+interface NotificationPayload {
   /** The comment, or the memo or comment that contains the mention. */
   readonly memo: ShownMemo
   /** The memo commented on; undefined for a mention in a memo that is not a comment. */

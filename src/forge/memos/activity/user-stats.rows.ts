@@ -44,8 +44,8 @@ export interface MemoFigures {
   readonly pinned: readonly PinnedMemo[]
 }
 
-export type TagCount = Pick<MemoTagCountsTable, 'tag' | 'memos'>
-export type PinnedMemo = Pick<Memo, 'id' | 'uid' | 'create_time'>
+type TagCount = Pick<MemoTagCountsTable, 'tag' | 'memos'>
+type PinnedMemo = Pick<Memo, 'id' | 'uid' | 'create_time'>
 
 const COUNTS = [
   'memo_counts.memos',
@@ -189,7 +189,7 @@ async function readMemoFigures(
 export type StatsOwner = Pick<User, 'id' | 'user_id' | 'username'>
 
 /** The figures of many accounts. Each row names its account. */
-export type AllMemoFigures = {
+type AllMemoFigures = {
   readonly [Part in Exclude<keyof MemoFigures, 'times'>]: readonly (MemoFigures[Part][number] & {
     readonly user_id: number
   })[]

@@ -5,7 +5,7 @@ import type { MemoCounts, MemoVisibility } from '../schema.ts'
 import * as rows from './user-stats.rows.ts'
 
 /** The account that statistics belong to. */
-export type StatsOwner = rows.StatsOwner
+type StatsOwner = rows.StatsOwner
 
 /**
  * Statistics of the memos of an account that a reader may read. Comments and archived memos do not

@@ -58,7 +58,7 @@ export function taskOf(token: Token): 'done' | 'open' | undefined {
 }
 
 /** The text of one block. */
-export interface BlockText {
+interface BlockText {
   /**
    * The text as rendered, without line breaks. An image reads as its description, raw HTML as
    * nothing.
@@ -142,7 +142,7 @@ interface MathEnv {
  * money, single dollar signs also follow https://pandoc.org/MANUAL.html#extension-tex_math_dollars:
  * no space on the inner side of either, and no digit after the second.
  */
-export function readMathSpan(state: StateInline, silent: boolean): boolean {
+function readMathSpan(state: StateInline, silent: boolean): boolean {
   const { src, pos } = state
   if (src[pos] !== '$') return false
   const start = endOfRun(src, pos)
@@ -204,7 +204,7 @@ const MAX_INDENTATION = 3
  * Block rule for mathematics between lines of dollar signs, like fenced code. A block without a
  * closing fence ends with its container.
  */
-export function readMathBlock(
+function readMathBlock(
   state: StateBlock,
   startLine: number,
   endLine: number,

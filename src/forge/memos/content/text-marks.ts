@@ -6,7 +6,7 @@
 export const OPAQUE = '\uFFFC'
 
 /** Tags, mentions and links of a running text. */
-export interface TextMarks {
+interface TextMarks {
   readonly tags: readonly string[]
   readonly mentions: readonly string[]
   readonly hasLink: boolean

@@ -17,7 +17,7 @@ import { type MergeResult, NO_DELETION } from '../merging/merge-checks.ts'
  */
 
 /** A pull request that a push has merged. */
-export interface DetectedMerge {
+interface DetectedMerge {
   readonly pullId: number
   readonly baseBranch: string
   readonly result: MergeResult

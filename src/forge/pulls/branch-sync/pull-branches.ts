@@ -110,7 +110,7 @@ export async function followBranches(
 }
 
 /** Starts the work that needs Git after heads have moved. Call it after the commit. */
-export function headsMoved(app: ReposApp, pulls: readonly PullRequest[]): void {
+function headsMoved(app: ReposApp, pulls: readonly PullRequest[]): void {
   if (pulls.length === 0) return
   app.signals.pullHeads.notify()
   for (const { id } of pulls) compareReviewsSoon(app, id)
@@ -126,7 +126,7 @@ const MAX_COMPARED = 100
  * Compares the reviews of open pull requests whose base branch has lost commits, since the pull
  * request contains more than was reviewed. Call it after the commit.
  */
-export function basesMoved(app: ReposApp, repositoryId: number, moved: readonly MovedRef[]): void {
+function basesMoved(app: ReposApp, repositoryId: number, moved: readonly MovedRef[]): void {
   const bases = moved.filter(
     ({ ref, oldId, newId }) => ref.startsWith(HEADS) && oldId !== undefined && newId !== undefined,
   )
@@ -187,7 +187,7 @@ async function existing(
 }
 
 /** A change of the base branch of pull requests. */
-export interface Retarget {
+interface Retarget {
   readonly branch: string
   readonly to: string | undefined
   readonly pusherId: number | undefined
@@ -271,7 +271,7 @@ async function recordAll(
  */
 
 /** A pull request, and the merge base of its head and its base branch. */
-export interface OrphanedBase {
+interface OrphanedBase {
   readonly pullId: number
   readonly head: string
   readonly mergeBase: string
@@ -281,7 +281,7 @@ export interface OrphanedBase {
 const MAX_FOUND = 200
 
 /** Finds the merge bases of pull requests whose base branch was deleted. */
-export async function findOrphanedBases(
+async function findOrphanedBases(
   app: ReposApp,
   repositoryId: number,
   moved: readonly MovedRef[],
@@ -307,7 +307,7 @@ export async function findOrphanedBases(
 }
 
 /** Stores merge bases. Runs after the pull requests were closed. */
-export async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
+async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
   for (const { pullId, head, mergeBase } of departed)
     await putMergeBase(tx, pullId, head, mergeBase)
 }

@@ -100,7 +100,7 @@ export async function listBroughtCommits(
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function findPullOfCommit(
+async function findPullOfCommit(
   app: ReposApp,
   repositoryId: number,
   commitId: string,
@@ -123,7 +123,7 @@ async function listNow(app: ReposApp, pullId: number): Promise<void> {
 }
 
 /** A merged pull request that is found by commits which its base had before. */
-export interface BroughtProblem {
+interface BroughtProblem {
   /** Description for operators. */
   readonly text: string
   repair(): Promise<void>

@@ -11,7 +11,7 @@ import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 
 /** The change of a file, in the words of compatible systems. */
-export type FileStatus = 'added' | 'deleted' | 'renamed' | 'copied' | 'unchanged' | 'changed'
+type FileStatus = 'added' | 'deleted' | 'renamed' | 'copied' | 'unchanged' | 'changed'
 
 /** A file that a pull request changes. */
 export interface PullFile {

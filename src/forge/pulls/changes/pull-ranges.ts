@@ -59,7 +59,7 @@ async function keptBase(
  * @param mergeBase, head ids of commits of the repository.
  * @throws SERVER_BUSY
  */
-export async function countChanges(
+async function countChanges(
   app: ReposApp,
   repositoryId: number,
   mergeBase: string,

@@ -303,13 +303,13 @@ export function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
 export const issues = defineService(IssueService, issueService)
 
 /** The methods of IssueService about the conversation of a pull request. */
-export type ConversationMethods = Pick<
+type ConversationMethods = Pick<
   ServiceImpl<typeof IssueService>,
   'lockIssue' | 'unlockIssue' | 'listIssueTimeline'
 >
 
 /** Implements the conversation methods of IssueService. */
-export function conversationMethods(app: App): ConversationMethods {
+function conversationMethods(app: App): ConversationMethods {
   return {
     async lockIssue({ owner, repo, index, lockReason }, context) {
       const caller = signedIn(callerOf(context))

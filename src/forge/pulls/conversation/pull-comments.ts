@@ -29,7 +29,7 @@ export interface PullCommentView {
 }
 
 /** A page of a list. */
-export interface PullCommentPage {
+interface PullCommentPage {
   readonly comments: readonly PullCommentView[]
   /** Length of the whole list. */
   readonly total: number

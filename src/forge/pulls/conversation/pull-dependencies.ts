@@ -33,7 +33,7 @@ export interface DependencyReference {
 }
 
 /** A page of dependencies. Undefined for one that the caller may not read. */
-export interface DependencyPage {
+interface DependencyPage {
   readonly pulls: readonly (PullView | undefined)[]
   readonly total: number
 }

@@ -98,7 +98,7 @@ export function reviewerValue(
 }
 
 /** The ids in the values of an event, by what they are ids of. */
-export interface EventSubjects {
+interface EventSubjects {
   readonly labelId?: number
   readonly userId?: number
   readonly teamId?: number
@@ -109,7 +109,7 @@ export interface EventSubjects {
 }
 
 /** Returns what an event of a timeline is about. */
-export function subjectsOf({ type, old_value, new_value }: TimelineRow): EventSubjects {
+function subjectsOf({ type, old_value, new_value }: TimelineRow): EventSubjects {
   const value = new_value || old_value
   const isRemoved = new_value === ''
   switch (type) {

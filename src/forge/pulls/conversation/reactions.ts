@@ -38,7 +38,7 @@ export interface ReactionView {
 }
 
 /** A page of reactions. */
-export interface ReactionPage {
+interface ReactionPage {
   readonly reactions: readonly ReactionView[]
   /** Length of the whole list. */
   readonly total: number

@@ -80,7 +80,7 @@ async function kindOf(
 }
 
 /** The head of a pull request in the form in which a client names it. */
-export interface HeadName {
+interface HeadName {
   /** Owner of the repository. Empty for the base repository. */
   readonly owner: string
   /**

@@ -92,7 +92,7 @@ export interface PullHookEvent {
 }
 
 /** A change of a pull request with the events that take the place of the usual one. */
-export interface DetailedPullChange {
+interface DetailedPullChange {
   readonly type: PullEventType
   readonly told: readonly PullHookEvent[]
   /** Whom the change concerns, in place of the usual ones. */
@@ -128,7 +128,7 @@ export function usualEvents(type: PullEventType): readonly PullHookEvent[] {
 }
 
 /** Returns the events of a change of a pull request for the webhooks of its repository. */
-export function pullHookEvents(
+function pullHookEvents(
   actor: number | null,
   pull: ToldPull,
   told: readonly PullHookEvent[],
@@ -178,7 +178,7 @@ export function editEvents(
 }
 
 /** The types of webhook messages about pull requests. */
-export type PullMessageType =
+type PullMessageType =
   | 'pull_request.opened'
   | 'pull_request.edited'
   | 'pull_request.closed'
@@ -193,13 +193,13 @@ export type PullMessageType =
   | 'pull_request.commented'
 
 /** The properties of a pull request that a message stores. */
-export type ToldPull = Pick<
+type ToldPull = Pick<
   PullRequest,
   'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit' | 'merge_commit'
 >
 
 /** A change of a pull request. */
-export interface PullNews {
+interface PullNews {
   readonly type: PullMessageType
   /** Null for the server. */
   readonly actorId: number | null
@@ -217,7 +217,7 @@ export interface PullNews {
  *
  * The caller notifies `app.signals.deliveries` after the commit.
  */
-export async function queuePullDeliveries(
+async function queuePullDeliveries(
   tx: Tx,
   { type, actorId, pull, timeMs }: PullNews,
 ): Promise<void> {
@@ -300,7 +300,7 @@ const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
 ])
 
 /** A change of a pull request. */
-export interface NoticedChange {
+interface NoticedChange {
   readonly type: PullEventType
   /** Null for the server. */
   readonly actorId: number | null
@@ -317,7 +317,7 @@ export interface NoticedChange {
  *
  * The caller notifies `app.signals.pullNotices` after the commit.
  */
-export async function queuePullNotice(tx: Tx, change: NoticedChange): Promise<void> {
+async function queuePullNotice(tx: Tx, change: NoticedChange): Promise<void> {
   const { type, actorId, pull, timeMs } = change
   const everybody = TOLD_TO_EVERYBODY.has(type)
   const { comment, review, ...stored } = change.concerns ?? { everybody }

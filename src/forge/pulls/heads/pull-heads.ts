@@ -227,7 +227,7 @@ export async function keepHeadsOf(app: ReposApp, repositoryId: number): Promise<
 }
 
 /** A problem of the head ref of a pull request. */
-export interface HeadProblem {
+interface HeadProblem {
   /** Description for operators. */
   readonly text: string
   /** Makes the ref agree with the row. No other process may use the data folder meanwhile. */

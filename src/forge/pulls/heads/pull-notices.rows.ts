@@ -48,14 +48,14 @@ export async function deletePullNotice(tx: Tx, id: number): Promise<void> {
 }
 
 /** A user who follows a pull request. */
-export interface Follower {
+interface Follower {
   readonly user_id: number
   /** Whether the user takes part in the pull request, or has subscribed to it. */
   readonly takes_part: number
 }
 
 /** Whom a query for followers looks for. */
-export interface FollowerSearch {
+interface FollowerSearch {
   readonly pullId: number
   readonly repositoryId: number
   /** Whether the watchers of the repository are included. */
@@ -128,7 +128,7 @@ export async function listMemberIds(
 }
 
 /** Users who are not notified, by the reason. */
-export interface Decisions {
+interface Decisions {
   /** Those who ignore the repository. */
   readonly ignoring: ReadonlySet<number>
   /** Those who have ended their subscription to the pull request. */

@@ -33,7 +33,7 @@ const pullsByIds = prepareQuery((db, ids: string) =>
 )
 
 /** The head and the base of a pull request. */
-export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {
+type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {
   readonly head_repository_id: number
 }
 
@@ -115,7 +115,7 @@ export function updatePullRequest(
 }
 
 /** The counts of a pull request and the commits between which they were counted. */
-export type PullCountColumns = Pick<
+type PullCountColumns = Pick<
   PullRequest,
   'counted_base' | 'counted_head' | 'additions' | 'deletions' | 'changed_files'
 >

@@ -394,7 +394,7 @@ async function rowOf(
 }
 
 /** The limit of compatible systems. */
-export const MAX_TITLE_CHARACTERS = 255
+const MAX_TITLE_CHARACTERS = 255
 
 /** Maximum length of a description. Lists contain fifty of them. */
 const MAX_BODY_CHARACTERS = 65_536

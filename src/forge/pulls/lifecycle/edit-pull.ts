@@ -231,7 +231,7 @@ export interface PullEdit {
 }
 
 /** The part of an edit that can be read without the pull request. */
-export interface ReadEdit {
+interface ReadEdit {
   readonly title: string
   /** Null removes it. */
   readonly dueTime: number | null | undefined
@@ -247,7 +247,7 @@ export interface ReadEdit {
 }
 
 /** Reads and checks what needs no transaction, in the order in which it is applied. */
-export async function readEdit(
+async function readEdit(
   app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
@@ -301,7 +301,7 @@ async function readOwners(
 }
 
 /** @throws USER_BLOCKED when the owner of the repository blocks a caller without write access. */
-export async function checkWelcome(
+async function checkWelcome(
   db: ReposApp['db'],
   { user }: SignedIn,
   { owner, access }: OpenPull,
@@ -321,7 +321,7 @@ async function readAssignees(
   return findAssignees(app, caller, open, names)
 }
 
-export async function requireMilestone(
+async function requireMilestone(
   db: ReposApp['db'],
   { repository }: OpenRepository,
   id: number,
@@ -361,7 +361,7 @@ async function readBase(
   return mergeBase
 }
 
-export function noBase(branch: string): DomainError {
+function noBase(branch: string): DomainError {
   return new DomainError('NEW_BASE_NOT_FOUND', { branch: metadataText(branch) })
 }
 
@@ -378,11 +378,7 @@ async function checkMayLetEdit(app: ReposApp, caller: SignedIn, { pull }: OpenPu
   if (!head || !suffices(head.access, 'write')) throw new DomainError('MAINTAINER_EDIT_DENIED')
 }
 
-export async function seesHead(
-  app: ReposApp,
-  caller: SignedIn,
-  { pull }: OpenPull,
-): Promise<boolean> {
+async function seesHead(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<boolean> {
   return (await openHeadOf(app, caller, pull)) !== undefined
 }
 
@@ -402,13 +398,13 @@ async function openHeadOf(
 }
 
 /** @throws PULL_REQUEST_CHANGED */
-export function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
+function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
   if (contentVersion !== undefined && contentVersion !== content_version)
     throw new DomainError('PULL_REQUEST_CHANGED')
 }
 
 /** Returns the changes that differ from the present values. */
-export function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
+function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
   const before = new Map<string, unknown>(Object.entries(pull))
   return Object.fromEntries(
     Object.entries(changes).filter(([column, value]) => before.get(column) !== value),
@@ -419,11 +415,7 @@ export function differing(pull: PullRequest, changes: PullRequestChanges): PullR
  * @param seen the pull request as the caller saw it.
  * @throws PULL_REQUEST_CHANGED when the description has changed since.
  */
-export function changesOfBody(
-  seen: PullRequest,
-  pull: PullRequest,
-  edit: PullEdit,
-): PullRequestChanges {
+function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): PullRequestChanges {
   checkVersion(edit, pull)
   if (edit.body === undefined) return {}
   if (pull.content_version !== seen.content_version) throw new DomainError('PULL_REQUEST_CHANGED')
@@ -433,7 +425,7 @@ export function changesOfBody(
 }
 
 /** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
-export async function changesOfState(
+async function changesOfState(
   app: ReposApp,
   tx: Tx,
   pull: PullRequest,
@@ -457,7 +449,7 @@ export async function changesOfState(
   return { state, close_time: null, head_commit: head.commit_id }
 }
 
-export function branchGone(branch: string): DomainError {
+function branchGone(branch: string): DomainError {
   return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
 }
 
@@ -465,7 +457,7 @@ export function branchGone(branch: string): DomainError {
  * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when the state or the branch
  *   changed meanwhile.
  */
-export async function changesOfBase(
+async function changesOfBase(
   tx: Tx,
   pull: PullRequest,
   { base }: PullEdit,
@@ -484,7 +476,7 @@ export async function changesOfBase(
  *
  * @param pull the pull request before the edit.
  */
-export function timelineOfEdit(
+function timelineOfEdit(
   { title, base_branch, milestone_id, due_time }: PullRequest,
   changes: PullRequestChanges,
 ): TimelineEvent[] {
@@ -511,10 +503,10 @@ function deadlineEvent(before: number | null, after: number | null): TimelineEve
 }
 
 /** The users that an edit of a pull request names. */
-export type EditConcerns = Omit<Concerns, 'everybody'>
+type EditConcerns = Omit<Concerns, 'everybody'>
 
 /** The users whom an edit assigns. */
-export interface Assignment {
+interface Assignment {
   readonly before: readonly number[]
   /** Undefined for no change. */
   readonly after: readonly number[] | undefined
@@ -525,7 +517,7 @@ export interface Assignment {
  *
  * @param asked the requests for reviews that the edit causes.
  */
-export function editConcerns(
+function editConcerns(
   before: Pick<PullRequest, 'body'>,
   after: Pick<PullRequest, 'body'>,
   assignment: Assignment,

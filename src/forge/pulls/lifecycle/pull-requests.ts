@@ -31,7 +31,7 @@ export async function getPull(
 }
 
 /** The branches of a pull request. */
-export interface BranchPair {
+interface BranchPair {
   readonly base: string
   readonly head: string
 }

@@ -36,18 +36,18 @@ export interface IssueFilter {
 }
 
 /** Milestones, one of which a pull request has, by title or number. */
-export interface MilestoneNames {
+interface MilestoneNames {
   readonly titles: readonly string[]
   readonly ids: readonly number[]
 }
 
 /** The repositories of a list: one of them, or those that a reader may read. */
-export type IssuePlace =
+type IssuePlace =
   | { readonly repositoryId: number }
   | { readonly reader: RepositoryReader; readonly ownerId: number | undefined }
 
 /** A part of a list. */
-export interface IssuePage {
+interface IssuePage {
   readonly offset: number
   readonly limit: number
   /** The repository whose pull requests come first. */

@@ -23,7 +23,7 @@ const MAX_NAMES = 100
 const MAX_TEXT_CHARACTERS = 256
 
 /** Filters that lists and searches of issues share, in the words of clients. */
-export interface IssueQuery {
+interface IssueQuery {
   /** `closed` or `all`; any other text means open ones. */
   readonly state: string
   /** `issues` for none, since there are no issues but pull requests. */
@@ -40,13 +40,13 @@ export interface IssueQuery {
 }
 
 /** A list of the issues of one repository. Usernames are empty for all. */
-export interface IssueListQuery extends IssueQuery {
+interface IssueListQuery extends IssueQuery {
   readonly assignedBy: string
   readonly mentionedBy: string
 }
 
 /** A search for issues. The flags mean the caller. */
-export interface IssueSearchQuery extends IssueQuery {
+interface IssueSearchQuery extends IssueQuery {
   readonly owner: string
   readonly priorityRepoId: number
   readonly assigned: boolean

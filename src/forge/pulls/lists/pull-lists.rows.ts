@@ -94,7 +94,7 @@ export function isPullSort(text: string): text is PullSort {
 }
 
 /** The pull requests of a list and their order. */
-export interface PullSelection {
+interface PullSelection {
   readonly filter: PullFilter
   readonly sort: PullSort
 }

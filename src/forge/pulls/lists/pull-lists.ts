@@ -18,7 +18,7 @@ import { type PullView, viewPulls } from './pull-views.ts'
 const MAX_LABELS = 100
 
 /** A list of pull requests in the words of clients. */
-export interface PullQuery {
+interface PullQuery {
   /** Name of the base branch. Empty for all. */
   readonly baseBranch: string
   /** `closed`; `open` or empty for open ones; any other value for all. */

@@ -229,7 +229,7 @@ function present(ids: readonly (number | null)[]): number[] {
 }
 
 /** The part of `ReposApp` that says how titles of work in progress begin. */
-export interface WorkInProgressRule {
+interface WorkInProgressRule {
   readonly settings: Pick<Settings, 'wipPrefixes'>
 }
 

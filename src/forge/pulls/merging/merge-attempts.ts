@@ -30,7 +30,7 @@ import { deleteScheduledMerge } from './scheduled-merges.rows.ts'
  */
 
 /** The merge attempt of a pending update that has ended. */
-export interface EndedMerge {
+interface EndedMerge {
   readonly attempt: MergeIntoBranch
   readonly hasHappened: boolean
 }

@@ -54,7 +54,7 @@ export interface OpenMerge extends OpenPull {
 }
 
 /** The commits that a merge joins. All of them are in the base repository. */
-export interface MergeTips extends Pick<OpenPull, 'repository' | 'owner' | 'pull'> {
+interface MergeTips extends Pick<OpenPull, 'repository' | 'owner' | 'pull'> {
   /** Id of the commit that the base branch points to. */
   readonly base: string
   /** Id of the commit to merge. */
@@ -79,7 +79,7 @@ export type MergeResult = Omit<PullMergeAttempt, 'note_id' | 'pull_request_id' |
 }
 
 /** Whether to delete the head branch after a merge, and the credential to do so with. */
-export type HeadDeletion = Pick<PullMergeAttempt, 'delete_head' | 'scopes' | 'token_uuid'>
+type HeadDeletion = Pick<PullMergeAttempt, 'delete_head' | 'scopes' | 'token_uuid'>
 
 export const NO_DELETION: HeadDeletion = { delete_head: 0, scopes: null, token_uuid: null }
 
@@ -252,7 +252,7 @@ function styleNotAllowed(style: string): DomainError {
 }
 
 /** The reason why a pull request is not ready. */
-export interface MergeProblem {
+interface MergeProblem {
   readonly reason: Extract<
     Reason,
     | 'STATUS_CHECKS_MISSING'
@@ -356,7 +356,7 @@ async function protectedPath(
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function unverifiedCommit(
+async function unverifiedCommit(
   app: ReposApp,
   { pull, base, head }: MergeTips,
   rule: BranchRule,
@@ -377,7 +377,7 @@ function sourceFor(app: ReposApp, { repository_id: repositoryId }: PullRequest):
 }
 
 /** The latest status of a context of a commit. */
-export type ContextState = Pick<CommitStatus, 'context' | 'state'>
+type ContextState = Pick<CommitStatus, 'context' | 'state'>
 
 /** The combined result of the statuses that a rule requires. */
 export type StatusResult = 'success' | 'pending' | 'failure'

@@ -115,7 +115,7 @@ async function complete(app: ReposApp, pullId: number): Promise<void> {
  *
  * @throws temporary refusals and internal errors.
  */
-export async function deleteMergedHead(
+async function deleteMergedHead(
   app: ReposApp,
   wanted: MergeFollowUp,
   pull: PullRequest,

@@ -147,7 +147,7 @@ async function fill(app: ReposApp, merge: OpenMerge, template: string): Promise<
 }
 
 /** The author and message of a squash commit. */
-export interface SquashText {
+interface SquashText {
   readonly author: Signer
   readonly message: string
 }
@@ -217,7 +217,7 @@ async function posterIdentity(
 }
 
 /** The head of a pull request, without what only some users may read. */
-export interface TemplateHead {
+interface TemplateHead {
   /** Undefined for the base repository, a deleted repository and a private one; so is `owner`. */
   readonly repository: Repository | undefined
   readonly owner: Owner | undefined
@@ -228,7 +228,7 @@ export interface TemplateHead {
 const MAX_APPROVERS = 10
 
 /** Returns the public name of the head of a pull request. */
-export async function headNameOf(
+async function headNameOf(
   app: ReposApp,
   { repository: base, pull }: OpenPull,
 ): Promise<TemplateHead> {
@@ -247,7 +247,7 @@ export async function headNameOf(
  * Returns the variables of templates by name, as in compatible systems. A value is computed when
  * the template asks for it. `ClosingIssues` is always empty because there are no issues.
  */
-export async function templateVariables(
+async function templateVariables(
   app: ReposApp,
   merge: OpenMerge,
 ): Promise<ReadonlyMap<string, () => Promise<string> | string>> {
@@ -295,7 +295,7 @@ async function reviewedBy(app: ReposApp, merge: OpenMerge): Promise<string> {
 }
 
 /** The message that a merge in a style would write. */
-export interface ProposedMessage {
+interface ProposedMessage {
   readonly style: MergeStyle
   /** Empty if the commits keep their messages. */
   readonly title: string
@@ -303,7 +303,7 @@ export interface ProposedMessage {
 }
 
 /** The messages for the commits that a pull request has now. */
-export interface ProposedMessages {
+interface ProposedMessages {
   readonly head: string
   /** One for each style that the repository allows. */
   readonly messages: readonly ProposedMessage[]

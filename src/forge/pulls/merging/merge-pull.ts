@@ -162,7 +162,7 @@ export async function checkMerged(app: ReposApp, caller: Caller, name: PullName)
  * @throws MERGE_CONFLICT, MERGE_FAST_FORWARD_IMPOSSIBLE, REBASE_CONFLICT,
  *   TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
  */
-export async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Promise<string> {
+async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Promise<string> {
   const { base, head, mergeBase, style, repository } = merge
   const { id } = repository
   if (mergeBase === '') {
@@ -211,7 +211,7 @@ async function treeOf(app: ReposApp, repositoryId: number, commitId: string): Pr
  *
  * @throws WRONG_MERGE_COMMIT; what `recordUnchanged` throws; SERVER_BUSY, GIT_TIMEOUT
  */
-export async function mergeManually(app: ReposApp, merge: OpenMerge): Promise<void> {
+async function mergeManually(app: ReposApp, merge: OpenMerge): Promise<void> {
   const { pull, repository, options } = merge
   const merge_commit = options.mergeCommitId.trim().toLowerCase()
   const isOnBase =

@@ -53,7 +53,7 @@ const MAX_FAILURES = 1_000
 const TEMPORARY: readonly GitError['kind'][] = ['BUSY', 'TIMEOUT', 'NO_REPOSITORY']
 
 /** The result of a check. */
-export interface MergeCheck {
+interface MergeCheck {
   readonly mergeability: Exclude<Mergeability, 'CHECKING'>
   /** Id of the merge base; empty if the histories are unrelated. */
   readonly mergeBase: string

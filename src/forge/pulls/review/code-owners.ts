@@ -32,7 +32,7 @@ const MAX_PATHS = 3_000
 const MAX_NAMES = 500
 
 /** The proposed change. */
-export interface Proposed {
+interface Proposed {
   /** Null if the account was deleted. */
   readonly posterId: number | null
   readonly baseBranch: string
@@ -147,7 +147,7 @@ const MAX_RULES = 200
 const MAX_MATCHING_MS = 1_000
 
 /** A rule of a CODEOWNERS file. */
-export interface CodeOwnerRule {
+interface CodeOwnerRule {
   /** Returns whether the rule applies to a file. */
   readonly matches: Matcher
   /** Usernames, and teams in the form `organisation/team`. */

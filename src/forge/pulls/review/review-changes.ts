@@ -14,7 +14,7 @@ import { touchPull } from '../heads/pull-requests.rows.ts'
 import type { PullRequest } from '../schema.ts'
 
 /** The types of events that watchers of the repository receive. */
-export type ReviewEventType =
+type ReviewEventType =
   | 'PULL_REQUEST_REVIEWED'
   | 'PULL_REQUEST_REVIEW_REQUESTED'
   | 'PULL_REQUEST_COMMENTED'

@@ -35,7 +35,7 @@ export interface ReviewCommentView {
 }
 
 /** A page of a list. */
-export interface ReviewCommentPage {
+interface ReviewCommentPage {
   readonly comments: readonly ReviewCommentView[]
   /** Length of the whole list. */
   readonly total: number

@@ -39,7 +39,7 @@ export interface Reviewers {
 }
 
 /** Names of users and teams to review a pull request. */
-export interface ReviewerNames {
+interface ReviewerNames {
   /** Names are case-insensitive. */
   readonly users: readonly string[]
   readonly teams: readonly string[]

@@ -27,7 +27,7 @@ export interface ReviewView {
 }
 
 /** The requested reviewers of a pull request that a caller may see. */
-export interface RequestedReviewers {
+interface RequestedReviewers {
   readonly users: readonly Owner[]
   readonly teams: readonly TeamView[]
 }
@@ -35,7 +35,7 @@ export interface RequestedReviewers {
 /**
  * The teams of an organisation that a caller may see in connection with one of its repositories.
  */
-export interface SeenTeams {
+interface SeenTeams {
   readonly organization: Organization
   readonly filter: NonNullable<ReviewViewer['teams']>
 }

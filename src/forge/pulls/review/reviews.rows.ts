@@ -35,7 +35,7 @@ const VOTE_COLUMNS = [
 const VOTES = ['APPROVED', 'REQUEST_CHANGES'] as const
 
 /** The states of submitted reviews that can become stale. */
-export const SUBMITTED = [...VOTES, 'COMMENT'] as const
+const SUBMITTED = [...VOTES, 'COMMENT'] as const
 
 /** The reviewed commit. */
 export type Reviewed = Pick<Review, 'commit_id' | 'merge_base'>

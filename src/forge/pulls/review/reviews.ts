@@ -32,7 +32,7 @@ import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review
 import { type ReviewedCommit, reviewedCommit } from './reviewed-commits.ts'
 import * as rows from './reviews.rows.ts'
 
-export interface ReviewDraft {
+interface ReviewDraft {
   /** A word for `readEvent`. */
   readonly event: string
   readonly body: string
@@ -47,7 +47,7 @@ export interface OpenReview extends OpenPull {
 }
 
 /** A page of a list. */
-export interface ReviewPage {
+interface ReviewPage {
   readonly reviews: readonly ReviewView[]
   /** Length of the whole list. */
   readonly total: number
@@ -107,7 +107,7 @@ export async function openReview(
 }
 
 /** @throws REVIEW_NOT_FOUND if there is no such review, or the caller may not see it. */
-export async function findReview(
+async function findReview(
   app: ReposApp,
   caller: Caller,
   open: OpenPull,
@@ -369,12 +369,12 @@ async function submit(
 }
 
 /** @throws REVIEW_NOT_FOUND if the review was deleted. */
-export function present(review: Review | undefined): Review {
+function present(review: Review | undefined): Review {
   if (!review) throw new DomainError('REVIEW_NOT_FOUND')
   return review
 }
 
-export interface Dismissal {
+interface Dismissal {
   /** The reason. May be empty. */
   readonly message: string
   /** Whether to dismiss earlier reviews of the same reviewer, too. */
