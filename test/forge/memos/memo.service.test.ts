@@ -1,14 +1,15 @@
 import { create, fromJsonString, type MessageInitShape } from '@bufbuild/protobuf'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { MemoSchema, type Visibility } from '#gen/branchline/v1/memo_pb.ts'
+import { MemoSchema, Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { CreateMemoRequestSchema, MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
-import type { State } from '#gen/branchline/v1/state_pb.ts'
+import { State } from '#gen/branchline/v1/state_pb.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
-import { memoPayload, memoService } from '../../../src/forge/memos/memo.service.ts'
+import { atSecond } from '../../../src/forge/core/wire/times.ts'
+import { memoMessage, memoPayload, memoService } from '../../../src/forge/memos/memo.service.ts'
 import { createComment, createMemo } from '../../../src/forge/memos/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
-import { caller, draft } from './test-users.ts'
+import { caller, draft, reader } from './test-users.ts'
 
 let app: TestApp
 let bob: User
@@ -92,4 +93,24 @@ describe('the payload about a comment', () => {
     })
     expect(fromJsonString(MemoSchema, text)).toMatchObject({ name: 'memos/c' })
   })
+})
+
+it('the message of a memo is what protobuf-es creates', async () => {
+  const app = await testApp()
+  const ada = await addUser(app, 'ada')
+  const view = await createMemo(app, caller(ada), draft('# Title\n\n#tag', { uid: 'one' }))
+  const { create_time, update_time, content, snippet, title } = view.memo
+  const expected = create(MemoSchema, {
+    name: 'memos/one',
+    state: State.NORMAL,
+    creator: 'users/ada',
+    createTime: atSecond(create_time),
+    updateTime: atSecond(update_time),
+    content,
+    visibility: Visibility.PRIVATE,
+    tags: ['tag'],
+    property: { title },
+    snippet,
+  })
+  expect(memoMessage(view, reader(ada))).toStrictEqual(expected)
 })
