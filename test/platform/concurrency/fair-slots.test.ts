@@ -6,18 +6,11 @@ import {
   kindOf,
   peerHolder,
 } from '../../../src/platform/concurrency/holders.ts'
+import { takeAll } from '../../support/slots.ts'
 
 const full = () => new Error('full')
 const [ada, bob, carol] = [accountHolder(1), accountHolder(2), accountHolder(3)]
 const [here, there] = [peerHolder('192.0.2.0'), peerHolder('198.51.100.0')]
-
-/** Takes slots until there are none. Returns the functions that release them. */
-function takeAll(slots: FairSlots, holder: Holder): (() => void)[] {
-  const taken: (() => void)[] = []
-  for (let next = slots.tryAcquire({ holder }); next; next = slots.tryAcquire({ holder }))
-    taken.push(next)
-  return taken
-}
 
 /** Asks for slots, and notes in `order` who gets one. Those who get none are noted with `!`. */
 function createLine(slots: FairSlots) {

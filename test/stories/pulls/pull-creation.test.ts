@@ -1,10 +1,8 @@
 import { fromJson, type JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CreatePullRequestRequestSchema } from '#gen/branchline/v1/pull_request_service_pb.ts'
-import {
-  MAX_TRANSFERS,
-  repositoryPath,
-} from '../../../src/platform/git/repositories/repositories.ts'
+import { accountHolder } from '../../../src/platform/concurrency/holders.ts'
+import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import {
@@ -14,6 +12,7 @@ import {
   refusalOf,
 } from '../../support/pull-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
+import { takeAll } from '../../support/slots.ts'
 
 let server: TestServer
 let users: PullTestUsers
@@ -481,9 +480,8 @@ describe('creation is refused for', () => {
   it('a caller who loses access while the commits are fetched', async () => {
     const { path, pulls } = await forked('lost')
     const { transfers } = server.app.git
-    const places = await Promise.all(
-      Array.from({ length: MAX_TRANSFERS }, () => transfers.acquire()),
-    )
+    const eve = await forge.ask(users.eve, 'GET', '/user')
+    const places = takeAll(transfers, accountHolder(eve.id))
     const entering = vi.spyOn(transfers, 'acquire')
     const asked = forge.rest(users.eve, 'POST', pulls, {
       head: 'eve:theirs',
@@ -493,7 +491,7 @@ describe('creation is refused for', () => {
     await expect.poll(() => entering.mock.calls.length).toBe(1)
     entering.mockRestore()
     await forge.ask(users.bob, 'PATCH', path, { private: true })
-    for (const leave of places) leave()
+    for (const release of places) release()
     const { status, body } = await asked
     const text = /^user doesn't have access to repo \[user_id: \d+, repo_name: lost\]$/
     expect([status, body.message]).toEqual([400, expect.stringMatching(text)])
