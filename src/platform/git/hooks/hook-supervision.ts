@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { promisify } from 'node:util'
 import { cleanEnvironment, configEnvironment } from '../processes/child-process.ts'
@@ -85,7 +85,7 @@ const DRAIN_MS = 500
 /** Replaces each inherited descriptor that a script must not have. */
 const NOTHING = '/dev/null'
 
-/** Marks processes without a sandbox. The value is the folder of the run. */
+/** Marks the processes of a run. The value is its folder; in a sandbox, the name of the folder. */
 const MARK = 'HOOK_RUN'
 
 const execute = promisify(execFile)
@@ -113,7 +113,8 @@ export async function superviseHook(
   const { child, reader } = await start(folder, [...launch.command, ...args], repository, {
     ...environmentOf(paths),
     ...env,
-    ...(!launch.isContained && { [MARK]: folder }),
+    // A script in a sandbox does not see the path.
+    [MARK]: launch.isContained ? basename(folder) : folder,
   })
   let stopped: HookEnding | undefined
   const stop = (why: HookEnding) => {
@@ -131,11 +132,15 @@ export async function superviseHook(
   const abort = () => stop('aborted')
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
-  const code = await exitOf(child)
+  const code = await exitOf(child, () => {
+    // A sandbox ends with its processes, unless it is stopped while it starts: bwrap changes its
+    // credentials then, which clears its parent-death signal for a moment (prctl(2)).
+    if (!launch.isContained) sweep(child.pid, markOf(folder))
+    else if (stopped !== undefined) sweep(child.pid, markOf(basename(folder)))
+  })
   clearTimeout(timeout)
   clearInterval(watch)
   signal?.removeEventListener('abort', abort)
-  if (!launch.isContained) sweep(child.pid, markOf(folder))
   await drained(reader)
   child.stderr?.destroy()
   // The launcher prints only when it fails.
@@ -250,9 +255,14 @@ function collectErrors(child: ChildProcess): { text: string } {
   return errors
 }
 
-/** Returns the exit status, or null when a signal ended the process or it could not be started. */
-function exitOf(child: ChildProcess): Promise<number | null> {
+/**
+ * Returns the exit status, or null when a signal ended the process or it could not be started.
+ *
+ * @param onExit ends what the process has left, which may keep its output open.
+ */
+function exitOf(child: ChildProcess, onExit: () => void): Promise<number | null> {
   return new Promise((resolve) => {
+    child.once('exit', onExit)
     // `close` waits for the output of the launcher, which scripts do not inherit.
     child.once('close', resolve)
     child.once('error', () => resolve(null))
