@@ -10,7 +10,6 @@ import {
   startDueWork,
 } from '../core/scheduled-work.ts'
 import * as rows from '../webhooks/outbox/webhook-deliveries.rows.ts'
-import { webhookQueue } from '../webhooks/outbox/webhook-deliveries.rows.ts'
 import { disableUserWebhook } from '../webhooks/registration/account-webhooks.rows.ts'
 import { type DeliveryRequest, type Refused, requestOf } from './delivery-requests.ts'
 import type { DeliveriesApp } from './ports.ts'
@@ -52,7 +51,7 @@ function deliveries(app: DeliveriesApp, userAgent: string): DueWork {
     maxRunningPerOwner: MAX_CONCURRENT_PER_OWNER,
     firstPlaces: FIRST_CONCURRENT,
     signal: app.signals.deliveries,
-    ...webhookQueue(app.db),
+    ...rows.webhookQueue(app.db),
     run: (id, until) => attemptDelivery(app, userAgent, id, until),
   }
 }

@@ -11,12 +11,6 @@ import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 import * as rows from './memo-list.rows.ts'
-import {
-  MAX_SOUGHT_TAGS,
-  type MemoCondition,
-  type MemoFlag,
-  type MemoTerm,
-} from './memo-list.rows.ts'
 import { type MemoView, viewsOf } from './memo-view.ts'
 import { findMemosByIds, type RootedMemo } from './memos.rows.ts'
 import type { Memo, MemoVisibility } from './schema.ts'
@@ -160,7 +154,7 @@ const MAX_CONTENT_TERMS = 8
 
 /** A term of the filter, with creators by name. */
 type WrittenTerm =
-  | Exclude<MemoTerm, { kind: 'creator' }>
+  | Exclude<rows.MemoTerm, { kind: 'creator' }>
   | { readonly kind: 'creator'; readonly keys: readonly string[] }
 
 const VISIBILITIES: readonly MemoVisibility[] = ['PRIVATE', 'PROTECTED', 'PUBLIC']
@@ -197,13 +191,13 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
 export async function readMemoFilter(
   app: AccountsApp,
   filter: string,
-): Promise<MemoCondition | undefined> {
+): Promise<rows.MemoCondition | undefined> {
   const written = readFilter(filter, MEMO_FILTER, nowSeconds(app.clock))
   if (!written) return undefined
   if (contentTerms(written) > MAX_CONTENT_TERMS) throw new InvalidFilterError(filter)
   const keys = termsOf(written).flatMap((term) => (term.kind === 'creator' ? term.keys : []))
   const ids = await findUserIdsByNameKeys(app.db, keys)
-  return mapTerms(written, (term): MemoTerm => {
+  return mapTerms(written, (term): rows.MemoTerm => {
     if (term.kind !== 'creator') return term
     return { kind: 'creator', ids: term.keys.flatMap((key) => ids.get(key) ?? []) }
   })
@@ -220,7 +214,7 @@ function time(column: 'create_time' | 'update_time'): Field<WrittenTerm> {
   }
 }
 
-function flag(column: MemoFlag): Field<WrittenTerm> {
+function flag(column: rows.MemoFlag): Field<WrittenTerm> {
   return { type: 'flag', term: () => ({ kind: 'flag', column }) }
 }
 
@@ -261,7 +255,7 @@ interface FoundMemos {
 async function searchMemos(
   app: AccountsApp,
   partitions: readonly rows.MemoPartition[],
-  written: MemoCondition,
+  written: rows.MemoCondition,
   page: rows.MemoPage,
   isListed: (memo: RootedMemo) => boolean,
 ): Promise<FoundMemos> {
@@ -285,7 +279,7 @@ async function searchMemos(
 async function searchSorted(
   app: AccountsApp,
   partitions: readonly rows.MemoPartition[],
-  condition: MemoCondition,
+  condition: rows.MemoCondition,
   page: rows.MemoPage,
   { rowsPerStep, maxRows }: SearchBounds,
 ) {
@@ -313,7 +307,7 @@ async function searchSorted(
   })
 }
 
-function termRules(memoContentBytes: number): TermRules<MemoTerm> {
+function termRules(memoContentBytes: number): TermRules<rows.MemoTerm> {
   const contentWork = Math.ceil(memoContentBytes / BYTES_PER_WORK)
   return {
     either(a, b) {
@@ -329,7 +323,7 @@ function termRules(memoContentBytes: number): TermRules<MemoTerm> {
     workOf(term) {
       if (term.kind === 'content') return contentWork
       if (term.kind !== 'tags') return COLUMN_WORK
-      return term.among.length <= MAX_SOUGHT_TAGS ? TAG_WORK * term.among.length : TAGS_WORK
+      return term.among.length <= rows.MAX_SOUGHT_TAGS ? TAG_WORK * term.among.length : TAGS_WORK
     },
   }
 }
@@ -345,7 +339,7 @@ function union<T>(a: readonly T[], b: readonly T[]): T[] {
  */
 function narrowPartitions(
   partitions: readonly rows.MemoPartition[],
-  condition: MemoCondition,
+  condition: rows.MemoCondition,
   order: rows.MemoPage['order'],
 ): readonly rows.MemoPartition[] {
   const terms = (condition.kind === 'and' ? condition.conditions : [condition]).flatMap(

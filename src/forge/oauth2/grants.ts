@@ -18,7 +18,6 @@ import {
 } from './authorizations.rows.ts'
 import { areCovered } from './granted-scopes.ts'
 import * as rows from './grants.rows.ts'
-import { findGrant, putGrant } from './grants.rows.ts'
 import { OAuth2Refusal } from './refusals.ts'
 
 export type GrantOfApplication = rows.GrantOfApplication
@@ -83,7 +82,7 @@ export async function needsConsent(
   { application, scopes, prompts }: AuthorizationRequest,
 ): Promise<boolean> {
   if (application.confidential === 0 || prompts.includes('consent')) return true
-  const grant = await findGrant(app.db, user.id, application.id)
+  const grant = await rows.findGrant(app.db, user.id, application.id)
   return !grant || !areCovered(scopes, grant.scopes)
 }
 
@@ -105,11 +104,11 @@ export async function grantRequest(
   const stored = transaction(app.db, async (tx) => {
     const present = await findUserById(tx, user.id)
     if (present?.state !== 'NORMAL' || present.token_version !== user.token_version) throw ended()
-    const known = await findGrant(tx, user.id, request.application.id)
+    const known = await rows.findGrant(tx, user.id, request.application.id)
     const isKnown = known !== undefined && areCovered(request.scopes, known.scopes)
     const scopes = isKnown ? known.scopes : request.scopes.join(' ')
     const owned = { user_id: user.id, application_id: request.application.id }
-    const grant = await putGrant(tx, { ...owned, scopes }, now)
+    const grant = await rows.putGrant(tx, { ...owned, scopes }, now)
     await deleteExpiredAuthorizations(tx, now)
     await deleteStalestAuthorizations(tx, grant.id, MAX_AUTHORIZATIONS - 1)
     await insertAuthorization(tx, {

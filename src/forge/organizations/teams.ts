@@ -32,7 +32,6 @@ import {
 import type { NewTeam, Organization, Team, TeamChanges } from './schema.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
 import * as rows from './teams.rows.ts'
-import { isTeamMember, listTeamMemberIds } from './teams.rows.ts'
 
 export type { Team }
 
@@ -116,7 +115,7 @@ async function seesTeam(
   if (viewer === 'public data') return false
   return (
     (viewer.isMember && team.visibility === 'limited') ||
-    isTeamMember(app.db, team.id, viewer.userId)
+    rows.isTeamMember(app.db, team.id, viewer.userId)
   )
 }
 
@@ -222,7 +221,7 @@ export async function editTeam(
       if (edited && reachesLess(edited, present))
         await forgetUnreadable(tx, {
           ownerId: organization.id,
-          userIds: await listTeamMemberIds(tx, id),
+          userIds: await rows.listTeamMemberIds(tx, id),
         })
       return edited
     }),
@@ -240,7 +239,7 @@ export async function deleteTeam(app: AccountsApp, caller: SignedIn, id: number)
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   if (team.permission === 'owner') throw new DomainError('OWNERS_TEAM_FIXED')
   await transaction(app.db, async (tx) => {
-    const userIds = await listTeamMemberIds(tx, id)
+    const userIds = await rows.listTeamMemberIds(tx, id)
     await rows.deleteTeam(tx, id)
     await deleteMembersWithoutTeam(tx, organization.id)
     await forgetUnreadable(tx, { ownerId: organization.id, userIds })

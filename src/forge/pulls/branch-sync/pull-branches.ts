@@ -12,7 +12,6 @@ import { maintainedBranches } from '../heads/merge-rights.ts'
 import * as movedRows from '../heads/moved-branches.rows.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import * as rows from '../heads/pull-heads.rows.ts'
-import { listUnmergedInto, putMergeBase } from '../heads/pull-heads.rows.ts'
 import { keepHeadsOf, prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-heads.ts'
 import { touchPull } from '../heads/pull-requests.rows.ts'
 import { endedMerges, settleMerges } from '../merging/merge-attempts.ts'
@@ -289,7 +288,12 @@ async function findOrphanedBases(
   const found: OrphanedBase[] = []
   for (const { ref, oldId, newId } of moved) {
     if (!ref.startsWith(HEADS) || oldId === undefined || newId !== undefined) continue
-    const pulls = await listUnmergedInto(app.db, repositoryId, ref.slice(HEADS.length), MAX_FOUND)
+    const pulls = await rows.listUnmergedInto(
+      app.db,
+      repositoryId,
+      ref.slice(HEADS.length),
+      MAX_FOUND,
+    )
     for (const { id: pullId, head_commit: head } of pulls) {
       try {
         const mergeBase = await findMergeBase(app.git, repositoryId, oldId, head)
@@ -309,5 +313,5 @@ async function findOrphanedBases(
 /** Stores merge bases. Runs after the pull requests were closed. */
 async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
   for (const { pullId, head, mergeBase } of departed)
-    await putMergeBase(tx, pullId, head, mergeBase)
+    await rows.putMergeBase(tx, pullId, head, mergeBase)
 }

@@ -16,7 +16,6 @@ import { openPull, openPulls } from '../heads/open-pulls.ts'
 import { findPullRequestById, findPullRequestByMergeCommit } from '../heads/pull-requests.rows.ts'
 import { type PullView, viewPull } from '../lists/pull-views.ts'
 import * as rows from '../merging/merge-follow-ups.rows.ts'
-import { broughtCommits, removeBrought } from '../merging/merge-follow-ups.rows.ts'
 import type { MergeFollowUp, PullRequest } from '../schema.ts'
 import { rangeOf } from './pull-ranges.ts'
 
@@ -139,7 +138,7 @@ export async function* examineBrought(
   app: ReposApp,
   repositoryId: number,
 ): AsyncGenerator<BroughtProblem, void, undefined> {
-  for (const [pullId, commitIds] of await broughtCommits(app.db, repositoryId)) {
+  for (const [pullId, commitIds] of await rows.broughtCommits(app.db, repositoryId)) {
     const pull = await findPullRequestById(app.db, pullId)
     const before = pull && (await commitsBefore(app, pull))
     if (!pull || !before || before.length === 0) continue
@@ -147,7 +146,7 @@ export async function* examineBrought(
     if (old.length === 0) continue
     yield {
       text: `pull request ${pull.number} is found by ${old.length} commits that its base had before`,
-      repair: () => transaction(app.db, (tx) => removeBrought(tx, repositoryId, pullId, old)),
+      repair: () => transaction(app.db, (tx) => rows.removeBrought(tx, repositoryId, pullId, old)),
     }
   }
 }

@@ -16,7 +16,6 @@ import type { PullRequest, PullTimelineTable } from '../schema.ts'
 import type { CommentPeriod } from './pull-comments.rows.ts'
 import { findLabelsFor } from './pull-labels.rows.ts'
 import * as rows from './pull-timeline.rows.ts'
-import { insertTimelineEntries, type TimelineRow } from './pull-timeline.rows.ts'
 
 /** An event of the timeline. Values that it has not are empty. */
 export interface TimelineEvent {
@@ -62,7 +61,7 @@ export async function recordTimelineEvents(
     old_value: oldValue,
     new_value: newValue,
   }))
-  await insertTimelineEntries(tx, entries)
+  await rows.insertTimelineEntries(tx, entries)
 }
 
 /** Returns an event for each id that a list loses, then one for each that it gains. */
@@ -109,7 +108,7 @@ interface EventSubjects {
 }
 
 /** Returns what an event of a timeline is about. */
-function subjectsOf({ type, old_value, new_value }: TimelineRow): EventSubjects {
+function subjectsOf({ type, old_value, new_value }: rows.TimelineRow): EventSubjects {
   const value = new_value || old_value
   const isRemoved = new_value === ''
   switch (type) {

@@ -12,12 +12,6 @@ import type { ReposApp } from '../../repositories/ports.ts'
 import { syncRefIndex } from '../../repositories/refs/ref-index.ts'
 import type { PullRequest } from '../schema.ts'
 import * as rows from './pull-heads.rows.ts'
-import {
-  type HeadRef,
-  isHeadOfPullsElsewhere,
-  listHeadRefs,
-  putHeadRef,
-} from './pull-heads.rows.ts'
 import { findPullRequestById, updatePullRequest } from './pull-requests.rows.ts'
 
 /**
@@ -215,7 +209,7 @@ function headWork(app: ReposApp): DueWork {
  * the repository is deleted. The pull requests remain open, without a head branch.
  */
 export async function keepHeadsOf(app: ReposApp, repositoryId: number): Promise<void> {
-  if (!(await isHeadOfPullsElsewhere(app.db, repositoryId))) return
+  if (!(await rows.isHeadOfPullsElsewhere(app.db, repositoryId))) return
   // A repository that cannot be read can still be deleted.
   await syncRefIndex(app, repositoryId).catch((err: unknown) =>
     app.log.warn(
@@ -248,7 +242,7 @@ export async function examineHeads(app: ReposApp, repositoryId: number): Promise
   const held = new Map<string, string>()
   for await (const { name, id } of listRefs(app.git, repositoryId, [PULLS])) held.set(name, id)
   const problems: HeadProblem[] = []
-  for (const head of await listHeadRefs(app.db, repositoryId)) {
+  for (const head of await rows.listHeadRefs(app.db, repositoryId)) {
     const name = headRefOf(head)
     const objectId = held.get(name)
     held.delete(name)
@@ -265,8 +259,12 @@ export async function examineHeads(app: ReposApp, repositoryId: number): Promise
   return problems.slice(0, MAX_PROBLEMS)
 }
 
-async function remake(app: ReposApp, { id }: HeadRef, objectId: string | undefined): Promise<void> {
-  await transaction(app.db, (tx) => putHeadRef(tx, id, objectId ?? null))
+async function remake(
+  app: ReposApp,
+  { id }: rows.HeadRef,
+  objectId: string | undefined,
+): Promise<void> {
+  await transaction(app.db, (tx) => rows.putHeadRef(tx, id, objectId ?? null))
   const pull = await findPullRequestById(app.db, id)
   if (pull) await prepareHead(app, pull)
 }

@@ -24,8 +24,7 @@ import type { PullRequest } from '../schema.ts'
 import { sameChanges } from './diff-hunks.ts'
 import { findOfficials, type Home } from './official-reviewers.ts'
 import { type Approvals, evaluateApprovals, officialVotes } from './review-rules.ts'
-import * as comparisons from './reviews.rows.ts'
-import { listOfficial } from './reviews.rows.ts'
+import * as rows from './reviews.rows.ts'
 
 /**
  * The states of reviews while a pull request changes.
@@ -66,16 +65,16 @@ export async function compareReviews(
   reviews: 'all' | 'official' = 'all',
 ): Promise<void> {
   if (pull.state !== 'OPEN') return
-  const bases = await comparisons.comparedBases(app.db, pull.id)
+  const bases = await rows.comparedBases(app.db, pull.id)
   if (bases.length === 0 || !(await isAvailable(app, pull))) return
   const tip = (await findBranch(app.db, pull.repository_id, pull.base_branch))?.commit_id
   const found =
     tip && (await reading(findMergeBase(app.git, pull.repository_id, tip, pull.head_commit)))
   const mergeBase = found ?? ''
   if (bases.some((base) => base !== mergeBase)) {
-    await transaction(app.db, (tx) => comparisons.forgetOtherBases(tx, pull.id, mergeBase))
+    await transaction(app.db, (tx) => rows.forgetOtherBases(tx, pull.id, mergeBase))
   }
-  const uncompared = await comparisons.listUncompared(
+  const uncompared = await rows.listUncompared(
     app.db,
     pull.id,
     pull.head_commit,
@@ -131,7 +130,7 @@ export async function mergeBaseOf(
 async function proposesSame(
   app: ReposApp,
   { repository_id, head_commit }: PullRequest,
-  { commit_id, merge_base }: comparisons.Reviewed,
+  { commit_id, merge_base }: rows.Reviewed,
   mergeBase: string,
 ): Promise<boolean> {
   if (commit_id === head_commit && merge_base === mergeBase) return true
@@ -150,7 +149,7 @@ async function proposesSame(
 async function recordComparison(
   app: ReposApp,
   pull: PullRequest,
-  reviewed: comparisons.Reviewed,
+  reviewed: rows.Reviewed,
   { tip, mergeBase }: { readonly tip: string | undefined; readonly mergeBase: string },
   isStale: boolean,
 ): Promise<void> {
@@ -160,16 +159,10 @@ async function recordComparison(
       present?.head_commit === pull.head_commit && present.base_branch === pull.base_branch
     const base = await findBranch(tx, pull.repository_id, pull.base_branch)
     if (!isAsCompared || base?.commit_id !== tip) return
-    await comparisons.setCompared(
-      tx,
-      pull.id,
-      reviewed,
-      { head: pull.head_commit, mergeBase },
-      isStale,
-    )
+    await rows.setCompared(tx, pull.id, reviewed, { head: pull.head_commit, mergeBase }, isStale)
     const dismisses = isStale && (await findRule(tx, pull))?.dismiss_stale_approvals
     if (!dismisses) return
-    const ids = await comparisons.dismissApprovals(tx, pull.id, reviewed)
+    const ids = await rows.dismissApprovals(tx, pull.id, reviewed)
     const events = ids.map((id) => dismissalEvent(id, STALE_APPROVAL))
     await recordTimelineEvents(app, tx, { pullId: pull.id, actorId: undefined }, events)
     if (ids.length > 0) {
@@ -188,16 +181,16 @@ export async function findRule(
 }
 
 /**
- * Computes again which reviews are official, and deletes the results of comparisons. Runs in the
+ * Computes again which reviews are official, and deletes the results of rows. Runs in the
  * transaction that changes the base of the pull request.
  *
  * @param pull the pull request with its new base.
  */
 export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void> {
   // Pending reviews lose their results, too: they were compared with the old base.
-  await comparisons.forgetComparisons(tx, pull.id)
-  const votes = await comparisons.listVotes(tx, pull.id)
-  const requests = await comparisons.listReviewRequests(tx, [pull.id])
+  await rows.forgetComparisons(tx, pull.id)
+  const votes = await rows.listVotes(tx, pull.id)
+  const requests = await rows.listReviewRequests(tx, [pull.id])
   if (votes.length + requests.length === 0) return
   const userIds = [...votes, ...requests].flatMap(({ reviewer_id }) => reviewer_id ?? [])
   const teamIds = requests.flatMap(({ team_id }) => team_id ?? [])
@@ -210,11 +203,11 @@ export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void
     teamIds,
   )
   const asked = new Set(requests.flatMap(({ reviewer_id }) => reviewer_id ?? []))
-  await comparisons.setOfficialVotes(tx, pull.id, officialVotes(votes, officials, asked))
+  await rows.setOfficialVotes(tx, pull.id, officialVotes(votes, officials, asked))
   for (const { id, reviewer_id, team_id } of requests) {
     const isOfficial =
       officials.userIds.has(reviewer_id ?? 0) || officials.teamIds.has(team_id ?? 0)
-    await comparisons.setOfficialRequest(tx, id, isOfficial)
+    await rows.setOfficialRequest(tx, id, isOfficial)
   }
 }
 
@@ -227,7 +220,7 @@ export async function restoreVotes(
   pull: PullRequest,
   userIds: readonly number[],
 ): Promise<void> {
-  const votes = (await comparisons.listVotes(tx, pull.id)).filter(({ reviewer_id }) =>
+  const votes = (await rows.listVotes(tx, pull.id)).filter(({ reviewer_id }) =>
     userIds.includes(reviewer_id ?? 0),
   )
   if (votes.length === 0) return
@@ -238,9 +231,9 @@ export async function restoreVotes(
     userIds,
     [],
   )
-  for (const id of userIds) await comparisons.clearOfficialVotes(tx, pull.id, id)
+  for (const id of userIds) await rows.clearOfficialVotes(tx, pull.id, id)
   for (const id of officialVotes(votes, officials, new Set()))
-    await comparisons.updateReview(tx, id, { official: 1 })
+    await rows.updateReview(tx, id, { official: 1 })
 }
 
 /** Returns the base repository of a pull request and its owner. */
@@ -271,7 +264,7 @@ export async function countApprovals(
   rule: BranchRule | undefined,
 ): Promise<Approvals> {
   await compareReviews(app, pull, 'official')
-  const reviews = await listOfficial(app.db, pull.id)
+  const reviews = await rows.listOfficial(app.db, pull.id)
   const userIds = [...new Set(reviews.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
   const teamIds = reviews.flatMap(({ team_id }) => team_id ?? [])
   const officials = await findOfficials(app.db, home, rule, userIds, teamIds)
