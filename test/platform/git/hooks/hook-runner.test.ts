@@ -64,6 +64,13 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   const testSandbox = it.skipIf(obstacle !== '' || kind === 'plain')
   if (obstacle !== '') it.skip(obstacle, () => {})
 
+  test('ends with all its processes, however early it is stopped', async () => {
+    const { run } = await machine(kind)
+    const times = Array.from({ length: 64 }, (_, i) => 1 + (i % 32))
+    const results = await Promise.all(times.map((timeoutMs) => run('sleep 1000', { timeoutMs })))
+    expect(new Set(results.map(({ ending }) => ending))).toEqual(new Set(['timeout']))
+  })
+
   test('gets arguments and input, and its outputs stay in order', async () => {
     const { run } = await machine(kind)
     const script =
