@@ -80,8 +80,8 @@ async function runTests(
     const env = {
       // Only the tests on PostgreSQL may know of a server.
       ...(database === 'SQLite' && { BRANCHLINE_TEST_POSTGRES: undefined }),
-      BRANCHLINE_TEST_TIER: name,
-      BRANCHLINE_TEST_COSTS: costsPath,
+      TEST_TIER: name,
+      TEST_COSTS: costsPath,
     }
     const { code } = await run('vitest', all, { show: true, env })
     const report = existsSync(reportPath) ? readFileSync(reportPath, 'utf8') : undefined

@@ -5,7 +5,7 @@ import { afterAll, expect } from 'vitest'
 const TICKS_PER_SECOND = 100
 
 // Vitest runs this file before each file of tests. Its hook is the first one, and so runs last.
-const costsPath = process.env.BRANCHLINE_TEST_COSTS
+const costsPath = process.env.TEST_COSTS
 if (costsPath !== undefined) {
   const before = cpuSeconds()
   afterAll(() => {
