@@ -45,10 +45,12 @@ async function runPass(/** @type {import('./tests/tiers.mjs').Pass} */ pass) {
   printLine('..', `tests on ${pass.database}`, process.stdout)
   const startedAtMs = performance.now()
   const files = selection.length > 0 ? selection : pass.files
-  const first = await runTests(pass, files, pass.more)
+  // Arguments also select what the tier leaves out.
+  const more = selection.length > 0 ? [] : pass.more
+  const first = await runTests(pass, files, more)
   const runAlone = (/** @type {readonly string[]} */ failed) => {
     printLine('..', 'tests that failed, once more and alone', process.stdout)
-    return runTests(pass, failed, [...pass.more, '--no-file-parallelism'])
+    return runTests(pass, failed, [...more, '--no-file-parallelism'])
   }
   const result = selection.length > 0 ? first : await repeatFailures(first, runAlone)
   const tally = nameTally(result, `on ${pass.database}`)

@@ -43,7 +43,7 @@ export const COMMANDS = {
     [
       'test:postgres',
       'stories/pulls',
-      'all tests that use a database on PostgreSQL, or some of them',
+      'tests that use a database on PostgreSQL: all but those of protocols and browsers, or those selected',
     ],
     ['test:node', '24', 'a short set of tests on another version of Node'],
   ],

@@ -22,6 +22,12 @@ const LONG = '.long.test.ts'
 const WITHOUT_LONG = `--exclude=**/*${LONG}`
 const BROWSERS = ['stories/web', 'clients/browser']
 
+/**
+ * Tests about protocols rather than rows. Some start slowly on PostgreSQL, or make SQLite busy. `npm run
+ * test:postgres -- protocols` runs them.
+ */
+const ABOUT_PROTOCOLS = ['clients', 'protocols', 'edge', 'platform/http', 'platform/rpc']
+
 /** @returns {Pass} */
 const onSqlite = (/** @type {string[]} */ files, /** @type {string[]} */ more) => ({
   database: 'SQLite',
@@ -54,9 +60,18 @@ export const tiers = {
   postgres: {
     command: 'npm run test:postgres',
     hasChecks: false,
-    passes: [onPostgres([], [WITHOUT_LONG, ...BROWSERS.map((path) => `--exclude=${path}**`)])],
+    passes: [
+      onPostgres(
+        [],
+        [
+          WITHOUT_LONG,
+          '--exclude=stories/web/**',
+          ...ABOUT_PROTOCOLS.map((path) => `--exclude=${path}/**`),
+        ],
+      ),
+    ],
     leftOut:
-      'tests on SQLite (npm test), browsers on PostgreSQL and long tests (npm run test:long)',
+      'tests on SQLite (npm test), protocols (npm run test:postgres -- protocols), browsers and long tests (npm run test:long)',
   },
   long: {
     command: 'npm run test:long',
