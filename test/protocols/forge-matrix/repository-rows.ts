@@ -232,7 +232,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(statuses.createCommitStatus, writers, { sha: NO_OBJECT, state: 'success' }),
 
   row(contents.getContents, readers, { path: NOTHING }),
-  row(contents.getRawFile, readers, { refPath: NOTHING, ref: NOTHING }),
+  row(contents.getRawFile, readers, { refPath: NOTHING, ref: NOTHING, refKind: 'branch' }),
   row(contents.getEditorConfig, readers, { path: NOTHING }),
   row(contents.getBlame, readers, { path: NOTHING }),
   row(contents.getArchive, readers, { archive: `${NOTHING}.zip` }),

@@ -132,12 +132,15 @@ export async function superviseHook(
   const abort = () => stop('aborted')
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
-  const code = await exitOf(child, () => {
+  const endOthers = () => {
     // A sandbox ends with its processes, unless it is stopped while it starts: bwrap changes its
     // credentials then, which clears its parent-death signal for a moment (prctl(2)).
     if (!launch.isContained) sweep(child.pid, markOf(folder))
     else if (stopped !== undefined) sweep(child.pid, markOf(basename(folder)))
-  })
+  }
+  const code = await exitOf(child, endOthers)
+  // A process that was just starting another program had no environment to read.
+  endOthers()
   clearTimeout(timeout)
   clearInterval(watch)
   signal?.removeEventListener('abort', abort)
