@@ -132,7 +132,7 @@ describe('parseExpression', () => {
   it('repeats only the beginning of an invalid filter', () => {
     const filter = '('.repeat(MAX_FILTER_CHARACTERS * 2)
     expect(() => parseExpression(filter)).toThrow(
-      expect.objectContaining({ metadata: { filter: filter.slice(0, 512) } }),
+      expect.objectContaining({ filter: filter.slice(0, 512) }),
     )
   })
 })
