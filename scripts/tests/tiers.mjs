@@ -66,8 +66,6 @@ export const tiers = {
         [
           WITHOUT_LONG,
           '--exclude=stories/web/**',
-          // A creation for an organisation does not end there, for a reason that is not known yet.
-          '--exclude=stories/repositories/generate.test.ts',
           ...ABOUT_PROTOCOLS.map((path) => `--exclude=${path}/**`),
         ],
       ),

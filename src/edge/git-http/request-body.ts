@@ -1,7 +1,5 @@
-import type { Writable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { HttpRequest } from '../../platform/http/requests.ts'
-import { drained } from '../../platform/rpc/index.ts'
 
 /** A body that cannot be passed on, with the HTTP status of the refusal. */
 export class BodyError extends Error {
@@ -82,21 +80,6 @@ export async function* reopened(
 ): AsyncGenerator<Buffer, void, undefined> {
   yield* chunks
   yield* rest
-}
-
-/**
- * Passes a body to a process at the speed at which the process reads, then ends its input.
- *
- * When the process stops reading, the rest is read and dropped, because Git clients read the
- * response only after they have sent everything.
- *
- * @throws the errors of the body.
- */
-export async function feed(body: AsyncIterable<Buffer>, stdin: Writable): Promise<void> {
-  for await (const chunk of body) {
-    if (stdin.writable && !stdin.write(chunk)) await drained(stdin)
-  }
-  stdin.end()
 }
 
 /** Returns whether a body ended too early. Over HTTP/2 such a stream ends without an error. */

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
+import { feed } from '../../platform/concurrency/feed.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { drained } from '../../platform/rpc/index.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitService, PackProcess, PackRequest, RefRequest } from './git-access.ts'
 import { readPushOpening } from './push-commands.ts'
-import { BodyError, bodyOf, feed, type Opening, readOpening, reopened } from './request-body.ts'
+import { BodyError, bodyOf, type Opening, readOpening, reopened } from './request-body.ts'
 import type { SessionSlot } from './session-slot.ts'
 
 /** Limits of one request. */

@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream/promises'
+import { feed } from '../../concurrency/feed.ts'
 import { printedByGit, spawnGit } from '../processes/child-process.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
@@ -30,7 +30,7 @@ export async function copyTree(
   })
   indexing.stdout.resume()
   try {
-    await pipeline(pack, indexing.stdin)
+    await feed(pack, indexing.stdin)
     const { code, stderr } = await indexing.exited
     if (code !== 0) throw new Error(`git index-pack failed: ${stderr}`)
   } finally {
