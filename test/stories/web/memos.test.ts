@@ -75,6 +75,8 @@ describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
       `${server.url}/notes.md`,
     ])
     await leave()
+    // The next page must not ask for a picture that does not exist.
+    await ask(users.bob, 'DELETE', `/${name}`)
   })
 
   it('shows the comments on a memo, sends one and deletes it', async () => {

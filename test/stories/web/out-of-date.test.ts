@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
     await page.route(SCRIPTS, (route) =>
       route.request().method() === 'HEAD' ? missing(route) : route.fallback(),
     )
-    await page.route('**/-/assets/branches-*.js', missing)
+    await page.route('**/-/assets/branches.page-*.js', missing)
     let loads = 0
     page.on('request', (request) => {
       if (request.isNavigationRequest()) loads += 1
