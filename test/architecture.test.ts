@@ -113,11 +113,6 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
     'the services of webhooks send test events and show payloads',
   ],
   [
-    /^repositories\/lifecycle\/(create|generate)-repository\.ts$/,
-    /^conversations\/labels(\.rows)?\.ts$/,
-    'a new repository gets the labels of a template',
-  ],
-  [
     /^repositories\/content\/branch-changes\.ts$/,
     /^pulls\/heads\/pull-heads\.rows\.ts$/,
     'a branch into which a pull request is open cannot be deleted',
@@ -127,9 +122,10 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
 /** The subjects whose `.rows.ts` a higher subject imports. Each must be in use. */
 const ROWS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   administration: ['accounts', 'memos', 'repositories'],
+  conversations: ['accounts', 'repositories'],
   deliveries: ['accounts', 'pulls', 'repositories', 'webhooks'],
   memos: ['accounts', 'webhooks'],
-  notifications: ['accounts', 'pulls', 'repositories'],
+  notifications: ['accounts', 'conversations', 'pulls', 'repositories'],
   oauth2: ['accounts', 'pulls'],
   organizations: ['accounts'],
   pulls: ['accounts', 'conversations', 'organizations', 'repositories', 'webhooks'],

@@ -10,7 +10,7 @@ import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 import { CREDENTIALS } from '../forge/accounts/credentials/errors.ts'
 import { ACCOUNTS } from '../forge/accounts/errors.ts'
 import { KEYS } from '../forge/accounts/keys/errors.ts'
-import { PLANNING } from '../forge/conversations/errors.ts'
+import { CONVERSATIONS } from '../forge/conversations/errors.ts'
 import { DomainError, outsideError, type Reason } from '../forge/core/errors.ts'
 import type {
   AllRefusals,
@@ -50,7 +50,7 @@ const REFUSALS: AllRefusals = {
   ...KEYS,
   ...MEMOS,
   ...ORGANIZATIONS,
-  ...PLANNING,
+  ...CONVERSATIONS,
   ...PULLS,
   ...RELEASES,
   ...REPOSITORIES,

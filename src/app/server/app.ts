@@ -6,6 +6,7 @@ import { createPasswordHasher } from '../../forge/accounts/credentials/passwords
 import { SharedFailures } from '../../forge/accounts/credentials/shared-failures.ts'
 import { createOAuth2Client } from '../../forge/accounts/sign-on/oauth2.ts'
 import type { App } from '../../forge/app.ts'
+import { newLabels } from '../../forge/conversations/labels.ts'
 import { createBackground } from '../../forge/core/background.ts'
 import {
   type Coordination,
@@ -19,6 +20,7 @@ import { createSignal, type Signal } from '../../forge/core/signal.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { createPayloads } from '../../forge/deliveries/payloads.message.ts'
 import { pullRefObserver } from '../../forge/pulls/branch-sync/pull-branches.ts'
+import { pullConversations } from '../../forge/pulls/heads/pull-conversations.ts'
 import { createMergeChecks } from '../../forge/pulls/merging/mergeability.ts'
 import { createSignatureChecks } from '../../forge/repositories/commits/commit-verification.ts'
 import { createCommitSigning } from '../../forge/repositories/commits/server-commits.ts'
@@ -81,6 +83,8 @@ export async function createApp({
     disk,
     markup,
     commitSigning: createCommitSigning(keys),
+    conversations: pullConversations,
+    newLabels,
     refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],
     mergeChecks: createMergeChecks(),
     patience: { mergeCheckMs: 3_000, headRefsMs: 2_000 },

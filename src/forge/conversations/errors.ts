@@ -1,8 +1,12 @@
 import { Code } from '@connectrpc/connect'
-import type { Refusals } from '../core/refusal.ts'
+import type { Metadata, Refusals } from '../core/refusal.ts'
 
-/** Errors of labels, milestones and commit statuses. */
-export const PLANNING = {
+/** The message of compatible systems for a user without read access. */
+export const noAccess = ({ user_id, repository }: Metadata) =>
+  `user doesn't have access to repo [user_id: ${user_id}, repo_name: ${repository}]`
+
+/** Errors of what issues and pull requests share, and of commit statuses. */
+export const CONVERSATIONS = {
   INVALID_LABEL_COLOR: {
     code: Code.InvalidArgument,
     message: ({ color }) => `bad color code: ${color}`,
@@ -31,5 +35,55 @@ export const PLANNING = {
     code: Code.InvalidArgument,
     message: ({ limit }) => `a commit can have statuses of at most ${limit} contexts`,
     restStatus: 422,
+  },
+  CONVERSATION_LOCKED: {
+    code: Code.PermissionDenied,
+    message: 'the conversation is locked for users without write access',
+  },
+  INVALID_LOCK_REASON: {
+    code: Code.InvalidArgument,
+    message: 'reason not valid',
+    restStatus: 400,
+    field: 'lock_reason',
+  },
+  INVALID_REACTION: {
+    code: Code.InvalidArgument,
+    message: ({ content }) => `'${content}' is not an allowed reaction`,
+    restStatus: 403,
+    field: 'content',
+  },
+  ASSIGNEE_NOT_ASSIGNABLE: {
+    code: Code.FailedPrecondition,
+    message: noAccess,
+    restStatus: 422,
+  },
+  ASSIGNEE_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ name }) =>
+      `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
+    restStatus: 422,
+    field: 'assignees',
+  },
+  CLOSE_BLOCKED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot close this issue or pull request because it still has open dependencies',
+    restStatus: 412,
+  },
+  INVALID_DEPENDENCY: {
+    code: Code.InvalidArgument,
+    message:
+      'a pull request cannot depend on itself, on one that depends on it, or on more than 100 others',
+    restStatus: 422,
+  },
+  INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
+  ISSUE_COMMENT_DENIED: {
+    code: Code.PermissionDenied,
+    message:
+      'only the author of a comment and users with write access to pull requests may change it',
+  },
+  ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  SUBSCRIPTION_DENIED: {
+    code: Code.PermissionDenied,
+    message: ({ username }) => `you are not permitted to change subscriptions for ${username}`,
   },
 } satisfies Refusals

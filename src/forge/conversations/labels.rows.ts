@@ -1,6 +1,8 @@
 import type { Insertable } from 'kysely'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { Label, LabelsTable } from '../repositories/schema.ts'
+import { byConversation } from './conversations.rows.ts'
+import type { Label, LabelsTable } from './schema.ts'
 
 /** The repository or organisation of a label. */
 export type LabelOwner = Pick<LabelsTable, 'repository_id' | 'organization_id'>
@@ -66,3 +68,84 @@ function labelsOf(db: Db, { repository_id, organization_id }: LabelOwner) {
     ? labels.where('organization_id', '=', organization_id)
     : labels.where('repository_id', '=', repository_id)
 }
+
+/**
+ * Returns which of some labels the conversations of a repository can have, by their ids.
+ *
+ * @param owner the ids of the repository and of the organisation that owns it. Null without labels
+ *   of an organisation.
+ */
+export async function findLabelsFor(
+  db: Db,
+  { repository_id, organization_id }: LabelOwner,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Label>> {
+  if (ids.length === 0) return new Map()
+  const labels = await db
+    .selectFrom('labels')
+    .selectAll()
+    .where('id', 'in', ids)
+    .where((eb) =>
+      eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]),
+    )
+    .execute()
+  return new Map(labels.map((label) => [label.id, label]))
+}
+
+/** Replaces the labels of a conversation. All of them exist. */
+export async function replaceConversationLabels(
+  tx: Tx,
+  conversationId: number,
+  labelIds: readonly number[],
+): Promise<void> {
+  await tx.deleteFrom('pull_request_labels').where('pull_request_id', '=', conversationId).execute()
+  if (labelIds.length === 0) return
+  await tx
+    .insertInto('pull_request_labels')
+    .values(labelIds.map((label_id) => ({ pull_request_id: conversationId, label_id })))
+    .execute()
+}
+
+/**
+ * Returns labels by their names. Of several labels with one name, that of the repository precedes,
+ * then the oldest.
+ */
+export async function findLabelsNamed(
+  db: Db,
+  { repository_id, organization_id }: LabelOwner,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (names.length === 0) return new Map()
+  const labels = await db
+    .selectFrom('labels')
+    .select(['id', 'name'])
+    .where('name', 'in', names)
+    .where((eb) =>
+      eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]),
+    )
+    .orderBy('organization_id', (order) => order.desc().nullsLast())
+    .orderBy('id', 'desc')
+    .execute()
+  return new Map(labels.map(({ id, name }) => [name, id]))
+}
+
+/** Returns the labels of conversations, by the id of the conversation, sorted by name. */
+export async function labelsOfConversations(
+  db: Db,
+  conversationIds: readonly number[],
+): Promise<ReadonlyMap<number, Label[]>> {
+  if (conversationIds.length === 0) return new Map()
+  const rows = await labelsAmong(db, JSON.stringify(conversationIds))
+  return byConversation(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
+}
+
+const labelsAmong = prepareQuery((db, conversationIds: string) =>
+  db
+    .selectFrom('pull_request_labels')
+    .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
+    .selectAll('labels')
+    .select('pull_request_labels.pull_request_id')
+    .where('pull_request_labels.pull_request_id', 'in', numbersOf(conversationIds))
+    .orderBy('labels.name')
+    .orderBy('labels.id'),
+)

@@ -4,10 +4,10 @@ import type { Caller } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
 import { openOrganization } from '../organizations/organization-access.ts'
-import type { ReposApp } from '../repositories/ports.ts'
-import type { Label } from '../repositories/schema.ts'
+import type { NewLabels, ReposApp } from '../repositories/ports.ts'
 import * as rows from './labels.rows.ts'
 import { openForPlanning } from './planning-access.ts'
+import type { Label } from './schema.ts'
 
 export type { Label }
 
@@ -171,4 +171,24 @@ function colorOf(text: string): string {
     })
   }
   return digits.length === 3 ? digits.replace(/./g, '$&$&') : digits
+}
+
+/** The labels of new repositories. */
+export const newLabels: NewLabels = {
+  async add(tx, repositoryId, labels) {
+    const owner = { repository_id: repositoryId, organization_id: null }
+    for (const { name, color, description, exclusive } of labels) {
+      const flags = { exclusive: Number(exclusive), archived: 0 }
+      await rows.insertLabel(tx, owner, { name, color, description, ...flags })
+    }
+  },
+
+  async copy(tx, fromId, toId) {
+    const from = { repository_id: fromId, organization_id: null }
+    const to = { repository_id: toId, organization_id: null }
+    for (const label of await rows.listLabels(tx, from, 0, MAX_LABELS)) {
+      const { name, color, description, exclusive, archived } = label
+      await rows.insertLabel(tx, to, { name, color, description, exclusive, archived })
+    }
+  },
 }

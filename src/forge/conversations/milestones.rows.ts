@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { containsSql } from '../../platform/database/database.ts'
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { Milestone, MilestoneChanges, NewMilestone } from '../repositories/schema.ts'
+import type { Milestone, MilestoneChanges, NewMilestone } from './schema.ts'
 
 /** A filter for milestones. */
 export interface MilestoneFilter {

@@ -6,9 +6,10 @@ import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { Milestone, Repository } from '../repositories/schema.ts'
+import type { Repository } from '../repositories/schema.ts'
 import * as rows from './milestones.rows.ts'
 import { openForPlanning } from './planning-access.ts'
+import type { Milestone } from './schema.ts'
 
 export type { Milestone }
 

@@ -5,7 +5,7 @@ export interface RepositoryName {
 }
 
 /** The name of a pull request: its repository and its number. */
-export interface PullName extends RepositoryName {
+export interface ConversationName extends RepositoryName {
   readonly number: number
 }
 

@@ -1,14 +1,14 @@
 import type { Owner } from '../accounts/schema.ts'
+import type { IssueCommentView } from '../conversations/issue-comments.ts'
+import type { ConversationsApp } from '../conversations/ports.ts'
 import type { Caller } from '../core/access.ts'
 import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
-import type { PullCommentView } from '../pulls/conversation/pull-comments.ts'
 import type { PullView } from '../pulls/lists/pull-views.ts'
 import type { RepositoryView } from '../repositories/lifecycle/repository-views.ts'
-import type { ReposApp } from '../repositories/ports.ts'
 import type { ReleaseView } from '../repositories/releases/releases.ts'
 
 /** The interfaces that webhook deliveries need. */
-export interface DeliveriesApp extends MemosApp, ReposApp {
+export interface DeliveriesApp extends MemosApp, ConversationsApp {
   readonly payloads: Payloads
 }
 
@@ -21,7 +21,7 @@ export interface Payloads extends MemoPayloads {
   /** Returns a pull request as an issue, as in a REST response for a viewer. */
   issue(app: DeliveriesApp, viewer: Caller, view: PullView): string
   /** Returns a comment on a pull request as in a REST response for a viewer. */
-  comment(app: DeliveriesApp, viewer: Caller, view: PullCommentView): string
+  comment(app: DeliveriesApp, viewer: Caller, view: IssueCommentView): string
   /** Returns a release as in a REST response for a viewer. */
   release(app: DeliveriesApp, viewer: Caller, view: ReleaseView): string
   /** Returns an account as in a REST response for a viewer. */

@@ -4,9 +4,9 @@ import { resolveCommit } from '../../platform/git/refs/refs.ts'
 import type { Owner } from '../accounts/schema.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { GHOST } from '../accounts/users/owners.ts'
+import { getIssueComment, type IssueCommentView } from '../conversations/issue-comments.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
-import { getPullComment, type PullCommentView } from '../pulls/conversation/pull-comments.ts'
 import { findReadablePull } from '../pulls/heads/open-pulls.ts'
 import type { PullFacts } from '../pulls/heads/pull-changes.ts'
 import { type PullView, viewPulls } from '../pulls/lists/pull-views.ts'
@@ -406,10 +406,10 @@ async function viewOf(
 async function commentOf(
   app: DeliveriesApp,
   { facts, viewer, open }: HookSubject<PullFacts>,
-): Promise<PullCommentView | undefined> {
+): Promise<IssueCommentView | undefined> {
   const name = { owner: open.owner.name, repo: open.repository.name }
   try {
-    return await getPullComment(app, viewer, name, facts.comment ?? 0)
+    return await getIssueComment(app, viewer, name, facts.comment ?? 0)
   } catch (error) {
     if (error instanceof DomainError && error.reason === 'ISSUE_COMMENT_NOT_FOUND') return undefined
     throw error

@@ -1,6 +1,10 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../accounts/users/users.rows.ts'
+import { concernsOf, type StoredConcerns } from '../conversations/concerns.ts'
+import * as rows from '../conversations/notices.rows.ts'
+import { assigneesOf } from '../conversations/participants.rows.ts'
+import type { Notice } from '../conversations/schema.ts'
 import { nameKey } from '../core/names.ts'
 import {
   type DueWork,
@@ -9,15 +13,12 @@ import {
   startDueWork,
 } from '../core/scheduled-work.ts'
 import type { User } from '../core/schema.ts'
-import { assigneesOf } from '../pulls/conversation/pull-participants.rows.ts'
-import { concernsOf, type StoredConcerns } from '../pulls/heads/pull-changes.ts'
-import * as rows from '../pulls/heads/pull-notices.rows.ts'
+import { pullReaders } from '../pulls/heads/open-pulls.ts'
 import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { isWorkInProgress } from '../pulls/lists/pull-views.ts'
 import { listReviewRequests } from '../pulls/review/reviews.rows.ts'
-import type { PullNotice, PullRequest } from '../pulls/schema.ts'
+import type { PullRequest } from '../pulls/schema.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { pullReaders } from './pull-subscriptions.ts'
 import type { NotificationThread } from './schema.ts'
 import { mailableUsers, mailPart } from './thread-mails.ts'
 import { findThreadsAbout, putThreads } from './threads.rows.ts'
@@ -70,7 +71,7 @@ function fanOut(app: ReposApp): DueWork {
     maxRunning: MAX_RUNNING,
     maxRunningPerOwner: MAX_RUNNING_PER_PULL,
     signal: app.signals.pullNotices,
-    ...rows.pullNoticeQueue(app.db),
+    ...rows.noticeQueue(app.db),
     run: (id, until) => tellEverybody(app, id, until),
   }
 }
@@ -80,14 +81,14 @@ async function tellEverybody(app: ReposApp, id: number, until: AbortSignal): Pro
     while (!until.aborted && (await transaction(app.db, (tx) => tellBatch(app, tx, id))));
   } catch (err) {
     await transaction(app.db, async (tx) => {
-      const notice = await rows.findPullNotice(tx, id)
+      const notice = await rows.findNotice(tx, id)
       if (!notice) return
       const failures = notice.failures + 1
       const isLast = failures >= MAX_FAILURES
       app.log[isLast ? 'error' : 'warn']({ err, notice: id, failures }, FAILURE)
-      if (isLast) return rows.deletePullNotice(tx, id)
+      if (isLast) return rows.deleteNotice(tx, id)
       const dueTime = app.clock.now() + RETRY_MS * 2 ** (failures - 1)
-      return rows.postponePullNotice(tx, id, failures, dueTime)
+      return rows.postponeNotice(tx, id, failures, dueTime)
     })
   }
   app.signals.mails.notify()
@@ -95,15 +96,15 @@ async function tellEverybody(app: ReposApp, id: number, until: AbortSignal): Pro
 
 /** @returns whether more users may have to be told. */
 async function tellBatch(app: ReposApp, tx: Tx, id: number): Promise<boolean> {
-  const notice = await rows.findPullNotice(tx, id)
+  const notice = await rows.findNotice(tx, id)
   const pull = notice && (await findPullRequestById(tx, notice.pull_request_id))
   if (!pull) return false
   const candidates = await findCandidates(app, tx, notice, pull)
   const batch = [...candidates].sort(([one], [other]) => one - other).slice(0, BATCH)
   await tell(app, tx, { notice, pull, reasons: new Map(batch) })
   const last = batch.length === BATCH ? batch.at(-1)?.[0] : undefined
-  if (last === undefined) await rows.deletePullNotice(tx, id)
-  else await rows.advancePullNotice(tx, id, last)
+  if (last === undefined) await rows.deleteNotice(tx, id)
+  else await rows.advanceNotice(tx, id, last)
   return last !== undefined
 }
 
@@ -114,7 +115,7 @@ async function tellBatch(app: ReposApp, tx: Tx, id: number): Promise<boolean> {
 async function findCandidates(
   app: ReposApp,
   tx: Tx,
-  notice: PullNotice,
+  notice: Notice,
   pull: PullRequest,
 ): Promise<Map<number, Reason>> {
   const { last_user_id: lastId } = notice
@@ -126,7 +127,7 @@ async function findCandidates(
   for (const [userId, reason] of await findNamed(tx, concerns, pull, lastId)) add(userId, reason)
   if (!concerns.everybody) return found
   const search = {
-    pullId: pull.id,
+    conversationId: pull.id,
     repositoryId: pull.repository_id,
     // As in compatible systems, work in progress concerns those who take part in it.
     withWatchers: !isWorkInProgress(app, pull.title),
@@ -162,7 +163,7 @@ async function findNamed(
 
 /** A change, and the users to tell of it. */
 interface Telling {
-  readonly notice: PullNotice
+  readonly notice: Notice
   readonly pull: PullRequest
   readonly reasons: ReadonlyMap<number, Reason>
 }
@@ -211,7 +212,7 @@ async function whoIsTold(
   if (ids.length === 0) return { told: [], left: new Set() }
   const users = await findUsersByIds(tx, ids)
   const readers = await pullReaders(tx, pull, [...users.values()])
-  const subject = { pullId: pull.id, repositoryId: pull.repository_id }
+  const subject = { conversationId: pull.id, repositoryId: pull.repository_id }
   const { ignoring, left, blocking } = await rows.findDecisions(tx, subject, notice.actor_id, ids)
   const told = readers.filter(({ id }) => {
     if (ignoring.has(id) || blocking.has(id)) return false

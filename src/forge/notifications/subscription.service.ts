@@ -12,6 +12,11 @@ import {
 import { userAccountMessage } from '../accounts/users/accounts.service.ts'
 import type { NumberedUserPage } from '../accounts/users/owners.ts'
 import type { App } from '../app.ts'
+import {
+  checkConversationSubscription,
+  listConversationSubscribers,
+  setConversationSubscription,
+} from '../conversations/subscriptions.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import { callerOf, restStatusKey } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
@@ -28,11 +33,6 @@ import {
 } from '../repositories/activity/subscriptions.ts'
 import { repositoryMessages } from '../repositories/lifecycle/repository.message.ts'
 import type { RepositoryPage } from '../repositories/lifecycle/repository-views.ts'
-import {
-  checkPullSubscription,
-  listPullSubscribers,
-  setPullSubscription,
-} from './pull-subscriptions.ts'
 
 type SubscriptionMethods = ServiceImpl<typeof SubscriptionService>
 
@@ -113,20 +113,24 @@ function pullMethods(
       const caller = callerOf(context)
       const page = readNumberedPage(app.settings, request)
       const name = { owner, repo, number: Number(index) }
-      const found = await listPullSubscribers(app, caller, name, page)
+      const found = await listConversationSubscribers(app, caller, name, page)
       return subscribersMessage(app, caller, found, page.limit)
     },
 
     async checkIssueSubscription({ owner, repo, index }, context) {
       const caller = signedIn(callerOf(context))
       const name = { owner, repo, number: Number(index) }
-      const { isTold, pull, ...open } = await checkPullSubscription(app, caller, name)
+      const { isTold, conversation, ...open } = await checkConversationSubscription(
+        app,
+        caller,
+        name,
+      )
       const url = repositoryUrl(app, open)
       return create(SubscriptionSchema, {
         subscribed: isTold,
         ignored: !isTold,
-        createdAt: atSecond(pull.create_time),
-        url: `${url}/issues/${pull.number}/subscriptions`,
+        createdAt: atSecond(conversation.create_time),
+        url: `${url}/issues/${conversation.number}/subscriptions`,
         repositoryUrl: url,
       })
     },
@@ -134,7 +138,7 @@ function pullMethods(
     async addIssueSubscription({ owner, repo, index, user }, context) {
       const caller = signedIn(callerOf(context))
       const name = { owner, repo, number: Number(index) }
-      const changed = await setPullSubscription(app, caller, name, user, true)
+      const changed = await setConversationSubscription(app, caller, name, user, true)
       if (!changed) context.values.set(restStatusKey, 200)
       return { changed }
     },
@@ -142,7 +146,7 @@ function pullMethods(
     async deleteIssueSubscription({ owner, repo, index, user }, context) {
       const caller = signedIn(callerOf(context))
       const name = { owner, repo, number: Number(index) }
-      const changed = await setPullSubscription(app, caller, name, user, false)
+      const changed = await setConversationSubscription(app, caller, name, user, false)
       if (!changed) context.values.set(restStatusKey, 200)
       return { changed }
     },

@@ -12,17 +12,18 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { findEmailNotifications } from '../accounts/users/user-settings.rows.ts'
 import { findUserById, findUsersByIds } from '../accounts/users/users.rows.ts'
+import { findIssueCommentById } from '../conversations/issue-comments.rows.ts'
+import { findDecisions } from '../conversations/notices.rows.ts'
+import type { Notice } from '../conversations/schema.ts'
 import type { DueWorker } from '../core/scheduled-work.ts'
 import type { User } from '../core/schema.ts'
-import { findPullCommentById } from '../pulls/conversation/pull-comments.rows.ts'
-import { findDecisions } from '../pulls/heads/pull-notices.rows.ts'
+import { pullReaders } from '../pulls/heads/open-pulls.ts'
 import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { textsOfReview } from '../pulls/review/review-comments.rows.ts'
 import { findReviewById } from '../pulls/review/reviews.rows.ts'
-import type { PullNotice, PullRequest } from '../pulls/schema.ts'
+import type { PullRequest } from '../pulls/schema.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { pullReaders } from './pull-subscriptions.ts'
 import type { NotificationThread } from './schema.ts'
 import * as rows from './threads.rows.ts'
 import { unsubscribeUrl } from './unsubscribe.ts'
@@ -152,7 +153,7 @@ async function writeMail(
 async function wantsMail(db: Db, user: User, pull: PullRequest): Promise<boolean> {
   if (!isReachable(user)) return false
   if ((await findEmailNotifications(db, [user.id])).get(user.id) === 'disabled') return false
-  const subject = { pullId: pull.id, repositoryId: pull.repository_id }
+  const subject = { conversationId: pull.id, repositoryId: pull.repository_id }
   const { ignoring, left } = await findDecisions(db, subject, null, [user.id])
   if (ignoring.has(user.id) || left.has(user.id)) return false
   return (await pullReaders(db, pull, [user])).length > 0
@@ -192,7 +193,7 @@ async function textOf(
   { type, comment, review }: MailItem,
 ): Promise<{ text: string; verdict?: string | undefined } | undefined> {
   if (comment !== null) {
-    const found = await findPullCommentById(db, comment)
+    const found = await findIssueCommentById(db, comment)
     return found && { text: found.body }
   }
   if (review !== null) {
@@ -209,7 +210,7 @@ async function textOf(
 
 /** A change that a mail tells. Its texts are read when the mail is sent. */
 interface MailItem {
-  readonly type: PullNotice['type']
+  readonly type: Notice['type']
   /** Null for the server. */
   readonly actor: number | null
   readonly comment: number | null
@@ -254,7 +255,7 @@ function isReachable({ email, email_by_token, state }: User): boolean {
 /** Returns the columns of a thread about its next mail, after a change. */
 export function mailPart(
   app: AccountsApp,
-  { type, actor_id, comment_id, review_id }: PullNotice,
+  { type, actor_id, comment_id, review_id }: Notice,
   before: NotificationThread | undefined,
   isMailed: boolean,
 ): Pick<NotificationThread, 'mail_items' | 'mail_time'> {

@@ -1,9 +1,9 @@
 import { transaction } from '../../platform/database/database.ts'
+import { presentCommentIds } from '../conversations/issue-comments.rows.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
-import { presentCommentIds } from '../pulls/conversation/pull-comments.rows.ts'
 import { findPullRequestsByIds } from '../pulls/heads/pull-requests.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import {

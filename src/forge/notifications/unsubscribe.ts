@@ -3,9 +3,9 @@ import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { updateUserSettings } from '../accounts/users/user-settings.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
+import { putConversationSubscription } from '../conversations/subscriptions.rows.ts'
 import { nowSeconds } from '../core/core.ts'
 import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
-import { putPullSubscription } from './pull-subscriptions.rows.ts'
 import { dropThreadMails } from './threads.rows.ts'
 
 /**
@@ -66,7 +66,7 @@ export async function unsubscribe(
   await transaction(app.db, async (tx) => {
     const isPresent = (await findUserById(tx, userId)) && (await findPullRequestById(tx, pullId))
     if (!isPresent) return
-    await putPullSubscription(tx, {
+    await putConversationSubscription(tx, {
       pull_request_id: pullId,
       user_id: userId,
       subscribed: 0,

@@ -1,50 +1,19 @@
 import { Code } from '@connectrpc/connect'
-import type { Metadata, Refusals } from '../core/refusal.ts'
+import { noAccess } from '../conversations/errors.ts'
+import type { Refusals } from '../core/refusal.ts'
 
-/** The message of compatible systems for a user without read access. */
-const noAccess = ({ user_id, repository }: Metadata) =>
-  `user doesn't have access to repo [user_id: ${user_id}, repo_name: ${repository}]`
-
-/** Errors of pull requests, merges, comments and reviews. */
+/** Errors of pull requests, merges and reviews. */
 export const PULLS = {
-  CONVERSATION_LOCKED: {
-    code: Code.PermissionDenied,
-    message: 'the conversation is locked for users without write access',
-  },
   FILTER_OWNER_UNKNOWN: {
     code: Code.InvalidArgument,
     message: ({ name }) => `user does not exist [uid: 0, name: ${name}]`,
     restStatus: 400,
     field: 'owner',
   },
-  INVALID_LOCK_REASON: {
-    code: Code.InvalidArgument,
-    message: 'reason not valid',
-    restStatus: 400,
-    field: 'lock_reason',
-  },
-  INVALID_REACTION: {
-    code: Code.InvalidArgument,
-    message: ({ content }) => `'${content}' is not an allowed reaction`,
-    restStatus: 403,
-    field: 'content',
-  },
   APPROVALS_MISSING: {
     code: Code.FailedPrecondition,
     message: 'Does not have enough approvals',
     restStatus: 405,
-  },
-  ASSIGNEE_NOT_ASSIGNABLE: {
-    code: Code.FailedPrecondition,
-    message: noAccess,
-    restStatus: 422,
-  },
-  ASSIGNEE_NOT_FOUND: {
-    code: Code.InvalidArgument,
-    message: ({ name }) =>
-      `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
-    restStatus: 422,
-    field: 'assignees',
   },
   AUTO_MERGE_CANCEL_DENIED: {
     code: Code.PermissionDenied,
@@ -60,11 +29,6 @@ export const PULLS = {
     code: Code.FailedPrecondition,
     message: 'There are requested changes',
     restStatus: 405,
-  },
-  CLOSE_BLOCKED: {
-    code: Code.FailedPrecondition,
-    message: 'cannot close this issue or pull request because it still has open dependencies',
-    restStatus: 412,
   },
   COLLABORATION_REQUIRED: { code: Code.PermissionDenied, message: 'user must be a collaborator' },
   HEAD_BEHIND_BASE: {
@@ -84,25 +48,12 @@ export const PULLS = {
     restStatus: 400,
   },
   // The specification hides the cause.
-  INVALID_DEPENDENCY: {
-    code: Code.InvalidArgument,
-    message:
-      'a pull request cannot depend on itself, on one that depends on it, or on more than 100 others',
-    restStatus: 422,
-  },
-  INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
   INVALID_PULL_REQUEST_STATE: {
     code: Code.InvalidArgument,
     message: ({ state }) => `unknown state: ${state}`,
     restStatus: 412,
     field: 'state',
   },
-  ISSUE_COMMENT_DENIED: {
-    code: Code.PermissionDenied,
-    message:
-      'only the author of a comment and users with write access to pull requests may change it',
-  },
-  ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   MAINTAINER_EDIT_DENIED: {
     code: Code.PermissionDenied,
     message: 'SetAllowEdits: user not allowed to do this action',
@@ -281,10 +232,6 @@ export const PULLS = {
     field: 'poster',
   },
   // The message of compatible systems.
-  SUBSCRIPTION_DENIED: {
-    code: Code.PermissionDenied,
-    message: ({ username }) => `you are not permitted to change subscriptions for ${username}`,
-  },
   UPDATE_CONFLICT: {
     reason: 'MERGE_CONFLICT',
     code: Code.FailedPrecondition,

@@ -1,5 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
-import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
+import type { ConversationColumns } from '../conversations/schema.ts'
 
 /** Scheduled merges: each happens once its pull request is ready. */
 export interface ScheduledMergesTable {
@@ -66,31 +66,6 @@ export interface MergedCommitsTable {
 
 export type MergeFollowUp = Selectable<MergeFollowUpsTable>
 
-/** Comments on a pull request as a whole. */
-export interface PullCommentsTable {
-  /** Never reused. */
-  id: Generated<number>
-  pull_request_id: number
-  /** The repository of the pull request. */
-  repository_id: number
-  /** Null if the account was deleted. */
-  poster_id: number | null
-  /** Unix seconds, like the next column. */
-  create_time: number
-  update_time: number
-  /** Markdown. */
-  body: string
-}
-
-export type PullComment = Selectable<PullCommentsTable>
-
-/** Dependencies between pull requests of one repository. */
-export interface PullDependenciesTable {
-  /** The pull request that cannot be closed or merged while the other one is open. */
-  pull_request_id: number
-  depends_on_id: number
-}
-
 /**
  * Merges in progress. The row is written before Git moves the base branch. The record of the ref
  * update decides whether the merge happened.
@@ -137,88 +112,7 @@ export interface PullMessagesTable {
 
 export type PullMessage = Selectable<PullMessagesTable>
 
-/** Participants of pull requests, and what they have seen. */
-export interface PullParticipantsTable {
-  pull_request_id: number
-  user_id: number
-  /** `change_count` of the pull request at the last visit of the user. */
-  seen: number
-}
-
-/** Reactions to pull requests and to comments. */
-export interface PullReactionsTable {
-  id: Generated<number>
-  pull_request_id: number
-  /** Null for a reaction to the pull request itself. */
-  comment_id: number | null
-  user_id: number
-  /** Name of the reaction, such as `+1` or `heart`. */
-  content: string
-  /** Unix seconds. */
-  create_time: number
-}
-
-export type PullReaction = Selectable<PullReactionsTable>
-
-export type NewPullReaction = Insertable<PullReactionsTable>
-
-/** Timelines of pull requests. Comments and reviews are in tables of their own. */
-export interface PullTimelineTable {
-  id: Generated<number>
-  pull_request_id: number
-  /** Names of compatible systems. */
-  type:
-    | 'close'
-    | 'reopen'
-    | 'merge_pull'
-    | 'pull_push'
-    | 'pull_scheduled_merge'
-    | 'pull_cancel_scheduled_merge'
-    | 'change_title'
-    | 'change_target_branch'
-    | 'label'
-    | 'milestone'
-    | 'assignees'
-    | 'review_request'
-    | 'dismiss_review'
-    | 'added_deadline'
-    | 'modified_deadline'
-    | 'removed_deadline'
-    | 'lock'
-    | 'unlock'
-  /** Null for the server, and if the account was deleted. */
-  actor_id: number | null
-  /** Unix seconds. */
-  create_time: number
-  /**
-   * The former title or base branch; the id of the former milestone, or of the removed label or
-   * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
-   * in Unix seconds; empty for other types.
-   */
-  old_value: string
-  /**
-   * The new title or base branch; the commit of a merge or a push; the reason of a lock or a
-   * dismissal; the id of the new milestone, or of the added label, user or team, as above; the new
-   * due date in Unix seconds; empty for other types.
-   */
-  new_value: string
-}
-
-export type NewTimelineEntry = Insertable<PullTimelineTable>
-
-export interface PullRequestsTable {
-  /** Never reused. */
-  id: Generated<number>
-  /** The base repository. */
-  repository_id: number
-  /** Number in the repository, from 1. Never reused. */
-  number: number
-  /** Null if the account was deleted. */
-  poster_id: number | null
-  title: string
-  /** Number of changes of the body. */
-  content_version: Generated<number>
-  state: 'OPEN' | 'CLOSED' | 'MERGED'
+export interface PullRequestsTable extends ConversationColumns {
   /** Without `refs/heads/`. */
   base_branch: string
   /** Null if the repository was deleted. */
@@ -258,38 +152,13 @@ export interface PullRequestsTable {
   merger_id: number | null
   /** Unix seconds, like all times of this table. */
   merge_time: number | null
-  milestone_id: number | null
-  due_time: number | null
   /** 0 or 1: whether users with write access to the base may push to the head. */
   allow_maintainer_edit: number
-  /** Maintained by triggers on `pull_comments`. */
-  comment_count: Generated<number>
   review_comment_count: Generated<number>
-  /** Rises with every change that a participant would want to see. */
-  change_count: Generated<number>
-  create_time: number
-  update_time: number
-  /** Null while the pull request is open. */
-  close_time: number | null
-  /** Reason of the lock of the conversation; null while the conversation is not locked. */
-  lock_reason: Generated<string | null>
-  /** Markdown. */
-  body: string
 }
 
 /** What a merge would do: `CHECKING` while that is not known. */
 export type Mergeability = 'CHECKING' | 'MERGEABLE' | 'CONFLICT' | 'ERROR' | 'EMPTY' | 'ANCESTOR'
-
-export interface PullRequestLabelsTable {
-  pull_request_id: number
-  /** A label of the repository, or of the organisation that owns the repository. */
-  label_id: number
-}
-
-export interface PullRequestAssigneesTable {
-  pull_request_id: number
-  user_id: number
-}
 
 export type PullRequest = Selectable<PullRequestsTable>
 
@@ -386,52 +255,14 @@ export type ReviewChanges = Partial<
   Omit<Review, 'id' | 'pull_request_id' | 'reviewer_id' | 'team_id' | 'comments_count'>
 >
 
-/** The types of changes of pull requests. */
-type PullEventType = Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
-
-/**
- * Changes of pull requests whose notifications are pending. A row is deleted when the last user has
- * been notified.
- */
-export interface PullNoticesTable {
-  id: Generated<number>
-  pull_request_id: number
-  type: PullEventType
-  /** Id of the user who made the change, who may be deleted; null for the server. */
-  actor_id: number | null
-  /** Id of a comment on the pull request, which may be deleted; null for changes without one. */
-  comment_id: number | null
-  /** Id of a submitted review; null for other changes. */
-  review_id: number | null
-  /** JSON: the users whom the change concerns. */
-  told: string
-  /** Unix milliseconds. */
-  time: number
-  /** The users up to this id have been notified. */
-  last_user_id: Generated<number>
-  failures: Generated<number>
-  /** Unix milliseconds. */
-  due_time: number
-}
-
-export type PullNotice = Selectable<PullNoticesTable>
-
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     auto_merges: ScheduledMergesTable
-    pull_comments: PullCommentsTable
-    pull_dependencies: PullDependenciesTable
     pull_merge_attempts: PullMergeAttemptsTable
     merge_follow_ups: MergeFollowUpsTable
     merged_commits: MergedCommitsTable
     pull_messages: PullMessagesTable
-    pull_notices: PullNoticesTable
-    pull_participants: PullParticipantsTable
-    pull_reactions: PullReactionsTable
-    pull_request_assignees: PullRequestAssigneesTable
-    pull_request_labels: PullRequestLabelsTable
     pull_requests: PullRequestsTable
-    pull_timeline: PullTimelineTable
     review_comments: ReviewCommentsTable
     reviews: ReviewsTable
   }

@@ -20,12 +20,29 @@ export interface ReposApp extends AccountsApp {
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
+  readonly newLabels: NewLabels
   readonly mergeChecks: MergeChecks
   readonly patience: Patience
   /** The pending ref updates on which this process works, by their numbers. */
   readonly runningUpdates: Set<number>
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
+}
+
+/** Creates the labels of new repositories, in the transaction of the creation. */
+export interface NewLabels {
+  add(
+    tx: Tx,
+    repositoryId: number,
+    labels: readonly {
+      readonly name: string
+      readonly color: string
+      readonly description: string
+      readonly exclusive: boolean
+    }[],
+  ): Promise<void>
+  /** Copies the labels of another repository. */
+  copy(tx: Tx, fromId: number, toId: number): Promise<void>
 }
 
 /** Limits and failures of mergeability checks. */

@@ -81,55 +81,6 @@ export interface GitHooksTable {
 
 export type GitHook = Selectable<GitHooksTable>
 
-/**
- * Labels of a repository, or of an organisation for all its repositories. Exactly one of the two
- * ids is set.
- */
-export interface LabelsTable {
-  /** Never reused. */
-  id: Generated<number>
-  repository_id: number | null
-  organization_id: number | null
-  name: string
-  /** Six lowercase hexadecimal digits. */
-  color: string
-  description: string
-  /** 0 or 1. An issue has at most one exclusive label of each scope. */
-  exclusive: number
-  /** 0 or 1. */
-  archived: number
-}
-
-export type Label = Selectable<LabelsTable>
-
-export interface MilestonesTable {
-  /** Never reused. */
-  id: Generated<number>
-  repository_id: number
-  title: string
-  /** Markdown. */
-  description: string
-  state: 'open' | 'closed'
-  /** Unix seconds; null without a due date. */
-  due_time: number | null
-  /** Unix seconds; null while the milestone is open. */
-  close_time: number | null
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-  /** The number of open issues and pull requests. */
-  open_issues: Generated<number>
-  /** The number of closed issues and pull requests. */
-  closed_issues: Generated<number>
-}
-
-export type Milestone = Selectable<MilestonesTable>
-
-export type NewMilestone = Insertable<MilestonesTable>
-
-export type MilestoneChanges = Partial<Omit<NewMilestone, 'id' | 'repository_id' | 'create_time'>>
-
 /** Repositories that mirror a remote one. */
 export interface MirrorsTable {
   repository_id: number
@@ -365,8 +316,6 @@ declare module '../../platform/database/schema.ts' {
     commit_statuses: CommitStatusesTable
     deploy_keys: DeployKeysTable
     git_hooks: GitHooksTable
-    labels: LabelsTable
-    milestones: MilestonesTable
     mirrors: MirrorsTable
     push_mirrors: PushMirrorsTable
     repositories: RepositoriesTable

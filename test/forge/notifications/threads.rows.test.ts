@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findDecisions, listFollowers } from '../../../src/forge/conversations/notices.rows.ts'
 import {
   countThreads,
   listThreads,
   type ThreadSearch,
 } from '../../../src/forge/notifications/threads.rows.ts'
-import { findDecisions, listFollowers } from '../../../src/forge/pulls/heads/pull-notices.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db, Tx } from '../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
@@ -55,7 +55,7 @@ describe('the threads of a user', () => {
 it('the next followers of a pull request are read by the keys of their tables', async () => {
   const plans = await plansOf(db, (watched) =>
     transaction(watched, async (tx: Tx) => {
-      const search = { pullId: 1, repositoryId: 1, withWatchers: true }
+      const search = { conversationId: 1, repositoryId: 1, withWatchers: true }
       await listFollowers(tx, search, 5, 100)
       await findDecisions(tx, search, 7, [8, 9])
     }),

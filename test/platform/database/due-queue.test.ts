@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noticeQueue } from '../../../src/forge/conversations/notices.rows.ts'
 import { threadMailQueue } from '../../../src/forge/notifications/threads.rows.ts'
-import { pullNoticeQueue } from '../../../src/forge/pulls/heads/pull-notices.rows.ts'
 import { scheduledMergeQueue } from '../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
 import { mirrorQueue } from '../../../src/forge/repositories/lifecycle/mirrors.rows.ts'
 import { pushMirrorQueue } from '../../../src/forge/repositories/lifecycle/push-mirrors.rows.ts'
@@ -21,7 +21,7 @@ describe('a queue of due work', () => {
     ['push mirrors', pushMirrorQueue, 'push_mirrors', 'push_mirrors_due (next_sync_time'],
     ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],
     ['merges', scheduledMergeQueue, 'auto_merges', 'auto_merges_due (due_time'],
-    ['notices', pullNoticeQueue, 'pull_notices', 'pull_notices_due (due_time'],
+    ['notices', noticeQueue, 'pull_notices', 'pull_notices_due (due_time'],
     [
       'mails of threads',
       threadMailQueue,

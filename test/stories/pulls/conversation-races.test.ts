@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findUserById } from '../../../src/forge/accounts/users/users.rows.ts'
-import { createPullComment } from '../../../src/forge/pulls/conversation/pull-comments.ts'
+import type { ConversationNeed } from '../../../src/forge/conversations/conversation-needs.ts'
+import { createIssueComment } from '../../../src/forge/conversations/issue-comments.ts'
 import { type OpenPull, openPull } from '../../../src/forge/pulls/heads/open-pulls.ts'
-import {
-  type ConversationNeed,
-  changeReviews,
-  rereadConversation,
-} from '../../../src/forge/pulls/review/review-changes.ts'
+import { changeReviews, rereadForReview } from '../../../src/forge/pulls/review/review-changes.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { session } from '../../support/forge-rows.ts'
 import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'
@@ -106,7 +103,7 @@ describe('a change of a conversation, in its transaction', () => {
     const pull = await forge.pull('hasty-lock')
     const { caller, place, open } = await opened(pull)
     const said = Array.from({ length: 10 }, (_, i) =>
-      createPullComment(server.app, caller, place, `Word ${i}.`).then(
+      createIssueComment(server.app, caller, place, `Word ${i}.`).then(
         () => 'said',
         ({ reason }: { reason: string }) => reason,
       ),
@@ -120,7 +117,7 @@ describe('a change of a conversation, in its transaction', () => {
 })
 
 const rereadOf = (
-  tx: Parameters<typeof rereadConversation>[0],
+  tx: Parameters<typeof rereadForReview>[0],
   caller: Opened['caller'],
   open: OpenPull,
-) => rereadConversation(tx, caller, open, 'voice')
+) => rereadForReview(tx, caller, open, 'voice')

@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
-import { markSeenUpTo } from '../../../src/forge/pulls/conversation/pull-participants.rows.ts'
+import { markSeenUpTo } from '../../../src/forge/conversations/participants.rows.ts'
 import { findPullRequestById } from '../../../src/forge/pulls/heads/pull-requests.rows.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'

@@ -7,7 +7,7 @@ import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { isRevision } from '../../../platform/git/refs/refs.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { Page, PullName, RepositoryName } from '../../core/names.ts'
+import type { ConversationName, Page, RepositoryName } from '../../core/names.ts'
 import { type CommitPage, type CommitParts, readPage } from '../../repositories/commits/commits.ts'
 import { findCommitId, reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
@@ -27,7 +27,7 @@ import { rangeOf } from './pull-ranges.ts'
 export async function listPullCommits(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   parts: CommitParts,
   page: Page,
 ): Promise<CommitPage> {

@@ -3,7 +3,7 @@ import type { ChangedFile } from '../../../platform/git/diffs/diff-reader.ts'
 import { countLines, type IgnoredWhitespace } from '../../../platform/git/diffs/pair-diffs.ts'
 import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
 import type { Caller } from '../../core/access.ts'
-import type { Page, PullName } from '../../core/names.ts'
+import type { ConversationName, Page } from '../../core/names.ts'
 import type { DiffFormat } from '../../repositories/commits/commits.ts'
 import { reading, readingStream } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
@@ -53,7 +53,7 @@ export interface PullFileQuery {
 export async function listPullFiles(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   { skipTo, ignoredWhitespace }: PullFileQuery,
   page: Page,
 ): Promise<PullFilePage> {
@@ -87,7 +87,7 @@ function statusOf(kind: ChangedFile['kind'], differs: boolean): FileStatus {
 export async function getPullDiff(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   format: DiffFormat,
   binary: boolean,
 ): Promise<AsyncIterable<Buffer>> {

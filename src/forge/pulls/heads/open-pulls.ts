@@ -1,9 +1,13 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import { findOwnerById } from '../../accounts/users/owners.rows.ts'
+import type { ConversationRight } from '../../conversations/ports.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { PullName, RepositoryName } from '../../core/names.ts'
+import type { ConversationName, RepositoryName } from '../../core/names.ts'
+import type { User } from '../../core/schema.ts'
 import {
+  accessOfUsers,
   checkNotArchived,
   type OpenRepository,
   openRepositories,
@@ -22,15 +26,6 @@ import { findPullRequest, findPullRequestById } from './pull-requests.rows.ts'
 export interface OpenPull extends OpenRepository {
   readonly pull: PullRequest
 }
-
-/**
- * What a call requires of its caller:
- * - `read`: read access to pull requests.
- * - `take part`: read access to pull requests of a repository that is not archived.
- * - `poster or write`: to be the poster of the pull request, or to have write access.
- * - `write`: write access to pull requests.
- */
-export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
 
 /**
  * Opens a repository whose pull requests the caller may read.
@@ -61,8 +56,8 @@ export async function openPulls(
 export async function openPull(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
-  needed: PullNeed,
+  name: ConversationName,
+  needed: ConversationRight,
 ): Promise<OpenPull> {
   const open = await openPulls(app, caller, name)
   const pull = await findPullRequest(app.db, open.repository.id, name.number)
@@ -128,7 +123,7 @@ function checkNeed(
   caller: Caller,
   { repository, access }: OpenRepository,
   pull: PullRequest,
-  needed: PullNeed,
+  needed: ConversationRight,
 ): void {
   if (needed === 'read') return
   const writes = suffices(access, 'write')
@@ -141,4 +136,22 @@ function checkNeed(
 /** Returns whether the caller has opened a pull request. */
 export function isPoster(caller: Caller, { poster_id }: Pick<PullRequest, 'poster_id'>): boolean {
   return caller.kind === 'user' && caller.user.id === poster_id
+}
+
+/** Returns those of some users who are active and may read a pull request at this moment. */
+export async function pullReaders(
+  db: Db,
+  { repository_id }: Pick<PullRequest, 'repository_id'>,
+  users: readonly User[],
+): Promise<User[]> {
+  const repository = await findRepositoryById(db, repository_id)
+  const owner = repository && (await findOwnerById(db, repository.owner_id))
+  if (!owner) return []
+  const active = users.filter(({ state }) => state === 'NORMAL')
+  if (active.length === 0) return []
+  const access = await accessOfUsers(db, active, repository, owner)
+  return active.filter(({ id }) => {
+    const units = access.get(id)
+    return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
+  })
 }

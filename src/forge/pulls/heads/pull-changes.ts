@@ -1,9 +1,10 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { findUsersByIds } from '../../accounts/users/users.rows.ts'
+import type { Concerns, StoredConcerns } from '../../conversations/concerns.ts'
+import { insertNotice } from '../../conversations/notices.rows.ts'
+import { recordTimeline, type TimelineEvent } from '../../conversations/timeline.ts'
 import { suffices } from '../../core/levels.ts'
-import { nameKey } from '../../core/names.ts'
-import { analyzeMemo } from '../../memos/content/content.ts'
 import { accessOfUsers } from '../../repositories/access/permissions.ts'
 import {
   type PullEventType,
@@ -20,10 +21,8 @@ import {
   type HookFacts,
   queueHookEvents,
 } from '../../webhooks/outbox/webhook-queue.ts'
-import { recordTimeline, timelineEventOf } from '../conversation/pull-timeline.ts'
-import type { PullNotice, PullRequest, PullRequestChanges } from '../schema.ts'
+import type { PullRequest, PullRequestChanges } from '../schema.ts'
 import { insertPullMessage, listWebhooksAbout, type OwnedWebhook } from './pull-messages.rows.ts'
-import { insertPullNotice } from './pull-notices.rows.ts'
 
 /** The type of webhook message for each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
@@ -267,29 +266,6 @@ async function ofReaders(
   })
 }
 
-/** Whom a change of a pull request concerns. Ids are those of rows. */
-export interface Concerns {
-  /**
-   * Whether everybody is told who follows the pull request, and not only those whom the change
-   * names.
-   */
-  readonly everybody: boolean
-  /** Folded names of users whom a text newly mentions. */
-  readonly mentioned?: readonly string[]
-  readonly assignees?: readonly number[]
-  readonly reviewers?: readonly number[]
-  readonly reviewerTeams?: readonly number[]
-  /** Whether all present assignees and requested reviewers are named. */
-  readonly namesPresent?: boolean
-  /** The comment that says something. */
-  readonly comment?: number
-  /** The review that says something. */
-  readonly review?: number
-}
-
-/** The users whom a change concerns, as a notice stores them. */
-export type StoredConcerns = Omit<Concerns, 'comment' | 'review'>
-
 /** The changes of which everybody is told, as in compatible systems. */
 const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
   'PULL_REQUEST_OPENED',
@@ -322,7 +298,7 @@ async function queuePullNotice(tx: Tx, change: NoticedChange): Promise<void> {
   const everybody = TOLD_TO_EVERYBODY.has(type)
   const { comment, review, ...stored } = change.concerns ?? { everybody }
   if (!namesAnybody(stored)) return
-  await insertPullNotice(tx, {
+  await insertNotice(tx, {
     pull_request_id: pull.id,
     type,
     actor_id: actorId,
@@ -339,27 +315,28 @@ function namesAnybody(concerns: StoredConcerns): boolean {
   return everybody || namesPresent === true || Object.values(named).some((list) => list.length > 0)
 }
 
-/** Returns whom a stored notice concerns. */
-export function concernsOf({ told }: Pick<PullNotice, 'told'>): StoredConcerns {
-  return JSON.parse(told) as StoredConcerns
-}
-
 /**
- * Returns the folded names of the users that texts mention and a former text did not.
- *
- * @param before the former text; empty for new texts.
+ * Returns the event of a change that needs nothing but the pull request after it. Undefined for
+ * changes that have no event, or whose event their writers record with the values before.
  */
-export function newMentions(texts: readonly string[], before = ''): string[] {
-  const known = new Set(mentionsIn(before))
-  return [...new Set(texts.flatMap(mentionsIn))]
-    .filter((name) => !known.has(name))
-    .slice(0, MAX_MENTIONS)
-}
-
-/** The maximum number of users whom one change mentions. Each mention is a lookup. */
-const MAX_MENTIONS = 100
-
-function mentionsIn(text: string): string[] {
-  // Parsing Markdown takes time, and most texts contain no mention.
-  return text.includes('@') ? analyzeMemo(text).mentions.map(nameKey) : []
+function timelineEventOf(
+  type: PullEventType,
+  { head_commit, merge_commit }: Pick<PullRequest, 'head_commit' | 'merge_commit'>,
+): TimelineEvent | undefined {
+  switch (type) {
+    case 'PULL_REQUEST_CLOSED':
+      return { type: 'close' }
+    case 'PULL_REQUEST_REOPENED':
+      return { type: 'reopen' }
+    case 'PULL_REQUEST_MERGED':
+      return { type: 'merge_pull', newValue: merge_commit ?? '' }
+    case 'PULL_REQUEST_HEAD_MOVED':
+      return { type: 'pull_push', newValue: head_commit }
+    case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
+      return { type: 'pull_scheduled_merge' }
+    case 'PULL_REQUEST_AUTO_MERGE_CANCELLED':
+      return { type: 'pull_cancel_scheduled_merge' }
+    default:
+      return undefined
+  }
 }

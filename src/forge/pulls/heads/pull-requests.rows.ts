@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { Label } from '../../repositories/schema.ts'
 import { wakeScheduledMerge } from '../merging/scheduled-merges.rows.ts'
 import type { Mergeability, NewPullRequest, PullRequest, PullRequestChanges } from '../schema.ts'
 
@@ -151,57 +150,6 @@ export async function touchPull(tx: Tx, id: number, now: number, actorId?: numbe
     .where('user_id', '=', actorId)
     .where('seen', '=', seen - 1)
     .execute()
-}
-
-/** Returns the labels of pull requests, by the id of the pull request, sorted by name. */
-export async function labelsOfPulls(
-  db: Db,
-  pullIds: readonly number[],
-): Promise<ReadonlyMap<number, Label[]>> {
-  if (pullIds.length === 0) return new Map()
-  const rows = await labelsAmong(db, JSON.stringify(pullIds))
-  return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
-}
-
-const labelsAmong = prepareQuery((db, pullIds: string) =>
-  db
-    .selectFrom('pull_request_labels')
-    .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
-    .selectAll('labels')
-    .select('pull_request_labels.pull_request_id')
-    .where('pull_request_labels.pull_request_id', 'in', numbersOf(pullIds))
-    .orderBy('labels.name')
-    .orderBy('labels.id'),
-)
-
-/** Returns the ids of the assignees of pull requests, by the id of the pull request, sorted. */
-export async function assigneesOfPulls(
-  db: Db,
-  pullIds: readonly number[],
-): Promise<ReadonlyMap<number, number[]>> {
-  if (pullIds.length === 0) return new Map()
-  const rows = await assigneesAmong(db, JSON.stringify(pullIds))
-  return grouped(rows.map(({ pull_request_id, user_id }) => [pull_request_id, user_id]))
-}
-
-const assigneesAmong = prepareQuery((db, pullIds: string) =>
-  db
-    .selectFrom('pull_request_assignees')
-    .selectAll()
-    .where('pull_request_id', 'in', numbersOf(pullIds))
-    .orderBy('pull_request_id')
-    .orderBy('user_id'),
-)
-
-/** Groups values by key in their order. */
-function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<number, T[]> {
-  const groups = new Map<number, T[]>()
-  for (const [key, value] of pairs) {
-    const group = groups.get(key)
-    if (group) group.push(value)
-    else groups.set(key, [value])
-  }
-  return groups
 }
 
 /** The result of a mergeability check. */

@@ -6,8 +6,17 @@ import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
+import { findAssignees, setAssignees } from '../../conversations/assignees.ts'
+import { newMentions } from '../../conversations/concerns.ts'
+import {
+  checkLabelCount,
+  labelOwnersFor,
+  setConversationLabels,
+} from '../../conversations/conversation-labels.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
 import { NO_DATE_FROM_SECONDS } from '../../conversations/milestones.ts'
+import { insertParticipants, markSeen } from '../../conversations/participants.rows.ts'
+import { milestoneEvent, recordTimelineEvents } from '../../conversations/timeline.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -25,12 +34,8 @@ import { reading } from '../../repositories/content/git-reading.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranch } from '../../repositories/refs/branches.rows.ts'
-import { findAssignees, setPullAssignees } from '../conversation/pull-assignees.ts'
-import { checkLabelCount, labelOwnersFor, setPullLabels } from '../conversation/pull-labels.ts'
-import { insertParticipants, markSeen } from '../conversation/pull-participants.rows.ts'
-import { milestoneEvent, recordTimelineEvents } from '../conversation/pull-timeline.ts'
 import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
-import { newMentions, recordPullChange, usualEvents } from '../heads/pull-changes.ts'
+import { recordPullChange, usualEvents } from '../heads/pull-changes.ts'
 import { findPullRequestBetween, insertPullRequest } from '../heads/pull-requests.rows.ts'
 import { isWorkInProgress, type PullView } from '../lists/pull-views.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
@@ -96,7 +101,7 @@ export async function createPull(
   const compared = await compareBranches(app, caller, open, draft.base, draft.head)
   await checkNoOther(app, open, compared)
   await checkMilestone(app, open, draft)
-  const assigneeIds = await findAssignees(app, caller, open, assigneesOf(draft))
+  const assigneeIds = await findAssignees(app, caller, open, 'pulls', assigneesOf(draft))
   if (await isBlocked(app, [open.owner.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
   await checkBelongs(app, caller, open, compared)
   const names = { users: draft.reviewers, teams: draft.teamReviewers }
@@ -211,9 +216,9 @@ async function propose(
           tx,
           await rowOf(app, tx, caller, proposal, { draft, facts }),
         )
-        const place = { pullId: stored.id, actorId: caller.user.id }
-        await setPullLabels(app, tx, place, labelOwners, draft.labelIds)
-        await setPullAssignees(app, tx, place, proposal.assigneeIds)
+        const place = { conversationId: stored.id, actorId: caller.user.id }
+        await setConversationLabels(app, tx, place, labelOwners, draft.labelIds)
+        await setAssignees(app, tx, place, proposal.assigneeIds)
         if (stored.milestone_id !== null)
           await recordTimelineEvents(app, tx, place, [milestoneEvent(null, stored.milestone_id)])
         await insertParticipants(tx, stored.id, [

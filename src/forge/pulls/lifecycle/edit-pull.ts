@@ -3,13 +3,27 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
+import { findAssignees, setAssignees } from '../../conversations/assignees.ts'
+import { type Concerns, newMentions } from '../../conversations/concerns.ts'
+import {
+  checkLabelCount,
+  labelOwnersFor,
+  setConversationLabels,
+} from '../../conversations/conversation-labels.ts'
+import { checkCloseNotBlocked } from '../../conversations/dependencies.ts'
 import type { LabelOwner } from '../../conversations/labels.rows.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
+import { assigneesOf, insertParticipants } from '../../conversations/participants.rows.ts'
+import {
+  milestoneEvent,
+  recordTimelineEvents,
+  type TimelineEvent,
+} from '../../conversations/timeline.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { PullName } from '../../core/names.ts'
+import type { ConversationName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
@@ -21,24 +35,9 @@ import { findRepositoryById } from '../../repositories/lifecycle/repositories.ro
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranch } from '../../repositories/refs/branches.rows.ts'
 import { readBranch } from '../../repositories/refs/ref-index.ts'
-import { findAssignees, setPullAssignees } from '../conversation/pull-assignees.ts'
-import { checkCloseNotBlocked } from '../conversation/pull-dependencies.ts'
-import { checkLabelCount, labelOwnersFor, setPullLabels } from '../conversation/pull-labels.ts'
-import { assigneesOf, insertParticipants } from '../conversation/pull-participants.rows.ts'
-import {
-  milestoneEvent,
-  recordTimelineEvents,
-  type TimelineEvent,
-} from '../conversation/pull-timeline.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { isPoster, type OpenPull, openPull } from '../heads/open-pulls.ts'
-import {
-  type Concerns,
-  editEvents,
-  newMentions,
-  recordPullChange,
-  usualEvents,
-} from '../heads/pull-changes.ts'
+import { editEvents, recordPullChange, usualEvents } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import {
   findPullRequestBetween,
@@ -74,7 +73,7 @@ import { viewWritten } from './pull-requests.ts'
 export async function editPull(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   edit: PullEdit,
 ): Promise<PullView> {
   const reopen = () => openPull(app, caller, name, 'poster or write')
@@ -141,14 +140,14 @@ async function apply(
       allow_maintainer_edit: Number(edit.allowMaintainerEdit),
     }),
   })
-  const place = { pullId: id, actorId: caller.user.id }
+  const place = { conversationId: id, actorId: caller.user.id }
   const assigned = { before: await assigneesOf(tx, id), after: read.assigneeIds }
   if (read.assigneeIds) {
-    await setPullAssignees(app, tx, place, read.assigneeIds)
+    await setAssignees(app, tx, place, read.assigneeIds)
     await insertParticipants(tx, id, read.assigneeIds)
   }
   const asked = await requestCodeOwners(app, tx, caller.user.id, pull, read.owners)
-  if (read.labels) await setPullLabels(app, tx, place, read.labels.owners, read.labels.ids)
+  if (read.labels) await setConversationLabels(app, tx, place, read.labels.owners, read.labels.ids)
   const isChanged = Object.keys(changes).length > 0
   if (!isChanged && !read.assigneeIds && !read.labels) return pull
   if (isChanged) {
@@ -318,7 +317,7 @@ async function readAssignees(
 ): Promise<number[] | undefined> {
   if (assignees === undefined && assignee === '') return undefined
   const names = [...(assignees ?? []), assignee].filter((name) => name !== '')
-  return findAssignees(app, caller, open, names)
+  return findAssignees(app, caller, open, 'pulls', names)
 }
 
 async function requireMilestone(

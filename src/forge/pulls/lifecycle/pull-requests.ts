@@ -1,9 +1,9 @@
+import { markSeenUpTo } from '../../conversations/participants.rows.ts'
 import { type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { PullName, RepositoryName } from '../../core/names.ts'
+import type { ConversationName, RepositoryName } from '../../core/names.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { markSeenUpTo } from '../conversation/pull-participants.rows.ts'
 import { openHead, parseHeadName } from '../heads/compared-branches.ts'
 import { openPull, openPulls } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
@@ -23,7 +23,7 @@ export type PullLook = 'reads' | 'asks'
 export async function getPull(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   look: PullLook,
 ): Promise<PullView> {
   const { pull, ...open } = await openPull(app, caller, name, 'read')

@@ -1,7 +1,14 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
+import { isLabelHere } from '../../conversations/conversation-labels.ts'
+import { labelsOfConversations } from '../../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../../conversations/milestones.rows.ts'
+import {
+  assigneesOfConversations,
+  unseenConversations,
+} from '../../conversations/participants.rows.ts'
+import type { Label, Milestone } from '../../conversations/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Settings } from '../../core/core.ts'
 import { suffices } from '../../core/levels.ts'
@@ -14,11 +21,9 @@ import {
 } from '../../repositories/lifecycle/repository-views.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranches } from '../../repositories/refs/branches.rows.ts'
-import type { Label, Milestone } from '../../repositories/schema.ts'
 import { countPull, type PullCounts } from '../changes/pull-ranges.ts'
-import { unseenPulls } from '../conversation/pull-participants.rows.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
-import { assigneesOfPulls, labelsOfPulls } from '../heads/pull-requests.rows.ts'
+import { findPullRequestsByIds } from '../heads/pull-requests.rows.ts'
 import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 import type { Mergeability, PullRequest, ScheduledMerge } from '../schema.ts'
@@ -110,8 +115,8 @@ export async function viewPullsOf(
   const { db } = app
   const ids = pulls.map(({ id }) => id)
   const bases = new Map(opened.map((open) => [open.repository.id, open]))
-  const labels = await labelsOfPulls(db, ids)
-  const assignees = await assigneesOfPulls(db, ids)
+  const labels = await labelsOfConversations(db, ids)
+  const assignees = await assigneesOfConversations(db, ids)
   const milestones = await findMilestonesByIds(
     db,
     present(pulls.map(({ milestone_id }) => milestone_id)),
@@ -126,7 +131,7 @@ export async function viewPullsOf(
   const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
   const sidesOf = await viewSides(app, caller, opened, pulls)
   const unseen =
-    caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
+    caller.kind === 'user' ? await unseenConversations(db, ids, caller.user.id) : new Set<number>()
   return pulls.map((pull) => {
     const sides = sidesOf(pull)
     const order = scheduledMerges.get(pull.id)
@@ -168,14 +173,23 @@ export async function viewPull(
 }
 
 /**
- * Returns whether a label belongs to the repository or to its present owner. A transfer may leave
- * labels of the former organisation behind.
+ * Returns the views of pull requests by their ids, in their order. Undefined for one that the caller
+ * may not read.
  */
-export function isLabelHere(
-  { repository_id, organization_id }: Label,
-  open: Pick<OpenRepository, 'repository' | 'owner'> | undefined,
-): boolean {
-  return repository_id === open?.repository.id || organization_id === open?.owner.id
+export async function viewPullsById(
+  app: ReposApp,
+  caller: Caller,
+  ids: readonly number[],
+): Promise<(PullView | undefined)[]> {
+  const pulls = [...(await findPullRequestsByIds(app.db, ids)).values()]
+  const repositoryIds = new Set(pulls.map(({ repository_id }) => repository_id))
+  const repositories = await findRepositoriesByIds(app.db, [...repositoryIds])
+  const opened = await openRepositories(app, caller, [...repositories.values()], 'pulls')
+  const readable = new Set(opened.map(({ repository }) => repository.id))
+  const shown = pulls.filter(({ repository_id }) => readable.has(repository_id))
+  const views = await viewPullsOf(app, caller, opened, shown)
+  const viewOf = new Map(views.map((view) => [view.pull.id, view]))
+  return ids.map((id) => viewOf.get(id))
 }
 
 /** Returns the head and the base of each pull request. */

@@ -12,7 +12,7 @@ import { findUserById, findUsersByIds } from '../../accounts/users/users.rows.ts
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { PullName } from '../../core/names.ts'
+import type { ConversationName } from '../../core/names.ts'
 import type { MergeStyle } from '../../core/schema.ts'
 import { findAccounts } from '../../repositories/commits/commit-authors.ts'
 import {
@@ -318,7 +318,7 @@ interface ProposedMessages {
 export async function proposeMessages(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
 ): Promise<ProposedMessages> {
   const open = await openPull(app, caller, name, 'read')
   const { repository, pull } = open

@@ -2,9 +2,10 @@ import { transaction } from '../../../platform/database/database.ts'
 import { isObjectId } from '../../../platform/git/core/object-ids.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
+import { markSeen, unseenConversations } from '../../conversations/participants.rows.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { PullName } from '../../core/names.ts'
+import type { ConversationName } from '../../core/names.ts'
 import { checkWritable } from '../../repositories/access/permissions.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
 import { gitIdentity } from '../../repositories/commits/git-identity.ts'
@@ -13,7 +14,6 @@ import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
-import { markSeen, unseenPulls } from '../conversation/pull-participants.rows.ts'
 import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
@@ -48,7 +48,7 @@ import { scheduleMerge } from './scheduled-merges.ts'
 export async function mergePull(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   options: MergeOptions,
 ): Promise<MergeOutcome> {
   const open = await openPull(app, caller, name, 'take part')
@@ -67,7 +67,7 @@ async function markPullSeen(
   { user }: SignedIn,
   { id }: PullRequest,
 ): Promise<void> {
-  if ((await unseenPulls(db, [id], user.id)).size > 0)
+  if ((await unseenConversations(db, [id], user.id)).size > 0)
     await transaction(db, (tx) => markSeen(tx, id, user.id))
 }
 
@@ -149,7 +149,11 @@ function refusalOf(error: unknown): unknown {
  *
  * @throws as `openPull`; PULL_REQUEST_NOT_MERGED
  */
-export async function checkMerged(app: ReposApp, caller: Caller, name: PullName): Promise<void> {
+export async function checkMerged(
+  app: ReposApp,
+  caller: Caller,
+  name: ConversationName,
+): Promise<void> {
   const { pull } = await openPull(app, caller, name, 'read')
   if (pull.state !== 'MERGED') throw new DomainError('PULL_REQUEST_NOT_MERGED')
 }

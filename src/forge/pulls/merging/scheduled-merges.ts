@@ -2,7 +2,7 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import { type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { PullName } from '../../core/names.ts'
+import type { ConversationName } from '../../core/names.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
@@ -58,7 +58,7 @@ export async function scheduleMerge(
 export async function cancelScheduledMerge(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
 ): Promise<void> {
   const open = await openPull(app, caller, name, 'take part')
   // A merge that is running ends first, so that no merge happens after it is cancelled.

@@ -4,7 +4,7 @@ import { readRef } from '../../../platform/git/refs/refs.ts'
 import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { PullName } from '../../core/names.ts'
+import type { ConversationName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,
@@ -35,7 +35,7 @@ import { type OpenPull, openPull, reopenPull } from '../heads/open-pulls.ts'
 export async function updatePullHead(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   requested: string,
 ): Promise<boolean> {
   const style = requested === 'rebase' ? 'rebase' : 'merge'

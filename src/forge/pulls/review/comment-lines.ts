@@ -10,7 +10,7 @@ import {
   type TreeEntry,
   treePath,
 } from '../../../platform/git/objects/trees.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
+import { checkCommentText } from '../../conversations/issue-comments.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
@@ -22,9 +22,6 @@ import { insertReviewComment, moveReviewComment } from './review-comments.rows.t
 import { isAvailable } from './review-states.ts'
 import type { ReviewedCommit } from './reviewed-commits.ts'
 import { findReviewById } from './reviews.rows.ts'
-
-/** Maximum length of a review or a comment. */
-export const MAX_TEXT_CHARACTERS = 65_536
 
 /** Maximum number of comments of a review. */
 const MAX_COMMENTS = 1_000
@@ -82,12 +79,6 @@ export async function placeComments(
 
 function tooMany(limit: number): DomainError {
   return new DomainError('TOO_MANY_REVIEW_COMMENTS', { limit: String(limit) })
-}
-
-/** @throws INVALID_FIELD if the text is blank or too long. */
-export function checkCommentText(field: string, text: string): void {
-  if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field })
-  checkLength(field, text, MAX_TEXT_CHARACTERS)
 }
 
 async function placeComment(

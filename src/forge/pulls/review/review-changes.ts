@@ -1,15 +1,13 @@
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import { blockExists } from '../../accounts/users/blocks.rows.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import type { Concerns } from '../../conversations/concerns.ts'
+import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
+import { insertActor } from '../../conversations/participants.rows.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { checkNotLocked } from '../conversation/conversation-locks.ts'
-import { insertActor } from '../conversation/pull-participants.rows.ts'
 import { type OpenPull, rereadForChange } from '../heads/open-pulls.ts'
-import { type Concerns, type PullHookEvent, recordPullChange } from '../heads/pull-changes.ts'
+import { type PullHookEvent, recordPullChange } from '../heads/pull-changes.ts'
 import { touchPull } from '../heads/pull-requests.rows.ts'
 import type { PullRequest } from '../schema.ts'
 
@@ -18,16 +16,6 @@ type ReviewEventType =
   | 'PULL_REQUEST_REVIEWED'
   | 'PULL_REQUEST_REVIEW_REQUESTED'
   | 'PULL_REQUEST_COMMENTED'
-
-/**
- * What a change of a conversation needs, besides the access with which its pull request was opened:
- * - `voice`: neither the owner of the repository nor the poster of the pull request blocks the
- *   caller, and the conversation is not locked for the caller.
- * - `no block`: neither of them blocks the caller.
- * - `no lock`: the conversation is not locked for the caller.
- * - `nothing`: for changes that add nothing.
- */
-export type ConversationNeed = 'voice' | 'no block' | 'no lock' | 'nothing'
 
 /** A change of reviews, and the events that its result has for webhooks of the forge. */
 export interface ReviewChange<T> {
@@ -56,7 +44,7 @@ export async function changeReviews<T>(
   const now = nowSeconds(app.clock)
   return changeWatched(app, async (tx) => {
     const needs = typeof change === 'string' ? 'nothing' : change.needs
-    const present = await rereadConversation(tx, caller, open, needs)
+    const present = await rereadForReview(tx, caller, open, needs)
     const result = await work(tx, present, now)
     await insertActor(tx, present.id, caller.user.id)
     await touchPull(tx, present.id, now, caller.user.id)
@@ -75,40 +63,17 @@ export async function changeReviews<T>(
 
 /**
  * Returns the current row of a pull request in the transaction of a change of its conversation, and
- * checks there what the change needs: the repository may have been archived, the conversation locked
- * or the caller blocked since the pull request was opened.
+ * checks there what the change needs, as `rereadConversation` does.
  *
  * @throws PULL_REQUEST_NOT_FOUND, REPOSITORY_ARCHIVED, USER_BLOCKED, CONVERSATION_LOCKED
  */
-export async function rereadConversation(
+export async function rereadForReview(
   tx: Tx,
   caller: SignedIn,
   open: OpenPull,
   needs: ConversationNeed,
 ): Promise<PullRequest> {
   const pull = await rereadForChange(tx, open)
-  await checkConversation(tx, caller, { ...open, pull }, needs)
+  await checkConversation(tx, caller, open, pull, needs)
   return pull
-}
-
-/**
- * Checks what a change of a conversation needs, as far as that is known before its transaction. The
- * transaction checks again by `rereadConversation`.
- *
- * Administrators of the repository cannot be blocked.
- *
- * @throws USER_BLOCKED, CONVERSATION_LOCKED
- */
-export async function checkConversation(
-  db: Db,
-  caller: SignedIn,
-  { owner, pull, units, access }: OpenPull,
-  needs: ConversationNeed,
-): Promise<void> {
-  const minds = needs === 'voice' || needs === 'no block'
-  if (minds && !suffices(units.code, 'admin')) {
-    const blockers = pull.poster_id === null ? [owner.id] : [owner.id, pull.poster_id]
-    if (await blockExists(db, blockers, caller.user.id)) throw new DomainError('USER_BLOCKED')
-  }
-  if (needs === 'voice' || needs === 'no lock') checkNotLocked({ access, pull })
 }

@@ -2,23 +2,24 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
+import { type Concerns, newMentions } from '../../conversations/concerns.ts'
+import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
+import { checkCommentText } from '../../conversations/issue-comments.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { Page, PullName, RepositoryName } from '../../core/names.ts'
+import type { ConversationName, Page, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { isPoster, type OpenPull, openPull, openPulls } from '../heads/open-pulls.ts'
-import { type Concerns, newMentions } from '../heads/pull-changes.ts'
 import type { PullRequest, ReviewComment } from '../schema.ts'
 import {
   type CommentDraft,
-  checkCommentText,
   followComments,
   insertComments,
   type PlacedComment,
   placeComments,
 } from './comment-lines.ts'
-import { type ConversationNeed, changeReviews, checkConversation } from './review-changes.ts'
+import { changeReviews } from './review-changes.ts'
 import * as rows from './review-comments.rows.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
@@ -49,7 +50,7 @@ interface ReviewCommentPage {
 export async function listReviewComments(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   id: number,
   page: Page,
 ): Promise<ReviewCommentPage> {
@@ -70,7 +71,7 @@ export async function listReviewComments(
 export async function getReviewComment(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   id: number,
   commentId: number,
 ): Promise<ReviewCommentView> {
@@ -89,12 +90,12 @@ export async function getReviewComment(
 export async function createReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
   draft: CommentDraft,
 ): Promise<ReviewCommentView> {
   const open = await openReview(app, caller, name, id, 'take part')
-  await checkConversation(app.db, caller, open, 'voice')
+  await checkConversation(app.db, caller, open, open.pull, 'voice')
   const { review } = open
   if (review.reviewer_id !== caller.user.id || review.state === 'REQUEST_REVIEW') throw denied()
   const commit = await reviewedCommit(app, open.pull, '')
@@ -111,13 +112,13 @@ export async function createReviewComment(
 export async function replyToReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   commentId: number,
   body: string,
 ): Promise<ReviewCommentView> {
   const open = await openPull(app, caller, name, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
-  await checkConversation(app.db, caller, open, 'voice')
+  await checkConversation(app.db, caller, open, open.pull, 'voice')
   checkCommentText('body', body)
   const { path, side, line, commit_id, original_commit_id, diff_hunk } = comment
   const reply = { path, side, line, commit_id, original_commit_id, diff_hunk, body }
@@ -134,13 +135,13 @@ export async function replyToReviewComment(
 export async function editReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   { id, commentId, body }: { readonly id: number; readonly commentId: number; body: string },
 ): Promise<ReviewCommentView> {
   const open = await openReview(app, caller, name, id, 'take part')
   const comment = await findIn(app, open, commentId)
   checkMayChange(caller, open, comment)
-  await checkConversation(app.db, caller, open, 'voice')
+  await checkConversation(app.db, caller, open, open.pull, 'voice')
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
   const edited = await changeComments(
@@ -165,7 +166,7 @@ export async function editReviewComment(
 export async function deleteReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
   commentId: number,
 ): Promise<void> {

@@ -1,32 +1,29 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import type { SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
-import { nameKey, type PullName } from '../../core/names.ts'
-import type { User } from '../../core/schema.ts'
-import type { Team } from '../../organizations/schema.ts'
-import { listTeams } from '../../organizations/teams.rows.ts'
-import { accessOfUser, type OpenRepository } from '../../repositories/access/permissions.ts'
-import type { ReposApp } from '../../repositories/ports.ts'
-import { insertParticipants } from '../conversation/pull-participants.rows.ts'
+import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
+import { insertParticipants } from '../../conversations/participants.rows.ts'
 import {
   recordTimeline,
   recordTimelineEvents,
   reviewerValue,
-} from '../conversation/pull-timeline.ts'
+} from '../../conversations/timeline.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import { type ConversationName, nameKey } from '../../core/names.ts'
+import type { User } from '../../core/schema.ts'
+import type { Team } from '../../organizations/schema.ts'
+import { listTeams } from '../../organizations/teams.rows.ts'
+import { accessOfUser, type OpenRepository } from '../../repositories/access/permissions.ts'
+import { seenTeams } from '../../repositories/access/team-repositories.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../heads/open-pulls.ts'
 import type { PullRequest, Review } from '../schema.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
-import {
-  type ConversationNeed,
-  changeReviews,
-  checkConversation,
-  type ReviewChange,
-} from './review-changes.ts'
+import { changeReviews, type ReviewChange } from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
-import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
+import { type ReviewView, viewReviews } from './review-views.ts'
 import * as rows from './reviews.rows.ts'
 
 /** Maximum number of requested reviewers of a pull request, and of names in one request. */
@@ -55,11 +52,11 @@ interface ReviewerNames {
 export async function requestReviewers(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   names: ReviewerNames,
 ): Promise<ReviewView[]> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkConversation(app.db, caller, open, 'no block')
+  await checkConversation(app.db, caller, open, open.pull, 'no block')
   if (!maySelect(caller, open)) throw new DomainError('REVIEW_REQUEST_DENIED')
   checkOpen(open.pull)
   const reviewers = await findReviewers(app, caller, open, open.pull.poster_id, names)
@@ -94,7 +91,7 @@ export async function requestReviewers(
 export async function withdrawReviewRequests(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   names: ReviewerNames,
 ): Promise<void> {
   const open = await openPull(app, caller, name, 'take part')
@@ -298,7 +295,7 @@ export async function requestReviews(
     type: 'review_request' as const,
     newValue: reviewerValue(reviewerOf(request)),
   }))
-  await recordTimelineEvents(app, tx, { pullId: pull.id, actorId }, events)
+  await recordTimelineEvents(app, tx, { conversationId: pull.id, actorId }, events)
   return asked
 }
 

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { inspectObjects } from '../../../platform/git/objects/objects.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
+import { dismissalEvent, recordTimelineEvents } from '../../conversations/timeline.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
@@ -16,7 +17,6 @@ import {
   inOrder,
 } from '../../repositories/protection/protection-rules.ts'
 import { findBranch } from '../../repositories/refs/branches.rows.ts'
-import { dismissalEvent, recordTimelineEvents } from '../conversation/pull-timeline.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
@@ -164,7 +164,7 @@ async function recordComparison(
     if (!dismisses) return
     const ids = await rows.dismissApprovals(tx, pull.id, reviewed)
     const events = ids.map((id) => dismissalEvent(id, STALE_APPROVAL))
-    await recordTimelineEvents(app, tx, { pullId: pull.id, actorId: undefined }, events)
+    await recordTimelineEvents(app, tx, { conversationId: pull.id, actorId: undefined }, events)
     if (ids.length > 0) {
       await touchPull(tx, pull.id, nowSeconds(app.clock))
       await recordPullChange(app, tx, undefined, present, 'PULL_REQUEST_REVIEWED')

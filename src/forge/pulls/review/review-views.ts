@@ -2,13 +2,9 @@ import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
-import { standingIn } from '../../organizations/organization-access.ts'
-import { findOrganizationById } from '../../organizations/organizations.rows.ts'
-import type { Organization } from '../../organizations/schema.ts'
-import { findVisibleTeams } from '../../organizations/teams.rows.ts'
 import type { TeamView } from '../../organizations/teams.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
-import { teamViewerAt } from '../../repositories/access/team-repositories.ts'
+import { seenTeams, viewTeams } from '../../repositories/access/team-repositories.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import type { OpenPull } from '../heads/open-pulls.ts'
 import type { PullRequest, Review } from '../schema.ts'
@@ -30,30 +26,6 @@ export interface ReviewView {
 interface RequestedReviewers {
   readonly users: readonly Owner[]
   readonly teams: readonly TeamView[]
-}
-
-/**
- * The teams of an organisation that a caller may see in connection with one of its repositories.
- */
-interface SeenTeams {
-  readonly organization: Organization
-  readonly filter: NonNullable<ReviewViewer['teams']>
-}
-
-/**
- * Returns the teams of the owner of a repository that a caller may see. Undefined if the owner is a
- * user.
- */
-export async function seenTeams(
-  app: ReposApp,
-  caller: Caller,
-  open: OpenRepository,
-): Promise<SeenTeams | undefined> {
-  if (open.owner.kind !== 'ORGANIZATION') return undefined
-  const organization = await findOrganizationById(app.db, open.owner.id)
-  if (!organization) return undefined
-  const viewer = teamViewerAt(caller, open, await standingIn(app, caller, organization))
-  return { organization, filter: { organizationId: organization.id, viewer } }
 }
 
 /** Returns the viewer for a list of reviews. */
@@ -136,18 +108,4 @@ function reviewerIdsOf(reviews: readonly Review[]): number[] {
 
 function teamIdsOf(reviews: readonly Review[]): number[] {
   return [...new Set(reviews.flatMap(({ team_id }) => team_id ?? []))]
-}
-
-/** Returns those of some teams that a caller may see, by their ids. */
-export async function viewTeams(
-  app: ReposApp,
-  caller: Caller,
-  open: OpenRepository,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, TeamView>> {
-  const seen = ids.length === 0 ? undefined : await seenTeams(app, caller, open)
-  if (!seen) return new Map()
-  const { organization, filter } = seen
-  const found = await findVisibleTeams(app.db, filter, ids)
-  return new Map(found.map((team) => [team.id, { team, organization }]))
 }

@@ -1,30 +1,21 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
+import { newMentions } from '../../conversations/concerns.ts'
+import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
+import { MAX_TEXT_CHARACTERS } from '../../conversations/issue-comments.ts'
+import { dismissalEvent, recordTimeline } from '../../conversations/timeline.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { Page, PullName } from '../../core/names.ts'
+import type { ConversationName, Page } from '../../core/names.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { dismissalEvent, recordTimeline } from '../conversation/pull-timeline.ts'
 import { isPoster, type OpenPull, openPull } from '../heads/open-pulls.ts'
-import { newMentions } from '../heads/pull-changes.ts'
 import type { PullRequest, Review } from '../schema.ts'
-import {
-  type CommentDraft,
-  insertComments,
-  MAX_TEXT_CHARACTERS,
-  placeComments,
-} from './comment-lines.ts'
+import { type CommentDraft, insertComments, placeComments } from './comment-lines.ts'
 import { findOfficials } from './official-reviewers.ts'
-import {
-  type ConversationNeed,
-  changeReviews,
-  checkConversation,
-  type ReviewChange,
-  rereadConversation,
-} from './review-changes.ts'
+import { changeReviews, type ReviewChange, rereadForReview } from './review-changes.ts'
 import { textsOfReview } from './review-comments.rows.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
 import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
@@ -61,7 +52,7 @@ interface ReviewPage {
 export async function listReviews(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   page: Page,
 ): Promise<ReviewPage> {
   const open = await openPull(app, caller, name, 'read')
@@ -82,7 +73,7 @@ export async function listReviews(
 export async function getReview(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   id: number,
 ): Promise<ReviewView> {
   const open = await openPull(app, caller, name, 'read')
@@ -98,7 +89,7 @@ export async function getReview(
 export async function openReview(
   app: ReposApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   id: number,
   needed: 'read' | 'take part',
 ): Promise<OpenReview> {
@@ -134,11 +125,11 @@ async function findReview(
 export async function createReview(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   draft: ReviewDraft,
 ): Promise<ReviewView> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkConversation(app.db, caller, open, 'voice')
+  await checkConversation(app.db, caller, open, open.pull, 'voice')
   const event = readEvent(draft.event)
   const { body } = draft
   checkLength('body', body, MAX_TEXT_CHARACTERS)
@@ -203,12 +194,12 @@ const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state' | 'body'>> = {
 export async function submitReview(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
   { event: text, body }: Pick<ReviewDraft, 'event' | 'body'>,
 ): Promise<ReviewView> {
   const open = await openReview(app, caller, name, id, 'take part')
-  await checkConversation(app.db, caller, open, 'voice')
+  await checkConversation(app.db, caller, open, open.pull, 'voice')
   checkPending(open.review)
   checkLength('body', body, MAX_TEXT_CHARACTERS)
   const event = readEvent(text)
@@ -232,7 +223,7 @@ export async function submitReview(
 export async function deleteReview(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
 ): Promise<void> {
   const open = await openReview(app, caller, name, id, 'take part')
@@ -261,7 +252,7 @@ export function changePending<T>(
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
 ): Promise<T> {
   return transaction(app.db, async (tx) =>
-    work(tx, await rereadConversation(tx, caller, open, needs), nowSeconds(app.clock)),
+    work(tx, await rereadForReview(tx, caller, open, needs), nowSeconds(app.clock)),
   )
 }
 
@@ -390,7 +381,7 @@ interface Dismissal {
 export async function dismissReview(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
   { message, priors }: Dismissal,
 ): Promise<ReviewView> {
@@ -423,7 +414,7 @@ export async function dismissReview(
 export async function undismissReview(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
 ): Promise<ReviewView> {
   const open = await openDismissible(app, caller, name, id)
@@ -445,7 +436,7 @@ export async function undismissReview(
 async function openDismissible(
   app: ReposApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   id: number,
 ): Promise<OpenReview> {
   const open = await openPull(app, caller, name, 'take part')

@@ -10,6 +10,7 @@ import {
   teamViewer,
 } from '../../organizations/organization-access.ts'
 import { findOrganizationById } from '../../organizations/organizations.rows.ts'
+import type { Organization } from '../../organizations/schema.ts'
 import * as rows from '../../organizations/teams.rows.ts'
 import { listTeamMemberIds } from '../../organizations/teams.rows.ts'
 import { openTeam, type Team, type TeamPage, type TeamView } from '../../organizations/teams.ts'
@@ -263,4 +264,42 @@ async function findTeam(app: ReposApp, filter: rows.TeamFilter, name: string): P
   const [team] = await rows.listTeams(app.db, { ...filter, nameKey: nameKey(name) }, 0, 1)
   if (!team) throw new DomainError('TEAM_NOT_FOUND')
   return team
+}
+
+/**
+ * The teams of an organisation that a caller may see in connection with one of its repositories.
+ */
+interface SeenTeams {
+  readonly organization: Organization
+  readonly filter: Pick<rows.TeamFilter, 'organizationId' | 'viewer'>
+}
+
+/**
+ * Returns the teams of the owner of a repository that a caller may see. Undefined if the owner is a
+ * user.
+ */
+export async function seenTeams(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+): Promise<SeenTeams | undefined> {
+  if (open.owner.kind !== 'ORGANIZATION') return undefined
+  const organization = await findOrganizationById(app.db, open.owner.id)
+  if (!organization) return undefined
+  const viewer = teamViewerAt(caller, open, await standingIn(app, caller, organization))
+  return { organization, filter: { organizationId: organization.id, viewer } }
+}
+
+/** Returns those of some teams that a caller may see, by their ids. */
+export async function viewTeams(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, TeamView>> {
+  const seen = ids.length === 0 ? undefined : await seenTeams(app, caller, open)
+  if (!seen) return new Map()
+  const { organization, filter } = seen
+  const found = await rows.findVisibleTeams(app.db, filter, ids)
+  return new Map(found.map((team) => [team.id, { team, organization }]))
 }

@@ -7,7 +7,6 @@ import * as git from '../../../platform/git/repositories/repositories.ts'
 import { createUnfinished, finish } from '../../../platform/git/repositories/unfinished.ts'
 import type { Owner } from '../../accounts/schema.ts'
 import { getOwner, organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import { insertLabel } from '../../conversations/labels.rows.ts'
 import { checkSeesPrivate, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -151,7 +150,7 @@ async function contentOf(
   draft: RepositoryDraft,
 ): Promise<NewContent> {
   const { issueLabels } = draft
-  const addRows = (tx: Tx, id: number) => addLabels(tx, id, issueLabels)
+  const addRows = (tx: Tx, id: number) => app.newLabels.add(tx, id, findLabelSet(issueLabels) ?? [])
   if (!draft.autoInit) return { addRows }
   const { email, time } = gitIdentity(app, caller)
   const year = new Date(time * 1000).getUTCFullYear()
@@ -225,15 +224,6 @@ function checkDraft(draft: RepositoryDraft, defaultBranch: string): void {
       field: 'issue_labels',
       name: draft.issueLabels.slice(0, 100),
     })
-  }
-}
-
-/** Adds the labels of a set to a new repository. */
-async function addLabels(tx: Tx, repositoryId: number, set: string): Promise<void> {
-  const owner = { repository_id: repositoryId, organization_id: null }
-  for (const { name, color, description, exclusive } of findLabelSet(set) ?? []) {
-    const flags = { exclusive: Number(exclusive), archived: 0 }
-    await insertLabel(tx, owner, { name, color, description, ...flags })
   }
 }
 

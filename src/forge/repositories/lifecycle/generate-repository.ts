@@ -3,8 +3,6 @@ import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { copyTree } from '../../../platform/git/packs/tree-copies.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import * as labels from '../../conversations/labels.rows.ts'
-import { MAX_LABELS } from '../../conversations/labels.ts'
 import { holderOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -78,7 +76,7 @@ export async function generateRepository(
       addRows: async (tx, id) => {
         // The owner may have blocked the caller since.
         if (await blockExists(tx, [owner.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
-        if (draft.labels) await copyLabels(tx, template.id, id)
+        if (draft.labels) await app.newLabels.copy(tx, template.id, id)
         if (draft.topics) await copyTopics(app, tx, template.id, id)
       },
       ...(treeId !== undefined && {
@@ -104,15 +102,6 @@ function checkParts(draft: GenerationDraft): void {
   if (part) throw new DomainError('TEMPLATE_PART_UNSUPPORTED', { field: part })
   if (!gitContent && !topics && !withLabels && !avatar)
     throw new DomainError('TEMPLATE_PARTS_MISSING')
-}
-
-async function copyLabels(tx: Tx, fromId: number, toId: number): Promise<void> {
-  const from = { repository_id: fromId, organization_id: null }
-  const to = { repository_id: toId, organization_id: null }
-  for (const label of await labels.listLabels(tx, from, 0, MAX_LABELS)) {
-    const { name, color, description, exclusive, archived } = label
-    await labels.insertLabel(tx, to, { name, color, description, exclusive, archived })
-  }
 }
 
 async function copyTopics(app: ReposApp, tx: Tx, fromId: number, toId: number): Promise<void> {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
-  countPullComments,
-  listPullComments,
-} from '../../../../src/forge/pulls/conversation/pull-comments.rows.ts'
-import { findLabelsNamed } from '../../../../src/forge/pulls/conversation/pull-labels.rows.ts'
+  countIssueComments,
+  listIssueComments,
+} from '../../../../src/forge/conversations/issue-comments.rows.ts'
+import { findLabelsNamed } from '../../../../src/forge/conversations/labels.rows.ts'
 import {
   findPullMessage,
   listWebhooksAbout,
@@ -28,8 +28,8 @@ describe('queries in the transaction of each change of a pull request', () => {
       transaction(watched, async (tx) => {
         await listWebhooksAbout(tx, { id: 1, repository_id: 1 })
         await findPullMessage(tx, 1)
-        await listPullComments(tx, 1, { since: 1, before: 2 }, 0, 50)
-        await countPullComments(tx, 1, { since: undefined, before: undefined })
+        await listIssueComments(tx, 1, { since: 1, before: 2 }, 0, 50)
+        await countIssueComments(tx, 1, { since: undefined, before: undefined })
         await findLabelsNamed(tx, { repository_id: 1, organization_id: 2 }, names)
         await wakeScheduledMerge(tx, 1, 1)
       }),

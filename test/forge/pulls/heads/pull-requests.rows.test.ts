@@ -6,8 +6,8 @@ import {
 import {
   insertParticipants,
   markSeen,
-  unseenPulls,
-} from '../../../../src/forge/pulls/conversation/pull-participants.rows.ts'
+  unseenConversations,
+} from '../../../../src/forge/conversations/participants.rows.ts'
 import {
   findPullRequestBetween,
   touchPull,
@@ -128,9 +128,11 @@ describe('participants', () => {
     await inRepository('seen', async (tx, repository_id) => {
       const { id } = await addPull(tx, { repository_id })
       const unread = async () =>
-        (await Promise.all([ownerId, otherId].map((userId) => unseenPulls(tx, [id], userId)))).map(
-          ({ size }) => size,
-        )
+        (
+          await Promise.all(
+            [ownerId, otherId].map((userId) => unseenConversations(tx, [id], userId)),
+          )
+        ).map(({ size }) => size)
       await touchPull(tx, id, 10)
       expect(await unread()).toEqual([0, 0])
       await insertParticipants(tx, id, [ownerId, otherId])

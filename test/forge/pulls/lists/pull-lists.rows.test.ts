@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { unseenPulls } from '../../../../src/forge/pulls/conversation/pull-participants.rows.ts'
+import { labelsOfConversations } from '../../../../src/forge/conversations/labels.rows.ts'
 import {
-  assigneesOfPulls,
+  assigneesOfConversations,
+  unseenConversations,
+} from '../../../../src/forge/conversations/participants.rows.ts'
+import {
   findPullRequest,
   findPullRequestBetween,
   findPullRequestByMergeCommit,
-  labelsOfPulls,
 } from '../../../../src/forge/pulls/heads/pull-requests.rows.ts'
 import {
   countPulls,
@@ -190,9 +192,9 @@ describe('lists of pull requests', () => {
         head_branch: 'fix',
       }
       await findPullRequestBetween(watched, branches)
-      await labelsOfPulls(watched, [1, 2])
-      await assigneesOfPulls(watched, [1, 2])
-      await unseenPulls(watched, [1, 2], 1)
+      await labelsOfConversations(watched, [1, 2])
+      await assigneesOfConversations(watched, [1, 2])
+      await unseenConversations(watched, [1, 2], 1)
       await findBranches(watched, [
         [1, 'main'],
         [2, 'fix'],

@@ -1,9 +1,9 @@
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { NewPullReaction, PullReaction } from '../schema.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { IssueReaction, NewIssueReaction } from './schema.ts'
 
-/** A text that users react to: a pull request, or a comment on it. */
+/** A text that users react to: a conversation, or a comment on it. */
 export interface ReactionTarget {
-  readonly pullId: number
+  readonly conversationId: number
   readonly commentId: number | null
 }
 
@@ -13,7 +13,7 @@ export function listReactions(
   target: ReactionTarget,
   offset: number,
   limit: number,
-): Promise<PullReaction[]> {
+): Promise<IssueReaction[]> {
   return selectReactions(db, target).selectAll().orderBy('id').limit(limit).offset(offset).execute()
 }
 
@@ -29,7 +29,7 @@ export function findReaction(
   target: ReactionTarget,
   userId: number,
   content: string,
-): Promise<PullReaction | undefined> {
+): Promise<IssueReaction | undefined> {
   return selectReactions(db, target)
     .selectAll()
     .where('content', '=', content)
@@ -38,7 +38,7 @@ export function findReaction(
 }
 
 /** @throws a unique violation if there is one already. */
-export function insertReaction(tx: Tx, reaction: NewPullReaction): Promise<PullReaction> {
+export function insertReaction(tx: Tx, reaction: NewIssueReaction): Promise<IssueReaction> {
   return tx.insertInto('pull_reactions').values(reaction).returningAll().executeTakeFirstOrThrow()
 }
 
@@ -57,9 +57,9 @@ export async function deleteReaction(
 }
 
 /** The condition has the form of the unique index. */
-function selectReactions(db: Db, { pullId, commentId }: ReactionTarget) {
+function selectReactions(db: Db, { conversationId, commentId }: ReactionTarget) {
   return db
     .selectFrom('pull_reactions')
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .where((eb) => eb(eb.fn.coalesce('comment_id', eb.lit(0)), '=', commentId ?? 0))
 }

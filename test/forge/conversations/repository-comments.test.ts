@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrations } from '../../../../src/forge/migrations/index.ts'
 import {
   type CommentPeriod,
   countRepositoryComments,
-  insertPullComment,
+  insertIssueComment,
   pageOfRepositoryComments,
-} from '../../../../src/forge/pulls/conversation/pull-comments.rows.ts'
-import { transaction } from '../../../../src/platform/database/database.ts'
-import type { Db } from '../../../../src/platform/database/schema.ts'
-import { openTestDatabase } from '../../../support/database.ts'
-import { addOrganization, addPull, addRepository } from '../../../support/forge-rows.ts'
-import { plansOf } from '../../../support/query-plan.ts'
+} from '../../../src/forge/conversations/issue-comments.rows.ts'
+import { migrations } from '../../../src/forge/migrations/index.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
+import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'
+import { plansOf } from '../../support/query-plan.ts'
 
 const ALWAYS: CommentPeriod = { since: undefined, before: undefined }
 const COUNT = 40
@@ -32,7 +32,7 @@ beforeAll(async () => {
     const other = await addPull(tx, { repository_id: elsewhere })
     for (let i = 0; i < COUNT; i++)
       for (const pull of [pulls[i % 2] ?? other, other])
-        await insertPullComment(tx, {
+        await insertIssueComment(tx, {
           pull_request_id: pull.id,
           repository_id: pull.repository_id,
           poster_id: null,

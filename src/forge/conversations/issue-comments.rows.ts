@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
-import { numbersOf } from '../../../platform/database/prepared.ts'
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { PullComment, PullCommentsTable } from '../schema.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { IssueComment, IssueCommentsTable } from './schema.ts'
 
 /**
  * A period in which comments were last changed, with its ends. Unix seconds; undefined for no
@@ -12,15 +12,15 @@ export interface CommentPeriod {
   readonly before: number | undefined
 }
 
-/** Lists the comments on a pull request, oldest first. */
-export function listPullComments(
+/** Lists the comments on a conversation, oldest first. */
+export function listIssueComments(
   db: Db,
-  pullId: number,
+  conversationId: number,
   period: CommentPeriod,
   offset: number,
   limit: number,
-): Promise<PullComment[]> {
-  return selectComments(db, pullId, period)
+): Promise<IssueComment[]> {
+  return selectComments(db, conversationId, period)
     .selectAll()
     .orderBy('create_time')
     .orderBy('id')
@@ -30,30 +30,30 @@ export function listPullComments(
 }
 
 /** Returns the number of comments in that list. */
-export async function countPullComments(
+export async function countIssueComments(
   db: Db,
-  pullId: number,
+  conversationId: number,
   period: CommentPeriod,
 ): Promise<number> {
-  const { count } = await selectComments(db, pullId, period)
+  const { count } = await selectComments(db, conversationId, period)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
 
-function selectComments(db: Db, pullId: number, { since, before }: CommentPeriod) {
+function selectComments(db: Db, conversationId: number, { since, before }: CommentPeriod) {
   return db
     .selectFrom('pull_comments')
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
 
-/** A comment with the number of its pull request. */
-export type NumberedComment = PullComment & { readonly number: number }
+/** A comment with the number of its conversation. */
+export type NumberedComment = IssueComment & { readonly number: number }
 
 /**
- * Returns a page of the comments on all pull requests of a repository, oldest first.
+ * Returns a page of the comments on all conversations of a repository, oldest first.
  *
  * The query reads the index from the nearer end of the list, so that the last page costs as much as
  * the first one.
@@ -109,8 +109,8 @@ function selectRepositoryComments(db: Db, repositoryId: number, { since, before 
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
 
-/** Returns a comment of a repository by its id, with the number of its pull request. */
-export function findPullComment(
+/** Returns a comment of a repository by its id, with the number of its conversation. */
+export function findIssueComment(
   db: Db,
   repositoryId: number,
   id: number,
@@ -125,20 +125,20 @@ export function findPullComment(
     .executeTakeFirst()
 }
 
-/** @throws a foreign key violation if the pull request or the poster was deleted. */
-export function insertPullComment(
+/** @throws a foreign key violation if the conversation or the poster was deleted. */
+export function insertIssueComment(
   tx: Tx,
-  comment: Insertable<PullCommentsTable>,
-): Promise<PullComment> {
+  comment: Insertable<IssueCommentsTable>,
+): Promise<IssueComment> {
   return tx.insertInto('pull_comments').values(comment).returningAll().executeTakeFirstOrThrow()
 }
 
 /** @returns undefined if the comment was deleted. */
-export function updatePullComment(
+export function updateIssueComment(
   tx: Tx,
   id: number,
-  changes: Pick<PullComment, 'body' | 'update_time'>,
-): Promise<PullComment | undefined> {
+  changes: Pick<IssueComment, 'body' | 'update_time'>,
+): Promise<IssueComment | undefined> {
   return tx
     .updateTable('pull_comments')
     .set(changes)
@@ -148,7 +148,7 @@ export function updatePullComment(
 }
 
 /** @returns whether the comment existed. */
-export async function deletePullComment(tx: Tx, id: number): Promise<boolean> {
+export async function deleteIssueComment(tx: Tx, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('pull_comments')
     .where('id', '=', id)
@@ -170,6 +170,6 @@ export async function presentCommentIds(
   return new Set(found.map(({ id }) => id))
 }
 
-export function findPullCommentById(db: Db, id: number): Promise<PullComment | undefined> {
+export function findIssueCommentById(db: Db, id: number): Promise<IssueComment | undefined> {
   return db.selectFrom('pull_comments').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -1,27 +1,27 @@
 import type { Insertable } from 'kysely'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { User, Visibility } from '../core/schema.ts'
-import type { PullSubscriptionsTable } from '../repositories/activity/schema.ts'
+import type { IssueSubscriptionsTable } from './schema.ts'
 
-/** Returns whether a user has subscribed to a pull request; undefined without a decision. */
-export async function findPullSubscription(
+/** Returns whether a user has subscribed to a conversation; undefined without a decision. */
+export async function findConversationSubscription(
   db: Db,
-  pullId: number,
+  conversationId: number,
   userId: number,
 ): Promise<boolean | undefined> {
   const row = await db
     .selectFrom('pull_subscriptions')
     .select('subscribed')
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .where('user_id', '=', userId)
     .executeTakeFirst()
   return row && row.subscribed === 1
 }
 
-/** Inserts or changes the subscription of a user to a pull request. */
-export async function putPullSubscription(
+/** Inserts or changes the subscription of a user to a conversation. */
+export async function putConversationSubscription(
   tx: Tx,
-  subscription: Insertable<PullSubscriptionsTable>,
+  subscription: Insertable<IssueSubscriptionsTable>,
 ): Promise<void> {
   const { subscribed } = subscription
   await tx
@@ -33,17 +33,17 @@ export async function putPullSubscription(
     .execute()
 }
 
-/** The subscribers of a pull request that a viewer may see. */
+/** The subscribers of a conversation that a viewer may see. */
 interface SubscriberSearch {
-  readonly pullId: number
+  readonly conversationId: number
   /** Visibilities of users to find. The viewer is always found. */
   readonly visible: readonly Visibility[]
   /** 0 for an anonymous viewer. */
   readonly viewerId: number
 }
 
-/** Returns the active users who have subscribed to a pull request, by id. */
-export function listPullSubscribers(
+/** Returns the active users who have subscribed to a conversation, by id. */
+export function listConversationSubscribers(
   db: Db,
   search: SubscriberSearch,
   offset: number,
@@ -58,18 +58,21 @@ export function listPullSubscribers(
 }
 
 /** Returns the number of users in that list. */
-export async function countPullSubscribers(db: Db, search: SubscriberSearch): Promise<number> {
+export async function countConversationSubscribers(
+  db: Db,
+  search: SubscriberSearch,
+): Promise<number> {
   const { count } = await selectSubscribers(db, search)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
 
-function selectSubscribers(db: Db, { pullId, visible, viewerId }: SubscriberSearch) {
+function selectSubscribers(db: Db, { conversationId, visible, viewerId }: SubscriberSearch) {
   return db
     .selectFrom('pull_subscriptions')
     .innerJoin('users', 'users.id', 'pull_subscriptions.user_id')
-    .where('pull_subscriptions.pull_request_id', '=', pullId)
+    .where('pull_subscriptions.pull_request_id', '=', conversationId)
     .where('pull_subscriptions.subscribed', '=', 1)
     .where('users.state', '=', 'NORMAL')
     .where((eb) => eb.or([eb('users.visibility', 'in', visible), eb('users.id', '=', viewerId)]))

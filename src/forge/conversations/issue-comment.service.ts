@@ -2,23 +2,23 @@ import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
-import { accountMessage } from '../../accounts/users/accounts.service.ts'
-import type { App } from '../../app.ts'
-import { type Caller, signedIn } from '../../core/access.ts'
-import { callerOf } from '../../core/wire/call.ts'
-import { defineService } from '../../core/wire/define-service.ts'
-import { readNumberedPage } from '../../core/wire/pages.ts'
-import { atSecond, secondsOf } from '../../core/wire/times.ts'
-import { gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
+import { accountMessage } from '../accounts/users/accounts.service.ts'
+import type { App } from '../app.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { atSecond, secondsOf } from '../core/wire/times.ts'
+import { gitUrls } from '../repositories/lifecycle/git-urls.message.ts'
 import {
-  createPullComment,
-  deletePullComment,
-  editPullComment,
-  getPullComment,
-  listPullComments,
+  createIssueComment,
+  deleteIssueComment,
+  editIssueComment,
+  getIssueComment,
+  type IssueCommentView,
+  listIssueComments,
   listRepositoryComments,
-  type PullCommentView,
-} from './pull-comments.ts'
+} from './issue-comments.ts'
 
 /** Maximum number of comments in a response to clients that request no page. */
 const MAX_WHOLE_LIST = 1000
@@ -33,7 +33,7 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
         ? { offset: 0, limit: MAX_WHOLE_LIST }
         : readNumberedPage(app.settings, page)
       const period = { since: secondsOf(since), before: secondsOf(before) }
-      const found = await listPullComments(
+      const found = await listIssueComments(
         app,
         caller,
         { owner, repo, number: Number(index) },
@@ -64,7 +64,7 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
       return commentMessage(
         app,
         caller,
-        await createPullComment(app, caller, { owner, repo, number: Number(index) }, body),
+        await createIssueComment(app, caller, { owner, repo, number: Number(index) }, body),
       )
     },
 
@@ -73,7 +73,7 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
       return commentMessage(
         app,
         caller,
-        await getPullComment(app, caller, { owner, repo }, Number(id)),
+        await getIssueComment(app, caller, { owner, repo }, Number(id)),
       )
     },
 
@@ -82,22 +82,22 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
       return commentMessage(
         app,
         caller,
-        await editPullComment(app, caller, { owner, repo }, Number(id), body),
+        await editIssueComment(app, caller, { owner, repo }, Number(id), body),
       )
     },
 
     async deleteIssueComment({ owner, repo, id }, context) {
-      await deletePullComment(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
+      await deleteIssueComment(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
       return {}
     },
   }
 }
 
-/** Returns a comment on a pull request as a viewer may see it. */
+/** Returns a comment on a conversation as a viewer may see it. */
 export function commentMessage(
   app: App,
   viewer: Caller,
-  { open, number, comment, poster }: PullCommentView,
+  { open, number, comment, poster }: IssueCommentView,
 ): IssueComment {
   const page = gitUrls(app, open).html(`/pulls/${number}`)
   return create(IssueCommentSchema, {

@@ -1,58 +1,59 @@
-import type { Tx } from '../../../platform/database/schema.ts'
-import { maySeeOwner } from '../../accounts/users/owners.ts'
-import type { LabelOwner } from '../../conversations/labels.rows.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError } from '../../core/errors.ts'
-import type { PullName } from '../../core/names.ts'
-import type { OpenRepository } from '../../repositories/access/permissions.ts'
-import { changeWatched } from '../../repositories/activity/repository-events.ts'
-import type { ReposApp } from '../../repositories/ports.ts'
-import type { Label } from '../../repositories/schema.ts'
-import { type OpenPull, openPull, rereadForChange } from '../heads/open-pulls.ts'
-import { labelEvent, recordPullChange } from '../heads/pull-changes.ts'
-import { labelsOfPulls, touchPull } from '../heads/pull-requests.rows.ts'
-import { isLabelHere } from '../lists/pull-views.ts'
-import { findLabelsFor, findLabelsNamed, replacePullLabels } from './pull-labels.rows.ts'
-import { differenceEvents, type PullChangePlace, recordTimelineEvents } from './pull-timeline.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import { maySeeOwner } from '../accounts/users/owners.ts'
+import type { Caller, SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { ConversationName } from '../core/names.ts'
+import type { OpenRepository } from '../repositories/access/permissions.ts'
+import { changeWatched } from '../repositories/activity/repository-events.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import type { LabelOwner } from './labels.rows.ts'
+import {
+  findLabelsFor,
+  findLabelsNamed,
+  labelsOfConversations,
+  replaceConversationLabels,
+} from './labels.rows.ts'
+import type { ConversationsApp, OpenConversation } from './ports.ts'
+import type { Label } from './schema.ts'
+import { type ChangePlace, differenceEvents, recordTimelineEvents } from './timeline.ts'
 
-/** The labels of a pull request, by name, and their repository. */
-export interface LabelledPull {
-  readonly open: OpenPull
+/** The labels of a conversation, by name, and their repository. */
+export interface LabelledConversation {
+  readonly open: OpenConversation
   readonly labels: readonly Label[]
 }
 
 /** A label in the form in which a client names it: by number or by name. */
 export type LabelReference = number | string
 
-/** @throws the errors of `openPull`. */
-export async function listLabelsOfPull(
-  app: ReposApp,
+/** @throws as `Conversations.open`. */
+export async function listConversationLabels(
+  app: ConversationsApp,
   caller: Caller,
-  name: PullName,
-): Promise<LabelledPull> {
-  const open = await openPull(app, caller, name, 'read')
-  const labels = await labelsOfPulls(app.db, [open.pull.id])
+  name: ConversationName,
+): Promise<LabelledConversation> {
+  const open = await app.conversations.open(app, caller, name, 'read')
+  const labels = await labelsOfConversations(app.db, [open.conversation.id])
   return {
     open,
-    labels: (labels.get(open.pull.id) ?? []).filter((label) => isLabelHere(label, open)),
+    labels: (labels.get(open.conversation.id) ?? []).filter((label) => isLabelHere(label, open)),
   }
 }
 
 /**
- * Adds labels to a pull request, or replaces them. Unknown labels are ignored, as they are when a
- * pull request is edited.
+ * Adds labels to a conversation, or replaces them. Unknown labels are ignored, as they are when a
+ * conversation is edited.
  *
- * @throws the errors of `openPull` for 'write'; INVALID_FIELD when there are too many.
+ * @throws as `Conversations.open` for 'write'; INVALID_FIELD when there are too many.
  */
-export async function labelPull(
-  app: ReposApp,
+export async function labelConversation(
+  app: ConversationsApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   references: readonly LabelReference[],
   keeps: 'all others' | 'none',
-): Promise<LabelledPull> {
-  const open = await openPull(app, caller, name, 'write')
+): Promise<LabelledConversation> {
+  const open = await app.conversations.open(app, caller, name, 'write')
   checkLabelCount(references)
   const given = await idsOf(app, caller, open, references)
   return changeLabels(app, caller, open, (present) => [
@@ -62,17 +63,17 @@ export async function labelPull(
 }
 
 /**
- * Removes a label from a pull request, if it has the label.
+ * Removes a label from a conversation, if it has the label.
  *
- * @throws the errors of `openPull` for 'write'; LABEL_NOT_FOUND
+ * @throws as `Conversations.open` for 'write'; LABEL_NOT_FOUND
  */
-export async function unlabelPull(
-  app: ReposApp,
+export async function unlabelConversation(
+  app: ConversationsApp,
   caller: SignedIn,
-  name: PullName,
+  name: ConversationName,
   labelId: number,
 ): Promise<void> {
-  const open = await openPull(app, caller, name, 'write')
+  const open = await app.conversations.open(app, caller, name, 'write')
   const owners = await labelOwnersFor(app, caller, open)
   if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId))
     throw new DomainError('LABEL_NOT_FOUND')
@@ -83,7 +84,7 @@ export async function unlabelPull(
 async function idsOf(
   app: ReposApp,
   caller: SignedIn,
-  open: OpenPull,
+  open: OpenConversation,
   references: readonly LabelReference[],
 ): Promise<number[]> {
   const owners = await labelOwnersFor(app, caller, open)
@@ -102,40 +103,42 @@ async function idsOf(
 
 /** @param idsFrom computes the new labels from the present ones. */
 async function changeLabels(
-  app: ReposApp,
+  app: ConversationsApp,
   caller: SignedIn,
-  { repository, owner, ...open }: OpenPull,
+  open: OpenConversation,
   idsFrom: (present: readonly number[]) => readonly number[],
-): Promise<LabelledPull> {
+): Promise<LabelledConversation> {
   // Labels that are hidden from the caller stay.
   const owners = {
-    repository_id: repository.id,
-    organization_id: owner.kind === 'ORGANIZATION' ? owner.id : null,
+    repository_id: open.repository.id,
+    organization_id: open.owner.kind === 'ORGANIZATION' ? open.owner.id : null,
   }
-  const { id } = open.pull
+  const { id } = open.conversation
   const labels = await changeWatched(app, async (tx) => {
-    const pull = await rereadForChange(tx, { ...open, repository })
-    const before = (await labelsOfPulls(tx, [id])).get(id) ?? []
+    const { record } = await open.beginChange(tx)
+    const before = (await labelsOfConversations(tx, [id])).get(id) ?? []
     const ids = idsFrom(before.map((label) => label.id))
     checkLabelCount(ids)
-    await setPullLabels(app, tx, { pullId: id, actorId: caller.user.id }, owners, ids)
-    const after = (await labelsOfPulls(tx, [id])).get(id) ?? []
-    if (isSame(before, after)) return after
-    await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
-    await recordPullChange(app, tx, caller.user.id, pull, {
-      type: 'PULL_REQUEST_EDITED',
-      told: [labelEvent(after.length)],
-    })
+    await setConversationLabels(
+      app,
+      tx,
+      { conversationId: id, actorId: caller.user.id },
+      owners,
+      ids,
+    )
+    const after = (await labelsOfConversations(tx, [id])).get(id) ?? []
+    if (!isSame(before, after))
+      await record(caller.user.id, { type: 'labels', count: after.length })
     return after
   })
-  return { open: { ...open, repository, owner }, labels }
+  return { open, labels }
 }
 
 function isSame(some: readonly Label[], others: readonly Label[]): boolean {
   return some.length === others.length && some.every(({ id }, i) => id === others[i]?.id)
 }
 
-/** Maximum number of labels of a pull request. */
+/** Maximum number of labels of a conversation. */
 const MAX_LABELS = 100
 
 /**
@@ -157,22 +160,22 @@ export function checkLabelCount(labels: readonly unknown[]): void {
 }
 
 /**
- * Replaces the labels of a pull request, and tells its timeline. Unknown labels are ignored. Of the exclusive labels of one
+ * Replaces the labels of a conversation, and tells its timeline. Unknown labels are ignored. Of the exclusive labels of one
  * scope only the last one is set.
  */
-export async function setPullLabels(
+export async function setConversationLabels(
   app: ReposApp,
   tx: Tx,
-  place: PullChangePlace,
+  place: ChangePlace,
   owners: LabelOwner,
   ids: readonly number[],
 ): Promise<void> {
   const known = await findLabelsFor(tx, owners, ids)
   const after = fitting(ids.flatMap((id) => known.get(id) ?? []))
-  const before = ((await labelsOfPulls(tx, [place.pullId])).get(place.pullId) ?? []).map(
-    ({ id }) => id,
-  )
-  await replacePullLabels(tx, place.pullId, after)
+  const before = (
+    (await labelsOfConversations(tx, [place.conversationId])).get(place.conversationId) ?? []
+  ).map(({ id }) => id)
+  await replaceConversationLabels(tx, place.conversationId, after)
   await recordTimelineEvents(app, tx, place, differenceEvents('label', before, after))
 }
 
@@ -192,4 +195,15 @@ function scopeOf({ name, exclusive }: Label): string | undefined {
   const slash = name.lastIndexOf('/')
   const isScoped = exclusive === 1 && slash > 0 && slash < name.length - 1
   return isScoped ? name.slice(0, slash + 1) : undefined
+}
+
+/**
+ * Returns whether a label belongs to the repository or to its present owner. A transfer may leave
+ * labels of the former organisation behind.
+ */
+export function isLabelHere(
+  { repository_id, organization_id }: Label,
+  open: Pick<OpenRepository, 'repository' | 'owner'> | undefined,
+): boolean {
+  return repository_id === open?.repository.id || organization_id === open?.owner.id
 }

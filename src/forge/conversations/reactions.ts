@@ -1,18 +1,17 @@
-import { transaction } from '../../../platform/database/database.ts'
-import type { Owner } from '../../accounts/schema.ts'
-import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
-import { GHOST, userAsOwner } from '../../accounts/users/owners.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
-import type { Page, PullName, RepositoryName } from '../../core/names.ts'
-import type { ReposApp } from '../../repositories/ports.ts'
-import { type OpenPull, openPull, type PullNeed } from '../heads/open-pulls.ts'
-import { checkConversation, rereadConversation } from '../review/review-changes.ts'
-import type { PullReaction } from '../schema.ts'
-import { findPullComment } from './pull-comments.rows.ts'
-import { openComment } from './pull-comments.ts'
+import { transaction } from '../../platform/database/database.ts'
+import type { Owner } from '../accounts/schema.ts'
+import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
+import { GHOST, userAsOwner } from '../accounts/users/owners.ts'
+import type { Caller, SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError, metadataText } from '../core/errors.ts'
+import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
+import { checkConversation, rereadConversation } from './conversation-needs.ts'
+import { findIssueComment } from './issue-comments.rows.ts'
+import { openComment } from './issue-comments.ts'
+import type { ConversationRight, ConversationsApp, OpenConversation } from './ports.ts'
 import * as rows from './reactions.rows.ts'
+import type { IssueReaction } from './schema.ts'
 
 /** The reactions that compatible systems allow by default. */
 export const REACTIONS: readonly string[] = [
@@ -26,14 +25,14 @@ export const REACTIONS: readonly string[] = [
   'eyes',
 ]
 
-/** Subject of a reaction: a pull request, or a comment on one by its id. */
+/** Subject of a reaction: a conversation, or a comment on one by its id. */
 export type ReactedText =
-  | { readonly pull: PullName }
+  | { readonly conversation: ConversationName }
   | { readonly repository: RepositoryName; readonly commentId: number }
 
 /** A reaction, with the user. */
 export interface ReactionView {
-  readonly reaction: PullReaction
+  readonly reaction: IssueReaction
   readonly user: Owner
 }
 
@@ -47,10 +46,10 @@ interface ReactionPage {
 /**
  * Lists the reactions to a text, oldest first.
  *
- * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND
+ * @throws as `Conversations.open`; ISSUE_COMMENT_NOT_FOUND
  */
 export async function listReactions(
-  app: ReposApp,
+  app: ConversationsApp,
   caller: Caller,
   text: ReactedText,
   { offset, limit }: Page,
@@ -71,29 +70,29 @@ export async function listReactions(
  * Adds a reaction of the caller to a text, unless there is one of the kind already.
  *
  * @returns the reaction, and whether it is new.
- * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, USER_BLOCKED,
+ * @throws as `Conversations.open`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, USER_BLOCKED,
  *   CONVERSATION_LOCKED
  */
 export async function addReaction(
-  app: ReposApp,
+  app: ConversationsApp,
   caller: SignedIn,
   text: ReactedText,
   content: string,
 ): Promise<ReactionView & { readonly isNew: boolean }> {
   const { open, target } = await openText(app, caller, text, 'take part')
-  await checkConversation(app.db, caller, open, 'voice')
+  await checkConversation(app.db, caller, open, open.conversation, 'voice')
   checkContent(content)
   const { id: userId } = caller.user
   const added = await transaction(app.db, async (tx) => {
-    const pull = await rereadConversation(tx, caller, open, 'voice')
+    await rereadConversation(tx, caller, open, 'voice')
     const { commentId } = target
     // The comment may have been deleted since.
-    if (commentId !== null && !(await findPullComment(tx, open.repository.id, commentId)))
+    if (commentId !== null && !(await findIssueComment(tx, open.repository.id, commentId)))
       throw new DomainError('ISSUE_COMMENT_NOT_FOUND')
     const known = await rows.findReaction(tx, target, userId, content)
     if (known) return { reaction: known, isNew: false }
     const reaction = await rows.insertReaction(tx, {
-      pull_request_id: pull.id,
+      pull_request_id: target.conversationId,
       comment_id: commentId,
       user_id: userId,
       content,
@@ -107,16 +106,16 @@ export async function addReaction(
 /**
  * Removes a reaction of the caller, if there is one.
  *
- * @throws as `openPull`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, CONVERSATION_LOCKED
+ * @throws as `Conversations.open`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, CONVERSATION_LOCKED
  */
 export async function removeReaction(
-  app: ReposApp,
+  app: ConversationsApp,
   caller: SignedIn,
   text: ReactedText,
   content: string,
 ): Promise<void> {
   const { open, target } = await openText(app, caller, text, 'take part')
-  await checkConversation(app.db, caller, open, 'no lock')
+  await checkConversation(app.db, caller, open, open.conversation, 'no lock')
   checkContent(content)
   await transaction(app.db, async (tx) => {
     await rereadConversation(tx, caller, open, 'no lock')
@@ -125,17 +124,17 @@ export async function removeReaction(
 }
 
 async function openText(
-  app: ReposApp,
+  app: ConversationsApp,
   caller: Caller,
   text: ReactedText,
-  needed: PullNeed,
-): Promise<{ open: OpenPull; target: rows.ReactionTarget }> {
-  if ('pull' in text) {
-    const open = await openPull(app, caller, text.pull, needed)
-    return { open, target: { pullId: open.pull.id, commentId: null } }
+  needed: ConversationRight,
+): Promise<{ open: OpenConversation; target: rows.ReactionTarget }> {
+  if ('conversation' in text) {
+    const open = await app.conversations.open(app, caller, text.conversation, needed)
+    return { open, target: { conversationId: open.conversation.id, commentId: null } }
   }
   const { open, comment } = await openComment(app, caller, text.repository, text.commentId, needed)
-  return { open, target: { pullId: open.pull.id, commentId: comment.id } }
+  return { open, target: { conversationId: open.conversation.id, commentId: comment.id } }
 }
 
 /** @throws INVALID_REACTION */

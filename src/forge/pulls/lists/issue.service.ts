@@ -10,8 +10,24 @@ import {
 } from '#gen/branchline/v1/issue_service_pb.ts'
 import { accountMessage } from '../../accounts/users/accounts.service.ts'
 import type { App } from '../../app.ts'
+import {
+  type LabelledConversation,
+  type LabelReference,
+  labelConversation,
+  listConversationLabels,
+  unlabelConversation,
+} from '../../conversations/conversation-labels.ts'
+import {
+  addDependency,
+  type DependencyReference,
+  listDependencies,
+  removeDependency,
+} from '../../conversations/dependencies.ts'
 import { labelMessagesIn } from '../../conversations/label.service.ts'
+import { lockConversation, unlockConversation } from '../../conversations/locks.ts'
 import { milestoneMessage } from '../../conversations/milestone.service.ts'
+import type { OpenConversation } from '../../conversations/ports.ts'
+import { listTimeline, type TimelineView } from '../../conversations/timeline.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
@@ -22,28 +38,14 @@ import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond, secondsOf } from '../../core/wire/times.ts'
 import { teamMessage } from '../../organizations/team.service.ts'
 import { gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
+import { rereadPull } from '../heads/open-pulls.ts'
 import { editPull, type PullEdit } from '../lifecycle/edit-pull.ts'
 import { lookOf } from '../lifecycle/pull-request.service.ts'
 import { getPull } from '../lifecycle/pull-requests.ts'
-import { listIssues, searchIssues } from '../lists/issue-lists.ts'
-import type { PullPage } from '../lists/pull-lists.ts'
-import { pullRequestMessage } from '../lists/pull-request.message.ts'
-import type { PullView } from '../lists/pull-views.ts'
-import { lockConversation, unlockConversation } from './conversation-locks.ts'
-import {
-  addDependency,
-  type DependencyReference,
-  listDependencies,
-  removeDependency,
-} from './pull-dependencies.ts'
-import {
-  type LabelledPull,
-  type LabelReference,
-  labelPull,
-  listLabelsOfPull,
-  unlabelPull,
-} from './pull-labels.ts'
-import { listTimeline, type TimelineView } from './pull-timeline.ts'
+import { listIssues, searchIssues } from './issue-lists.ts'
+import type { PullPage } from './pull-lists.ts'
+import { pullRequestMessage } from './pull-request.message.ts'
+import { type PullView, viewPull, viewPullsById } from './pull-views.ts'
 
 /** Implements IssueService. */
 function issueService(app: App): ServiceImpl<typeof IssueService> {
@@ -115,14 +117,14 @@ type LabelMethods = Pick<
 >
 
 function labelMethods(app: App): LabelMethods {
-  type InPull = { owner: string; repo: string; index: bigint }
+  type OfIssue = { owner: string; repo: string; index: bigint }
   const label = (
-    { owner, repo, index }: InPull,
+    { owner, repo, index }: OfIssue,
     context: HandlerContext,
     labels: readonly Value[],
     keeps: 'all others' | 'none',
   ) =>
-    labelPull(
+    labelConversation(
       app,
       signedIn(callerOf(context)),
       { owner, repo, number: Number(index) },
@@ -134,7 +136,11 @@ function labelMethods(app: App): LabelMethods {
     async listIssueLabels({ owner, repo, index }, context) {
       return labelsMessage(
         app,
-        await listLabelsOfPull(app, callerOf(context), { owner, repo, number: Number(index) }),
+        await listConversationLabels(app, callerOf(context), {
+          owner,
+          repo,
+          number: Number(index),
+        }),
       )
     },
 
@@ -152,7 +158,7 @@ function labelMethods(app: App): LabelMethods {
     },
 
     async removeIssueLabel({ owner, repo, index, id }, context) {
-      await unlabelPull(
+      await unlabelConversation(
         app,
         signedIn(callerOf(context)),
         { owner, repo, number: Number(index) },
@@ -172,18 +178,26 @@ type DependencyMethods = Pick<
 const HIDDEN_ISSUE = create(IssueSchema, { title: 'HIDDEN' })
 
 function dependencyMethods(app: App): DependencyMethods {
+  const viewed = async (caller: Caller, open: OpenConversation) =>
+    issueMessage(
+      app,
+      caller,
+      await viewPull(app, caller, open, await rereadPull(app.db, open.conversation)),
+    )
   return {
     async listIssueDependencies({ owner, repo, index, ...page }, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { pulls, total } = await listDependencies(
+      const { ids, total } = await listDependencies(
         app,
         caller,
         { owner, repo, number: Number(index) },
         { offset, limit },
       )
       return {
-        issues: pulls.map((view) => (view ? issueMessage(app, caller, view) : HIDDEN_ISSUE)),
+        issues: (await viewPullsById(app, caller, ids)).map((view) =>
+          view ? issueMessage(app, caller, view) : HIDDEN_ISSUE,
+        ),
         total: BigInt(total),
         limit,
       }
@@ -192,21 +206,15 @@ function dependencyMethods(app: App): DependencyMethods {
     async addIssueDependency({ owner, repo, index, dependency }, context) {
       const caller = signedIn(callerOf(context))
       const other = dependencyOf(dependency)
-      return issueMessage(
-        app,
-        caller,
-        await addDependency(app, caller, { owner, repo, number: Number(index) }, other),
-      )
+      const name = { owner, repo, number: Number(index) }
+      return viewed(caller, await addDependency(app, caller, name, other))
     },
 
     async removeIssueDependency({ owner, repo, index, dependency }, context) {
       const caller = signedIn(callerOf(context))
       const other = dependencyOf(dependency)
-      return issueMessage(
-        app,
-        caller,
-        await removeDependency(app, caller, { owner, repo, number: Number(index) }, other),
-      )
+      const name = { owner, repo, number: Number(index) }
+      return viewed(caller, await removeDependency(app, caller, name, other))
     },
   }
 }
@@ -226,7 +234,7 @@ function referenceOf({ kind }: Value): LabelReference {
   throw new DomainError('INVALID_FIELD', { field: 'labels' })
 }
 
-function labelsMessage(app: App, { open, labels }: LabelledPull) {
+function labelsMessage(app: App, { open, labels }: LabelledConversation) {
   return { labels: labelMessagesIn(app, open, labels) }
 }
 
@@ -344,7 +352,7 @@ function conversationMethods(app: App): ConversationMethods {
 
 function timelineMessage(app: App, viewer: Caller, view: TimelineView): TimelineComment {
   const { open, entry, actor, milestone, oldMilestone, label, assignee, team } = view
-  const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
+  const page = gitUrls(app, open).html(`/pulls/${open.conversation.number}`)
   const isTitle = entry.type === 'change_title'
   const isBase = entry.type === 'change_target_branch'
   const hasCommit = entry.type === 'merge_pull' || entry.type === 'pull_push'

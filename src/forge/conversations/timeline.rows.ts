@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { NewTimelineEntry, PullTimelineTable } from '../schema.ts'
-import type { CommentPeriod } from './pull-comments.rows.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { CommentPeriod } from './issue-comments.rows.ts'
+import type { NewTimelineEntry, TimelineTable } from './schema.ts'
 
-/** Something that happened to a pull request, or that somebody said. */
+/** Something that happened to a conversation, or that somebody said. */
 export interface TimelineRow {
-  readonly type: PullTimelineTable['type'] | 'comment' | 'review'
+  readonly type: TimelineTable['type'] | 'comment' | 'review'
   /** Id of the event, the comment or the review. */
   readonly id: number
   /** Null for the server, or when the account is gone. */
@@ -25,15 +25,15 @@ export async function insertTimelineEntries(
   if (entries.length > 0) await tx.insertInto('pull_timeline').values(entries).execute()
 }
 
-/** Lists the events, comments and submitted reviews of a pull request, oldest first. */
+/** Lists the events, comments and submitted reviews of a conversation, oldest first. */
 export function listTimeline(
   db: Db,
-  pullId: number,
+  conversationId: number,
   period: CommentPeriod,
   offset: number,
   limit: number,
 ): Promise<TimelineRow[]> {
-  return selectTimeline(db, pullId, period)
+  return selectTimeline(db, conversationId, period)
     .selectAll()
     .orderBy('create_time')
     .orderBy('type')
@@ -46,34 +46,34 @@ export function listTimeline(
 /** Returns the number of entries in that list. */
 export async function countTimeline(
   db: Db,
-  pullId: number,
+  conversationId: number,
   period: CommentPeriod,
 ): Promise<number> {
-  const { count } = await selectTimeline(db, pullId, period)
+  const { count } = await selectTimeline(db, conversationId, period)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
 
-function selectTimeline(db: Db, pullId: number, { since, before }: CommentPeriod) {
+function selectTimeline(db: Db, conversationId: number, { since, before }: CommentPeriod) {
   const none = sql.lit('').$castTo<string>()
   const events = db
     .selectFrom('pull_timeline')
     .select(['type', 'id', 'actor_id', 'create_time', 'create_time as update_time'])
     .select([none.as('body'), 'old_value', 'new_value'])
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const comments = db
     .selectFrom('pull_comments')
     .select([sql.lit('comment').as('type'), 'id', 'poster_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const reviews = db
     .selectFrom('reviews')
     .select([sql.lit('review').as('type'), 'id', 'reviewer_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
     .$castTo<TimelineRow>()
   return db

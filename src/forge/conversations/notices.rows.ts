@@ -1,23 +1,20 @@
 import { type Insertable, sql } from 'kysely'
-import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
-import { numbersOf } from '../../../platform/database/prepared.ts'
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { PullNotice, PullNoticesTable } from '../schema.ts'
+import { type DueQueue, dueQueue } from '../../platform/database/due-queue.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Notice, NoticesTable } from './schema.ts'
 
 /** Stores a change of which users are to be told. */
-export async function insertPullNotice(
-  tx: Tx,
-  notice: Insertable<PullNoticesTable>,
-): Promise<void> {
+export async function insertNotice(tx: Tx, notice: Insertable<NoticesTable>): Promise<void> {
   await tx.insertInto('pull_notices').values(notice).execute()
 }
 
-export function findPullNotice(db: Db, id: number): Promise<PullNotice | undefined> {
+export function findNotice(db: Db, id: number): Promise<Notice | undefined> {
   return db.selectFrom('pull_notices').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Returns the notices as a queue. Their owners are pull requests. */
-export function pullNoticeQueue(db: Db): DueQueue {
+/** Returns the notices as a queue. Their owners are conversations. */
+export function noticeQueue(db: Db): DueQueue {
   const notices = db
     .selectFrom('pull_notices')
     .select(['id', 'pull_request_id as ownerId', 'due_time as dueTime'])
@@ -25,7 +22,7 @@ export function pullNoticeQueue(db: Db): DueQueue {
 }
 
 /** Records that the users up to an id have been told. */
-export async function advancePullNotice(tx: Tx, id: number, lastUserId: number): Promise<void> {
+export async function advanceNotice(tx: Tx, id: number, lastUserId: number): Promise<void> {
   await tx
     .updateTable('pull_notices')
     .set({ last_user_id: lastUserId, failures: 0 })
@@ -34,7 +31,7 @@ export async function advancePullNotice(tx: Tx, id: number, lastUserId: number):
 }
 
 /** @param due_time Unix milliseconds. */
-export async function postponePullNotice(
+export async function postponeNotice(
   tx: Tx,
   id: number,
   failures: number,
@@ -43,40 +40,40 @@ export async function postponePullNotice(
   await tx.updateTable('pull_notices').set({ failures, due_time }).where('id', '=', id).execute()
 }
 
-export async function deletePullNotice(tx: Tx, id: number): Promise<void> {
+export async function deleteNotice(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('pull_notices').where('id', '=', id).execute()
 }
 
-/** A user who follows a pull request. */
+/** A user who follows a conversation. */
 interface Follower {
   readonly user_id: number
-  /** Whether the user takes part in the pull request, or has subscribed to it. */
+  /** Whether the user takes part in the conversation, or has subscribed to it. */
   readonly takes_part: number
 }
 
 /** Whom a query for followers looks for. */
 interface FollowerSearch {
-  readonly pullId: number
+  readonly conversationId: number
   readonly repositoryId: number
   /** Whether the watchers of the repository are included. */
   readonly withWatchers: boolean
 }
 
 /**
- * Returns the followers of a pull request after a user id, by id. A user who follows for several
+ * Returns the followers of a conversation after a user id, by id. A user who follows for several
  * reasons is listed several times, with the same id. Reads as many rows for each reason as it may
  * return.
  */
 export async function listFollowers(
   tx: Tx,
-  { pullId, repositoryId, withWatchers }: FollowerSearch,
+  { conversationId, repositoryId, withWatchers }: FollowerSearch,
   afterId: number,
   limit: number,
 ): Promise<Follower[]> {
   const participants = await tx
     .selectFrom('pull_participants')
     .select(['user_id', sql<number>`1`.as('takes_part')])
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .where('user_id', '>', afterId)
     .orderBy('user_id')
     .limit(limit)
@@ -84,7 +81,7 @@ export async function listFollowers(
   const subscribers = await tx
     .selectFrom('pull_subscriptions')
     .select(['user_id', sql<number>`1`.as('takes_part')])
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .where('subscribed', '=', 1)
     .where('user_id', '>', afterId)
     .orderBy('user_id')
@@ -131,7 +128,7 @@ export async function listMemberIds(
 interface Decisions {
   /** Those who ignore the repository. */
   readonly ignoring: ReadonlySet<number>
-  /** Those who have ended their subscription to the pull request. */
+  /** Those who have ended their subscription to the conversation. */
   readonly left: ReadonlySet<number>
   /** Those who have blocked the user who made the change. */
   readonly blocking: ReadonlySet<number>
@@ -140,7 +137,7 @@ interface Decisions {
 /** Returns what some users decided about being told of a change. */
 export async function findDecisions(
   db: Db,
-  { pullId, repositoryId }: Pick<FollowerSearch, 'pullId' | 'repositoryId'>,
+  { conversationId, repositoryId }: Pick<FollowerSearch, 'conversationId' | 'repositoryId'>,
   actorId: number | null,
   userIds: readonly number[],
 ): Promise<Decisions> {
@@ -155,7 +152,7 @@ export async function findDecisions(
   const left = await db
     .selectFrom('pull_subscriptions')
     .select('user_id')
-    .where('pull_request_id', '=', pullId)
+    .where('pull_request_id', '=', conversationId)
     .where('user_id', 'in', among)
     .where('subscribed', '=', 0)
     .execute()

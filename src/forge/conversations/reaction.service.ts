@@ -5,13 +5,13 @@ import {
   ReactionSchema,
   ReactionService,
 } from '#gen/branchline/v1/reaction_service_pb.ts'
-import { accountMessage } from '../../accounts/users/accounts.service.ts'
-import type { App } from '../../app.ts'
-import { type Caller, signedIn } from '../../core/access.ts'
-import { callerOf, restStatusKey } from '../../core/wire/call.ts'
-import { defineService } from '../../core/wire/define-service.ts'
-import { readNumberedPage } from '../../core/wire/pages.ts'
-import { atSecond } from '../../core/wire/times.ts'
+import { accountMessage } from '../accounts/users/accounts.service.ts'
+import type { App } from '../app.ts'
+import { type Caller, signedIn } from '../core/access.ts'
+import { callerOf, restStatusKey } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { readNumberedPage } from '../core/wire/pages.ts'
+import { atSecond } from '../core/wire/times.ts'
 import {
   addReaction,
   listReactions,
@@ -47,9 +47,11 @@ function reactionService(app: App): ServiceImpl<typeof ReactionService> {
     return {}
   }
   return {
-    listIssueReactions: (request, context) => list(pullOf(request), request, context),
-    createIssueReaction: (request, context) => add(pullOf(request), request.content, context),
-    deleteIssueReaction: (request, context) => remove(pullOf(request), request.content, context),
+    listIssueReactions: (request, context) => list(conversationOf(request), request, context),
+    createIssueReaction: (request, context) =>
+      add(conversationOf(request), request.content, context),
+    deleteIssueReaction: (request, context) =>
+      remove(conversationOf(request), request.content, context),
     listIssueCommentReactions: (request, context) => list(commentOf(request), request, context),
     createIssueCommentReaction: (request, context) =>
       add(commentOf(request), request.content, context),
@@ -58,8 +60,8 @@ function reactionService(app: App): ServiceImpl<typeof ReactionService> {
   }
 }
 
-function pullOf({ owner, repo, index }: { owner: string; repo: string; index: bigint }) {
-  return { pull: { owner, repo, number: Number(index) } }
+function conversationOf({ owner, repo, index }: { owner: string; repo: string; index: bigint }) {
+  return { conversation: { owner, repo, number: Number(index) } }
 }
 
 function commentOf({ owner, repo, id }: { owner: string; repo: string; id: bigint }) {

@@ -1,38 +1,36 @@
-import type { Tx } from '../../../platform/database/schema.ts'
-import type { Owner } from '../../accounts/schema.ts'
-import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
-import { GHOST } from '../../accounts/users/owners.ts'
-import { findMilestonesByIds } from '../../conversations/milestones.rows.ts'
-import type { Caller } from '../../core/access.ts'
-import { nowSeconds } from '../../core/core.ts'
-import type { Page, PullName } from '../../core/names.ts'
-import type { TeamView } from '../../organizations/teams.ts'
-import type { PullEventType } from '../../repositories/activity/repository-events.ts'
-import type { ReposApp } from '../../repositories/ports.ts'
-import type { Label, Milestone } from '../../repositories/schema.ts'
-import { type OpenPull, openPull } from '../heads/open-pulls.ts'
-import { viewTeams } from '../review/review-views.ts'
-import type { PullRequest, PullTimelineTable } from '../schema.ts'
-import type { CommentPeriod } from './pull-comments.rows.ts'
-import { findLabelsFor } from './pull-labels.rows.ts'
-import * as rows from './pull-timeline.rows.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import type { Owner } from '../accounts/schema.ts'
+import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import type { Caller } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import type { ConversationName, Page } from '../core/names.ts'
+import type { TeamView } from '../organizations/teams.ts'
+import { viewTeams } from '../repositories/access/team-repositories.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import type { CommentPeriod } from './issue-comments.rows.ts'
+import { findLabelsFor } from './labels.rows.ts'
+import { findMilestonesByIds } from './milestones.rows.ts'
+import type { ConversationsApp, OpenConversation } from './ports.ts'
+import type { Label, Milestone, TimelineTable } from './schema.ts'
+import * as rows from './timeline.rows.ts'
 
 /** An event of the timeline. Values that it has not are empty. */
 export interface TimelineEvent {
-  readonly type: PullTimelineTable['type']
+  readonly type: TimelineTable['type']
   readonly oldValue?: string
   readonly newValue?: string
 }
 
-/** The user who makes a change, and the pull request. */
-export interface PullChangePlace {
-  readonly pullId: number
+/** The user who makes a change, and the conversation. */
+export interface ChangePlace {
+  readonly conversationId: number
   /** Undefined for the server. */
   readonly actorId: number | undefined
 }
 
 /**
- * Adds an event to the timeline of a pull request, in the transaction of the change.
+ * Adds an event to the timeline of a conversation, in the transaction of the change.
  *
  * @param actorId undefined for the server.
  */
@@ -40,21 +38,21 @@ export async function recordTimeline(
   app: ReposApp,
   tx: Tx,
   actorId: number | undefined,
-  pullId: number,
+  conversationId: number,
   event: TimelineEvent,
 ): Promise<void> {
-  await recordTimelineEvents(app, tx, { actorId, pullId }, [event])
+  await recordTimelineEvents(app, tx, { actorId, conversationId }, [event])
 }
 
-/** Adds events to the timeline of a pull request, in the transaction of the change. */
+/** Adds events to the timeline of a conversation, in the transaction of the change. */
 export async function recordTimelineEvents(
   app: ReposApp,
   tx: Tx,
-  { actorId, pullId }: PullChangePlace,
+  { actorId, conversationId }: ChangePlace,
   events: readonly TimelineEvent[],
 ): Promise<void> {
   const entries = events.map(({ type, oldValue = '', newValue = '' }) => ({
-    pull_request_id: pullId,
+    pull_request_id: conversationId,
     type,
     actor_id: actorId ?? null,
     create_time: nowSeconds(app.clock),
@@ -77,6 +75,9 @@ export function differenceEvents(
     ...added.map((id) => ({ type, newValue: String(id) })),
   ]
 }
+
+/** Stands before the id of a team. */
+const TEAM = 'team:'
 
 /** Returns the event of a change of the milestone. Null for none. */
 export function milestoneEvent(before: number | null, after: number | null): TimelineEvent {
@@ -127,38 +128,9 @@ function subjectsOf({ type, old_value, new_value }: rows.TimelineRow): EventSubj
   }
 }
 
-/** Stands before the id of a team. */
-const TEAM = 'team:'
-
-/**
- * Returns the event of a change that needs nothing but the pull request after it. Undefined for
- * changes that have no event, or whose event their writers record with the values before.
- */
-export function timelineEventOf(
-  type: PullEventType,
-  { head_commit, merge_commit }: Pick<PullRequest, 'head_commit' | 'merge_commit'>,
-): TimelineEvent | undefined {
-  switch (type) {
-    case 'PULL_REQUEST_CLOSED':
-      return { type: 'close' }
-    case 'PULL_REQUEST_REOPENED':
-      return { type: 'reopen' }
-    case 'PULL_REQUEST_MERGED':
-      return { type: 'merge_pull', newValue: merge_commit ?? '' }
-    case 'PULL_REQUEST_HEAD_MOVED':
-      return { type: 'pull_push', newValue: head_commit }
-    case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
-      return { type: 'pull_scheduled_merge' }
-    case 'PULL_REQUEST_AUTO_MERGE_CANCELLED':
-      return { type: 'pull_cancel_scheduled_merge' }
-    default:
-      return undefined
-  }
-}
-
 /** An entry of a timeline, as its readers see it. */
 export interface TimelineView {
-  readonly open: OpenPull
+  readonly open: OpenConversation
   readonly entry: rows.TimelineRow
   readonly actor: Owner
   /** Subjects of the event. One that was deleted or is hidden from the caller is undefined. */
@@ -173,29 +145,29 @@ export interface TimelineView {
 }
 
 /**
- * Lists what happened to a pull request and what was said about it, oldest first.
+ * Lists what happened to a conversation and what was said about it, oldest first.
  *
- * @throws as `openPull`
+ * @throws as `Conversations.open`
  */
 export async function listTimeline(
-  app: ReposApp,
+  app: ConversationsApp,
   caller: Caller,
-  name: PullName,
+  name: ConversationName,
   period: CommentPeriod,
   { offset, limit }: Page,
 ): Promise<{ readonly entries: readonly TimelineView[]; readonly total: number }> {
-  const open = await openPull(app, caller, name, 'read')
-  const found = await rows.listTimeline(app.db, open.pull.id, period, offset, limit)
+  const open = await app.conversations.open(app, caller, name, 'read')
+  const found = await rows.listTimeline(app.db, open.conversation.id, period, offset, limit)
   return {
     entries: await viewEntries(app, caller, open, found),
-    total: await rows.countTimeline(app.db, open.pull.id, period),
+    total: await rows.countTimeline(app.db, open.conversation.id, period),
   }
 }
 
 async function viewEntries(
   app: ReposApp,
   caller: Caller,
-  open: OpenPull,
+  open: OpenConversation,
   entries: readonly rows.TimelineRow[],
 ): Promise<TimelineView[]> {
   const { db } = app

@@ -1,0 +1,275 @@
+import type { Tx } from '../../platform/database/schema.ts'
+import type { Owner } from '../accounts/schema.ts'
+import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import { checkLength } from '../accounts/users/user-fields.ts'
+import type { Caller, SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
+import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
+import type { OpenRepository } from '../repositories/access/permissions.ts'
+import { changeWatched } from '../repositories/activity/repository-events.ts'
+import { newMentions } from './concerns.ts'
+import {
+  type ConversationNeed,
+  checkConversation,
+  rereadConversation,
+} from './conversation-needs.ts'
+import * as rows from './issue-comments.rows.ts'
+import { insertActor } from './participants.rows.ts'
+import type {
+  ConversationChange,
+  ConversationRight,
+  ConversationsApp,
+  OpenConversation,
+} from './ports.ts'
+import type { Conversation, IssueComment } from './schema.ts'
+
+/** Maximum length of a review or a comment. */
+export const MAX_TEXT_CHARACTERS = 65_536
+
+/** @throws INVALID_FIELD if the text is blank or too long. */
+export function checkCommentText(field: string, text: string): void {
+  if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field })
+  checkLength(field, text, MAX_TEXT_CHARACTERS)
+}
+
+/** A comment on a conversation, as its readers see it. */
+export interface IssueCommentView {
+  readonly open: OpenRepository
+  /** Of the conversation. */
+  readonly number: number
+  readonly comment: IssueComment
+  readonly poster: Owner
+}
+
+/** A page of a list. */
+interface IssueCommentPage {
+  readonly comments: readonly IssueCommentView[]
+  /** Length of the whole list. */
+  readonly total: number
+}
+
+/**
+ * Lists the comments on a conversation as a whole, oldest first.
+ *
+ * @throws as `Conversations.open`
+ */
+export async function listIssueComments(
+  app: ConversationsApp,
+  caller: Caller,
+  name: ConversationName,
+  period: rows.CommentPeriod,
+  page: Page,
+): Promise<IssueCommentPage> {
+  const open = await app.conversations.open(app, caller, name, 'read')
+  const comments = await rows.listIssueComments(
+    app.db,
+    open.conversation.id,
+    period,
+    page.offset,
+    page.limit,
+  )
+  const total = await rows.countIssueComments(app.db, open.conversation.id, period)
+  return { comments: await viewComments(app, open, numbered(open, comments)), total }
+}
+
+/**
+ * Lists the comments on all conversations of a repository as wholes, oldest first.
+ *
+ * @throws as `Conversations.openRepository`
+ */
+export async function listRepositoryComments(
+  app: ConversationsApp,
+  caller: Caller,
+  name: RepositoryName,
+  period: rows.CommentPeriod,
+  page: Page,
+): Promise<IssueCommentPage> {
+  const open = await app.conversations.openRepository(app, caller, name)
+  const { id, pull_comments_count } = open.repository
+  const isWhole = period.since === undefined && period.before === undefined
+  const total = isWhole
+    ? pull_comments_count
+    : await rows.countRepositoryComments(app.db, id, period)
+  const comments = await rows.pageOfRepositoryComments(app.db, id, period, page, total)
+  return { comments: await viewComments(app, open, comments), total }
+}
+
+/**
+ * Returns one comment on a conversation.
+ *
+ * @throws as `Conversations.openRepository`; ISSUE_COMMENT_NOT_FOUND
+ */
+export async function getIssueComment(
+  app: ConversationsApp,
+  caller: Caller,
+  name: RepositoryName,
+  id: number,
+): Promise<IssueCommentView> {
+  const { open, comment } = await openComment(app, caller, name, id, 'read')
+  return viewComment(app, open, comment)
+}
+
+/**
+ * Creates a comment on a conversation.
+ *
+ * @throws as `Conversations.open`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
+ */
+export async function createIssueComment(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: ConversationName,
+  body: string,
+): Promise<IssueCommentView> {
+  const open = await app.conversations.open(app, caller, name, 'take part')
+  await checkConversation(app.db, caller, open, open.conversation, 'voice')
+  checkCommentText('body', body)
+  const comment = await changeComments(app, caller, open, 'voice', async (tx, { id }, now) => {
+    const created = await rows.insertIssueComment(tx, {
+      pull_request_id: id,
+      repository_id: open.repository.id,
+      poster_id: caller.user.id,
+      create_time: now,
+      update_time: now,
+      body,
+    })
+    const concerns = { everybody: true, comment: created.id, mentioned: newMentions([body]) }
+    return { comment: created, action: 'created', concerns }
+  })
+  return viewComment(app, open, comment)
+}
+
+/**
+ * Changes the text of a comment. The author and users with write access to conversations may do so.
+ *
+ * @throws as `Conversations.openRepository`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED,
+ *   USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
+ */
+export async function editIssueComment(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  id: number,
+  body: string,
+): Promise<IssueCommentView> {
+  const { open, comment } = await openComment(app, caller, name, id, 'take part')
+  checkMayChange(caller, open, comment)
+  await checkConversation(app.db, caller, open, open.conversation, 'voice')
+  checkCommentText('body', body)
+  if (body === comment.body) return viewComment(app, open, comment)
+  const edited = await changeComments(app, caller, open, 'voice', async (tx, _, now) => {
+    const changed = await rows.updateIssueComment(tx, id, { body, update_time: now })
+    if (!changed) throw missing()
+    const mentioned = newMentions([body], comment.body)
+    const concerns = { everybody: false, comment: id, mentioned }
+    return { comment: changed, action: 'edited', concerns }
+  })
+  return viewComment(app, open, edited)
+}
+
+/**
+ * Deletes a comment. The author and users with write access to conversations may do so.
+ *
+ * @throws as `Conversations.openRepository`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED
+ */
+export async function deleteIssueComment(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  id: number,
+): Promise<void> {
+  const { open, comment } = await openComment(app, caller, name, id, 'take part')
+  checkMayChange(caller, open, comment)
+  await changeComments(app, caller, open, 'nothing', async (tx) => {
+    if (!(await rows.deleteIssueComment(tx, id))) throw missing()
+    return { comment, action: 'deleted' }
+  })
+}
+
+/** A changed comment, and what is recorded of the change. */
+type CommentChange = Pick<
+  Extract<ConversationChange, { type: 'comment' }>,
+  'action' | 'concerns'
+> & {
+  readonly comment: IssueComment
+}
+
+/** Changes comments, and makes the caller a participant. */
+async function changeComments(
+  app: ConversationsApp,
+  caller: SignedIn,
+  open: OpenConversation,
+  needs: ConversationNeed,
+  work: (tx: Tx, conversation: Conversation, now: number) => Promise<CommentChange>,
+): Promise<IssueComment> {
+  return changeWatched(app, async (tx) => {
+    const { conversation, record } = await rereadConversation(tx, caller, open, needs)
+    const { comment, ...change } = await work(tx, conversation, nowSeconds(app.clock))
+    await insertActor(tx, conversation.id, caller.user.id)
+    await record(caller.user.id, { type: 'comment', commentId: comment.id, ...change })
+    return comment
+  })
+}
+
+/** Opens a comment of a repository by its id, and its conversation. */
+export async function openComment(
+  app: ConversationsApp,
+  caller: Caller,
+  name: RepositoryName,
+  id: number,
+  needed: ConversationRight,
+): Promise<{ open: OpenConversation; comment: IssueComment }> {
+  const { repository } = await app.conversations.openRepository(app, caller, name)
+  const found = await rows.findIssueComment(app.db, repository.id, id)
+  if (!found) throw missing()
+  const { number, ...comment } = found
+  return { open: await app.conversations.open(app, caller, { ...name, number }, needed), comment }
+}
+
+/** @throws ISSUE_COMMENT_DENIED */
+function checkMayChange(
+  { user }: SignedIn,
+  { access }: OpenConversation,
+  { poster_id }: IssueComment,
+): void {
+  if (poster_id !== user.id && !suffices(access, 'write'))
+    throw new DomainError('ISSUE_COMMENT_DENIED')
+}
+
+function missing(): DomainError {
+  return new DomainError('ISSUE_COMMENT_NOT_FOUND')
+}
+
+function numbered(
+  { conversation: { number } }: OpenConversation,
+  comments: readonly IssueComment[],
+): rows.NumberedComment[] {
+  return comments.map((comment) => ({ ...comment, number }))
+}
+
+async function viewComments(
+  app: ConversationsApp,
+  open: OpenRepository,
+  comments: readonly rows.NumberedComment[],
+): Promise<IssueCommentView[]> {
+  const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
+  const posters = await findOwnersByIds(app.db, [...ids])
+  return comments.map(({ number, ...comment }) => ({
+    open,
+    number,
+    comment,
+    poster: posters.get(comment.poster_id ?? 0) ?? GHOST,
+  }))
+}
+
+async function viewComment(
+  app: ConversationsApp,
+  open: OpenConversation,
+  comment: IssueComment,
+): Promise<IssueCommentView> {
+  const [view] = await viewComments(app, open, numbered(open, [comment]))
+  if (!view) throw new Error('a comment has no view')
+  return view
+}

@@ -1,0 +1,247 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
+
+/** The columns of a pull request that an issue has, too. */
+export interface ConversationColumns {
+  /** Never reused. */
+  id: Generated<number>
+  /** The base repository of a pull request. */
+  repository_id: number
+  /** Number in the repository, from 1. Never reused. */
+  number: number
+  /** Null if the account was deleted. */
+  poster_id: number | null
+  title: string
+  /** Number of changes of the body. */
+  content_version: Generated<number>
+  state: 'OPEN' | 'CLOSED' | 'MERGED'
+  milestone_id: number | null
+  /** Unix seconds, like all times. */
+  due_time: number | null
+  /** Maintained by triggers on `pull_comments`. */
+  comment_count: Generated<number>
+  /** Rises with every change that a participant would want to see. */
+  change_count: Generated<number>
+  create_time: number
+  update_time: number
+  /** Null while the conversation is open. */
+  close_time: number | null
+  /** Reason of the lock of the conversation; null while the conversation is not locked. */
+  lock_reason: Generated<string | null>
+  /** Markdown. */
+  body: string
+}
+
+/** What an issue and a pull request have in common. */
+export type Conversation = Selectable<ConversationColumns>
+
+/**
+ * Labels of a repository, or of an organisation for all its repositories. Exactly one of the two
+ * ids is set.
+ */
+export interface LabelsTable {
+  /** Never reused. */
+  id: Generated<number>
+  repository_id: number | null
+  organization_id: number | null
+  name: string
+  /** Six lowercase hexadecimal digits. */
+  color: string
+  description: string
+  /** 0 or 1. An issue has at most one exclusive label of each scope. */
+  exclusive: number
+  /** 0 or 1. */
+  archived: number
+}
+
+export type Label = Selectable<LabelsTable>
+
+export interface MilestonesTable {
+  /** Never reused. */
+  id: Generated<number>
+  repository_id: number
+  title: string
+  /** Markdown. */
+  description: string
+  state: 'open' | 'closed'
+  /** Unix seconds; null without a due date. */
+  due_time: number | null
+  /** Unix seconds; null while the milestone is open. */
+  close_time: number | null
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+  /** The number of open issues and pull requests. */
+  open_issues: Generated<number>
+  /** The number of closed issues and pull requests. */
+  closed_issues: Generated<number>
+}
+
+export type Milestone = Selectable<MilestonesTable>
+
+export type NewMilestone = Insertable<MilestonesTable>
+
+export type MilestoneChanges = Partial<Omit<NewMilestone, 'id' | 'repository_id' | 'create_time'>>
+
+export interface IssueLabelsTable {
+  pull_request_id: number
+  /** A label of the repository, or of the organisation that owns the repository. */
+  label_id: number
+}
+
+export interface IssueAssigneesTable {
+  pull_request_id: number
+  user_id: number
+}
+
+/** Participants of conversations, and what they have seen. */
+export interface ParticipantsTable {
+  pull_request_id: number
+  user_id: number
+  /** `change_count` of the conversation at the last visit of the user. */
+  seen: number
+}
+
+/** Subscriptions to single conversations, which take precedence over those to the repository. */
+export interface IssueSubscriptionsTable {
+  pull_request_id: number
+  user_id: number
+  /** 0 or 1. With 0, the user is notified only of mentions, assignments and review requests. */
+  subscribed: number
+  /** Unix seconds. */
+  create_time: number
+}
+
+/** Comments on a conversation as a whole. */
+export interface IssueCommentsTable {
+  /** Never reused. */
+  id: Generated<number>
+  pull_request_id: number
+  /** The repository of the conversation. */
+  repository_id: number
+  /** Null if the account was deleted. */
+  poster_id: number | null
+  /** Unix seconds, like the next column. */
+  create_time: number
+  update_time: number
+  /** Markdown. */
+  body: string
+}
+
+export type IssueComment = Selectable<IssueCommentsTable>
+
+/** Reactions to conversations and to comments. */
+export interface IssueReactionsTable {
+  id: Generated<number>
+  pull_request_id: number
+  /** Null for a reaction to the conversation itself. */
+  comment_id: number | null
+  user_id: number
+  /** Name of the reaction, such as `+1` or `heart`. */
+  content: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type IssueReaction = Selectable<IssueReactionsTable>
+
+export type NewIssueReaction = Insertable<IssueReactionsTable>
+
+/** Dependencies between conversations of one repository. */
+export interface IssueDependenciesTable {
+  /** The conversation that cannot be closed or merged while the other one is open. */
+  pull_request_id: number
+  depends_on_id: number
+}
+
+/** Timelines of conversations. Comments and reviews are in tables of their own. */
+export interface TimelineTable {
+  id: Generated<number>
+  pull_request_id: number
+  /** Names of compatible systems. */
+  type:
+    | 'close'
+    | 'reopen'
+    | 'merge_pull'
+    | 'pull_push'
+    | 'pull_scheduled_merge'
+    | 'pull_cancel_scheduled_merge'
+    | 'change_title'
+    | 'change_target_branch'
+    | 'label'
+    | 'milestone'
+    | 'assignees'
+    | 'review_request'
+    | 'dismiss_review'
+    | 'added_deadline'
+    | 'modified_deadline'
+    | 'removed_deadline'
+    | 'lock'
+    | 'unlock'
+  /** Null for the server, and if the account was deleted. */
+  actor_id: number | null
+  /** Unix seconds. */
+  create_time: number
+  /**
+   * The former title or base branch; the id of the former milestone, or of the removed label or
+   * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
+   * in Unix seconds; empty for other types.
+   */
+  old_value: string
+  /**
+   * The new title or base branch; the commit of a merge or a push; the reason of a lock or a
+   * dismissal; the id of the new milestone, or of the added label, user or team, as above; the new
+   * due date in Unix seconds; empty for other types.
+   */
+  new_value: string
+}
+
+export type NewTimelineEntry = Insertable<TimelineTable>
+
+/**
+ * Changes of conversations whose notifications are pending. A row is deleted when the last user has
+ * been notified.
+ */
+export interface NoticesTable {
+  id: Generated<number>
+  pull_request_id: number
+  type: Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
+  /** Id of the user who made the change, who may be deleted; null for the server. */
+  actor_id: number | null
+  /** Id of a comment on the conversation, which may be deleted; null for changes without one. */
+  comment_id: number | null
+  /** Id of a submitted review; null for other changes. */
+  review_id: number | null
+  /** JSON: the users whom the change concerns. */
+  told: string
+  /** Unix milliseconds. */
+  time: number
+  /** The users up to this id have been notified. */
+  last_user_id: Generated<number>
+  failures: Generated<number>
+  /** Unix milliseconds. */
+  due_time: number
+}
+
+export type Notice = Selectable<NoticesTable>
+
+/*
+ * The tables have the names of pull requests, which were the first conversations. Their column
+ * `pull_request_id` is the id of a conversation.
+ */
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    labels: LabelsTable
+    milestones: MilestonesTable
+    pull_comments: IssueCommentsTable
+    pull_dependencies: IssueDependenciesTable
+    pull_notices: NoticesTable
+    pull_participants: ParticipantsTable
+    pull_reactions: IssueReactionsTable
+    pull_request_assignees: IssueAssigneesTable
+    pull_request_labels: IssueLabelsTable
+    pull_subscriptions: IssueSubscriptionsTable
+    pull_timeline: TimelineTable
+  }
+}

@@ -1,0 +1,62 @@
+import type { Tx } from '../../../platform/database/schema.ts'
+import type {
+  ConversationChange,
+  Conversations,
+  OpenConversation,
+} from '../../conversations/ports.ts'
+import { nowSeconds } from '../../core/core.ts'
+import type { ReposApp } from '../../repositories/ports.ts'
+import type { PullRequest } from '../schema.ts'
+import { type OpenPull, openPull, openPulls, rereadForChange } from './open-pulls.ts'
+import { labelEvent, recordPullChange } from './pull-changes.ts'
+import { touchPull } from './pull-requests.rows.ts'
+
+/** Pull requests as conversations. */
+export const pullConversations: Conversations = {
+  openRepository: openPulls,
+
+  async open(app, caller, name, needed) {
+    return asConversation(app, await openPull(app, caller, name, needed))
+  },
+}
+
+function asConversation(app: ReposApp, { pull: seen, ...open }: OpenPull): OpenConversation {
+  return {
+    ...open,
+    conversation: seen,
+    async beginChange(tx) {
+      const pull = await rereadForChange(tx, { ...open, pull: seen })
+      return {
+        conversation: pull,
+        record: (actorId, change) => recordChange(app, tx, actorId, pull, change),
+      }
+    },
+  }
+}
+
+async function recordChange(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number,
+  pull: PullRequest,
+  change: ConversationChange,
+): Promise<void> {
+  if (change.type !== 'locked') await touchPull(tx, pull.id, nowSeconds(app.clock), actorId)
+  await recordPullChange(app, tx, actorId, pull, pullChangeOf(change))
+}
+
+function pullChangeOf(change: ConversationChange): Parameters<typeof recordPullChange>[4] {
+  switch (change.type) {
+    case 'locked':
+      return { type: 'PULL_REQUEST_EDITED', told: [] }
+    case 'dependencies':
+      return 'PULL_REQUEST_EDITED'
+    case 'labels':
+      return { type: 'PULL_REQUEST_EDITED', told: [labelEvent(change.count)] }
+    case 'comment': {
+      const { action, commentId: comment, concerns } = change
+      const told = [{ type: 'pull_request_comment', action, comment } as const]
+      return { type: 'PULL_REQUEST_COMMENTED', told, concerns }
+    }
+  }
+}
