@@ -73,7 +73,7 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
     'a change that takes access away deletes stars and subscriptions in its own transaction',
   ],
   [
-    /^accounts\/users\/(blocks|owners)(\.service)?\.ts$/,
+    /^accounts\/users\/(account\.service|blocks|owners)\.ts$/,
     /^organizations\/(organization-access|organizations\.rows|schema)\.ts$/,
     'an owner is a user or an organization',
   ],
@@ -83,12 +83,12 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
     'a block ends collaborations and stars in its own transaction',
   ],
   [
-    /^accounts\/credentials\/(delegated-tokens|schedulers)\.ts$/,
+    /^accounts\/credentials\/delegated-tokens\.ts$/,
     /^oauth2\/authorizations\.rows\.ts$/,
     'a token that an application received is a credential',
   ],
   [
-    /^accounts\/users\/users?(-settings)?\.service\.ts$/,
+    /^accounts\/users\/user\.service\.ts$/,
     /^(memos\/activity|webhooks\/registration|administration)\//,
     'UserService has RPCs about memos, webhooks and deletion',
   ],

@@ -7,9 +7,7 @@ import {
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.ts'
 import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
-import { CREDENTIALS } from '../forge/accounts/credentials/errors.ts'
-import { ACCOUNTS } from '../forge/accounts/errors.ts'
-import { KEYS } from '../forge/accounts/keys/errors.ts'
+import { ACCOUNTS, CREDENTIALS, KEYS } from '../forge/accounts/errors.ts'
 import { CONVERSATIONS } from '../forge/conversations/errors.ts'
 import { DomainError, outsideError, type Reason } from '../forge/core/errors.ts'
 import type {
@@ -32,7 +30,7 @@ import { codeToHttpStatus } from '../platform/rpc/exchange/connect-internals.ts'
 import { UNEXPECTED_COMPRESSION } from '../platform/rpc/index.ts'
 
 /** `domain` of every ErrorInfo. */
-export const ERROR_DOMAIN = 'branchline'
+const ERROR_DOMAIN = 'branchline'
 
 /** Header with the request id in the response to every call. The log has the same id. */
 export const REQUEST_ID_HEADER = 'x-request-id'

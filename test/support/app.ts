@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { createApp } from '../../src/app/server/app.ts'
-import type { SessionClient } from '../../src/forge/accounts/credentials/session-clients.ts'
+import type { SessionClient } from '../../src/forge/accounts/credentials/sessions.ts'
 import type { NewUser } from '../../src/forge/accounts/schema.ts'
 import { claimNames, insertUser } from '../../src/forge/accounts/users/users.rows.ts'
 import type { App } from '../../src/forge/app.ts'

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { writeStrings } from '../../src/forge/accounts/keys/ssh-strings.ts'
+import { writeStrings } from '../../src/forge/accounts/keys/ssh-keys.ts'
 
 /** A key pair that signs as `ssh-keygen -Y sign` does, whatever it is asked to. */
 export interface SshSigner {

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
-import { createGuessLimits } from '../../forge/accounts/credentials/guess-limits.ts'
+import { createGuessLimits, SharedFailures } from '../../forge/accounts/credentials/guess-limits.ts'
 import { loadInstanceKeys } from '../../forge/accounts/credentials/instance-keys.ts'
 import { createResetRequests } from '../../forge/accounts/credentials/password-resets.ts'
 import { createPasswordHasher } from '../../forge/accounts/credentials/passwords.ts'
-import { SharedFailures } from '../../forge/accounts/credentials/shared-failures.ts'
 import { createOAuth2Client } from '../../forge/accounts/sign-on/oauth2.ts'
 import type { App } from '../../forge/app.ts'
 import { newLabels } from '../../forge/conversations/labels.ts'
@@ -40,7 +39,7 @@ import { attachmentsOf, repositoriesOf, type Shared } from '../data-folder.ts'
 export const systemClock: Clock = { now: () => Date.now() }
 
 /** The parts of an `App` that its caller provides. */
-export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
+type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
   Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup' | 'disk'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
@@ -122,7 +121,7 @@ function createSignals(): Signals {
 }
 
 /** Coordinates work among the servers of a PostgreSQL database. */
-export function createSharedCoordination(shared: Shared, log: Logger): Coordination {
+function createSharedCoordination(shared: Shared, log: Logger): Coordination {
   const { session, locks } = shared
   return {
     exclusive: createSharedExclusive(locks, 'domain', LOCK_LIMITS),

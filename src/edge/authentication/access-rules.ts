@@ -4,7 +4,7 @@ import type { Interceptor, StreamRequest, UnaryRequest } from '@connectrpc/conne
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { http } from '#gen/google/api/annotations_pb.ts'
-import { actAs } from '../../forge/accounts/credentials/sudo.ts'
+import { actAs } from '../../forge/accounts/credentials/reauthentication.ts'
 import { getUser } from '../../forge/accounts/users/users.ts'
 import type { App } from '../../forge/app.ts'
 import {

@@ -6,7 +6,7 @@ import {
   knownBearer,
   type PasswordCredentials,
 } from '../../forge/accounts/credentials/credentials.ts'
-import { PASSCODE_CHALLENGE } from '../../forge/accounts/credentials/errors.ts'
+import { PASSCODE_CHALLENGE } from '../../forge/accounts/errors.ts'
 import type { App } from '../../forge/app.ts'
 import type { Caller, Peer } from '../../forge/core/access.ts'
 import { DomainError } from '../../forge/core/errors.ts'

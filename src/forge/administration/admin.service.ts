@@ -7,7 +7,7 @@ import {
 } from '#gen/branchline/v1/admin_service_pb.ts'
 import { publicKeyMessage } from '../accounts/keys/public-key.service.ts'
 import { addPublicKey, deletePublicKeyOf } from '../accounts/keys/public-keys.ts'
-import { userAccountMessage } from '../accounts/users/accounts.service.ts'
+import { userAccountMessage } from '../accounts/users/accounts.message.ts'
 import { type AccountFilters, listAccounts, readVisibility } from '../accounts/users/owners.ts'
 import type { App } from '../app.ts'
 import { signedIn } from '../core/access.ts'

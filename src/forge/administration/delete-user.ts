@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/database/schema.ts'
-import { ownsContent, ownsMemos } from '../accounts/users/user-content.rows.ts'
 import * as rows from '../accounts/users/users.rows.ts'
+import { ownsContent, ownsMemos } from '../accounts/users/users.rows.ts'
 import {
   checkAdministratorRemains,
   requirePresent,

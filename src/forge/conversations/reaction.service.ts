@@ -5,7 +5,7 @@ import {
   ReactionSchema,
   ReactionService,
 } from '#gen/branchline/v1/reaction_service_pb.ts'
-import { accountMessage } from '../accounts/users/accounts.service.ts'
+import { accountMessage } from '../accounts/users/accounts.message.ts'
 import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import { callerOf, restStatusKey } from '../core/wire/call.ts'

@@ -5,7 +5,7 @@ import { simplify, type TermRules, workOf } from '../../platform/filters/simplif
 import { type SearchBounds, searchBounds, searchInSteps } from '../../platform/filters/steps.ts'
 import { timeRangeOf } from '../../platform/filters/time-range.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { accountField } from '../accounts/users/account-field.ts'
+import { accountField } from '../accounts/users/user-fields.ts'
 import { findUserIdsByNameKeys } from '../accounts/users/users.rows.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'

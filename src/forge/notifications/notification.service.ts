@@ -8,7 +8,7 @@ import {
   type NotificationThread,
   NotificationThreadSchema,
 } from '#gen/branchline/v1/notification_service_pb.ts'
-import { type AccountMessages, accountMessages } from '../accounts/users/accounts.service.ts'
+import { type AccountMessages, accountMessages } from '../accounts/users/accounts.message.ts'
 import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'

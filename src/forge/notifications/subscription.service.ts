@@ -9,7 +9,7 @@ import {
   SubscriptionSchema,
   SubscriptionService,
 } from '#gen/branchline/v1/subscription_service_pb.ts'
-import { userAccountMessage } from '../accounts/users/accounts.service.ts'
+import { userAccountMessage } from '../accounts/users/accounts.message.ts'
 import type { NumberedUserPage } from '../accounts/users/owners.ts'
 import type { App } from '../app.ts'
 import {

@@ -1,11 +1,11 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Mail, MailTransport } from '../../platform/mail/mail.ts'
-import { senderOf } from '../accounts/credentials/mail.ts'
 import {
   attemptMail,
   type MailWork,
   mailRetryDelayMs,
+  senderOf,
   startMailWork,
 } from '../accounts/credentials/mail-queue.ts'
 import type { AccountsApp } from '../accounts/ports.ts'

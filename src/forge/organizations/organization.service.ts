@@ -5,7 +5,7 @@ import {
   OrganizationSchema,
 } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
-import { generatedAvatarUrl, userAccountMessage } from '../accounts/users/accounts.service.ts'
+import { generatedAvatarUrl, userAccountMessage } from '../accounts/users/accounts.message.ts'
 import type { NumberedUserPage } from '../accounts/users/owners.ts'
 import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'

@@ -9,7 +9,7 @@ import { Scopes } from '../../core/scopes.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
-import { NEVER } from '../users/accounts.service.ts'
+import { NEVER } from '../users/accounts.message.ts'
 import {
   createNamedToken,
   deleteNamedToken,
@@ -17,8 +17,8 @@ import {
   getTokenInUse,
   listNamedTokens,
   openTokenOwner,
-} from './named-tokens.ts'
-import type { PersonalAccessToken } from './personal-access-tokens.ts'
+  type PersonalAccessToken,
+} from './personal-access-tokens.ts'
 
 /** Implements AccessTokenService. */
 function accessTokenService(app: App): ServiceImpl<typeof AccessTokenService> {

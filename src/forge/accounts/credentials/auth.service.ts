@@ -1,12 +1,26 @@
+import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { AuthService, type SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
+import { type Session as SessionMessage, SessionSchema } from '#gen/branchline/v1/session_pb.ts'
 import type { App } from '../../app.ts'
-import { signedIn } from '../../core/access.ts'
+import { type SignedIn, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
-import { callerOf, proxyUserOf, secureOf } from '../../core/wire/call.ts'
+import { callerOf, ownerOf, proxyUserOf, secureOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
-import { parseIdentityProviderName, parseUserName } from '../../core/wire/names.ts'
+import {
+  type ListIdentity,
+  readPageSize,
+  readPageToken,
+  writePageToken,
+} from '../../core/wire/lists.ts'
+import {
+  invalidName,
+  parseIdentityProviderName,
+  parseOwnedName,
+  parseUserName,
+  userName,
+} from '../../core/wire/names.ts'
 import { readPasscodeHeader } from '../../core/wire/passcode-header.ts'
 import {
   clearedRefreshCookie,
@@ -15,16 +29,20 @@ import {
 } from '../../core/wire/refresh-cookie.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import { signInByIdentity } from '../sign-on/sso-sign-in.ts'
-import { userMessage } from '../users/users.service.ts'
+import { userMessage } from '../users/accounts.message.ts'
 import { getUser } from '../users/users.ts'
+import { confirmSession } from './confirmation.ts'
 import { signInByPassword } from './credentials.ts'
 import { createPasswordResetToken, requestPasswordReset, resetPassword } from './password-resets.ts'
-import type { SessionClient } from './session-clients.ts'
-import { sessionMethods } from './sessions.service.ts'
 import {
   endSession,
+  endSessionOf,
+  listSessions,
   refreshSession,
+  type Session,
+  type SessionClient,
   type SessionGrant,
+  type SessionKey,
   sessionOfRefreshToken,
   startSession,
 } from './sessions.ts'
@@ -207,3 +225,77 @@ function clearRefreshCookie(context: HandlerContext): void {
 }
 
 export const auth = defineService(AuthService, authService)
+
+/** The part after the owner in the name of a session. Ids are UUIDs. */
+const SESSION_PATH = /^sessions\/([\w-]{1,64})$/
+
+type Methods = Pick<
+  ServiceImpl<typeof AuthService>,
+  'confirmSession' | 'deleteSession' | 'listSessions'
+>
+
+/** Implements the methods of AuthService about the sessions of an account. */
+function sessionMethods(app: App): Methods {
+  return {
+    async confirmSession({ password, passcode, recoveryCode }, context) {
+      const proof = { password, passcode, recoveryCode }
+      await confirmSession(app, signedIn(callerOf(context)), proof)
+      return {}
+    },
+
+    async listSessions({ pageSize, pageToken }, context) {
+      const owner = ownerOf(context)
+      const list: ListIdentity = { method: 'ListSessions', parent: String(owner.id), filter: '' }
+      const size = readPageSize(app.settings, pageSize)
+      const after = readPageToken<SessionKey>(app, list, pageToken)
+      const { sessions, more, total } = await listSessions(app, owner, after, size)
+      const last = sessions.at(-1)
+      const current = sessionOf(signedIn(callerOf(context)))
+      return {
+        sessions: sessions.map((session) => sessionMessage(owner, session, current)),
+        nextPageToken: more && last ? writePageToken(app, list, [last.create_time, last.id]) : '',
+        totalSize: total,
+      }
+    },
+
+    async deleteSession({ name }, context) {
+      const [, id] = SESSION_PATH.exec(parseOwnedName(name).rest) ?? []
+      if (id === undefined) throw invalidName(name)
+      const caller = signedIn(callerOf(context))
+      const owner = ownerOf(context)
+      if (!(await endSessionOf(app, owner, id))) {
+        throw new DomainError('SESSION_NOT_FOUND', { name })
+      }
+      // A browser that keeps the cookie would only learn later that the session is over.
+      if (id === sessionOf(caller))
+        context.responseHeader.set('set-cookie', clearedRefreshCookie(secureOf(context)))
+      if (caller.user.id !== owner.id)
+        app.log.info(
+          { userId: owner.id, sessionId: id, by: caller.user.id },
+          'an administrator ended a session',
+        )
+      return {}
+    },
+  }
+}
+
+/** Returns the id of the session of a call; undefined for other credentials. */
+function sessionOf({ credential }: SignedIn): string | undefined {
+  return credential.kind === 'session' ? credential.sessionId : undefined
+}
+
+function sessionMessage(
+  owner: User,
+  session: Session,
+  current: string | undefined,
+): SessionMessage {
+  return create(SessionSchema, {
+    name: `${userName(owner)}/sessions/${session.id}`,
+    createTime: atSecond(session.create_time),
+    lastUseTime: atSecond(session.token_issued_at),
+    expireTime: atSecond(session.expire_time),
+    userAgent: session.user_agent,
+    address: session.address,
+    current: session.id === current,
+  })
+}

@@ -3,9 +3,8 @@ import { nowSeconds } from '../../core/core.ts'
 import type { User } from '../../core/schema.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type PasswordCredentials, signInByPassword } from './credentials.ts'
-import { readBrowserToken, signBrowserToken } from './session-tokens.ts'
 import { expireSessionAt, findUserOfLiveSession } from './sessions.rows.ts'
-import { endSession, type SessionGrant } from './sessions.ts'
+import { endSession, readBrowserToken, type SessionGrant, signBrowserToken } from './sessions.ts'
 import type { SecondFactor } from './two-factor.ts'
 
 // The page that signs users in to applications keeps a browser signed in by a cookie. The session

@@ -4,7 +4,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
 import type { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
-import { hasPassword, requirePassword } from './present-password.ts'
+import { hasPassword, requirePassword } from './passwords.ts'
 import * as rows from './sessions.rows.ts'
 import { consumeSecondFactor, type SecondFactor } from './two-factor.ts'
 
@@ -21,12 +21,12 @@ import { consumeSecondFactor, type SecondFactor } from './two-factor.ts'
 const CONFIRMED_FOR_S = 15 * 60
 
 /** A proof that the owner is present. Missing values are empty. */
-export interface Proof extends SecondFactor {
+interface Proof extends SecondFactor {
   readonly password: string
 }
 
 /** The proof that a change needs besides the session. */
-export interface Requirement {
+interface Requirement {
   /** The password of the caller, as the request has it; empty for none. */
   readonly currentPassword?: string
   /** Whether a recent sign-in is no proof. */

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import { prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { FailedGuessesTable } from './schema.ts'
+import type { FailedGuessesTable } from '../schema.ts'
 
 const guessesOf = prepareQuery((db, subject: string, after: number) =>
   db

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/database/schema.ts'
-import type { InstanceKeysTable } from './schema.ts'
+import type { InstanceKeysTable } from '../schema.ts'
 
 /**
  * Returns the secret of a key, and stores it if the key is new. Processes that start at the same

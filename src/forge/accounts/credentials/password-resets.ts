@@ -13,8 +13,7 @@ import { findUserByUsername } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
 import { findUserByEmailKey, findUserById, updateUser } from '../users/users.rows.ts'
 import { requirePresent } from '../users/users.ts'
-import { passwordResetMail } from './mail.ts'
-import { queueMail } from './mail-queue.ts'
+import { passwordResetMail, queueMail } from './mail-queue.ts'
 import {
   findResetMailTime,
   findUserByResetToken,

@@ -2,8 +2,8 @@ import type { Insertable } from 'kysely'
 import { prepareFirst } from '../../../platform/database/prepared.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import type { User } from '../../core/schema.ts'
+import type { PersonalAccessToken, PersonalAccessTokensTable } from '../schema.ts'
 import { findUserById } from '../users/users.rows.ts'
-import type { PersonalAccessToken, PersonalAccessTokensTable } from './schema.ts'
 
 const tokenByHash = prepareFirst((db, hash: string) =>
   db

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import { prepareFirst } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { Session, SessionsTable } from './schema.ts'
+import type { Session, SessionsTable } from '../schema.ts'
 
 /** Returns the account of a session; undefined if the session has ended. */
 export const findUserOfSession = prepareFirst((db, id: string) =>

@@ -1,6 +1,6 @@
 import { prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { NewRecoveryCode, RecoveryCode, TwoFactor } from './schema.ts'
+import type { NewRecoveryCode, RecoveryCode, TwoFactor } from '../schema.ts'
 
 const twoFactorOfUser = prepareQuery((db, userId: number) =>
   db.selectFrom('two_factors').selectAll().where('user_id', '=', userId),

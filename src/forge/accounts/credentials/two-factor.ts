@@ -1,3 +1,5 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
 import { accountHolder, type Holder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { SignedIn } from '../../core/access.ts'
@@ -5,12 +7,10 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
 import type { AccountsApp } from '../ports.ts'
+import type { NewRecoveryCode, TwoFactor as TwoFactorRow } from '../schema.ts'
 import { requirePresent } from '../users/users.ts'
-import { hasPassword, requirePassword } from './present-password.ts'
-import { newRecoveryCodes, parseRecoveryCode, type RecoveryCode } from './recovery-codes.ts'
-import type { NewRecoveryCode, TwoFactor as TwoFactorRow } from './schema.ts'
+import { hasPassword, requirePassword } from './passwords.ts'
 import { open, seal } from './sealed-secrets.ts'
-import { newTotpSecret, otpauthUri, passcodeStep, totpSecretText } from './totp.ts'
 import * as rows from './two-factor.rows.ts'
 
 /** The state of an account's second factor. Times are Unix seconds. */
@@ -304,4 +304,131 @@ function hashAll(
 
 function textsOf(codes: readonly RecoveryCode[]): string[] {
   return codes.map(({ text }) => text)
+}
+
+/** Base32 (RFC 4648 section 6), which avoids 0, 1 and 8 because they look like O, I and B. */
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** People copy one group at a time. */
+const GROUP_CHARACTERS = 4
+
+/** One group for the lookup and four secret groups: 80 bits. */
+const GROUPS = 5
+
+const CODE = new RegExp(`^[${ALPHABET}]{${GROUPS * GROUP_CHARACTERS}}$`)
+
+/** Number of codes in a set. */
+const RECOVERY_CODE_COUNT = 10
+
+/** A recovery code in its canonical form. */
+export interface RecoveryCode {
+  /** The form that is shown and hashed: groups separated by hyphens. */
+  readonly text: string
+  /**
+   * The group by which the code is found, different for each code of a set. It is not secret. It
+   * reduces a check to one slow hash, instead of one for each code of the account.
+   */
+  readonly lookup: string
+}
+
+/** Generates a new set of codes. */
+export function newRecoveryCodes(): RecoveryCode[] {
+  const codes = new Map<string, RecoveryCode>()
+  while (codes.size < RECOVERY_CODE_COUNT) {
+    const code = inGroups(
+      Array.from({ length: GROUPS * GROUP_CHARACTERS }, randomCharacter).join(''),
+    )
+    codes.set(code.lookup, code)
+  }
+  return [...codes.values()]
+}
+
+/**
+ * Parses a recovery code in any case, with hyphens and spaces anywhere.
+ *
+ * @returns undefined if the text cannot be a recovery code.
+ */
+export function parseRecoveryCode(text: string): RecoveryCode | undefined {
+  const characters = text.replace(/[\s-]/g, '').toUpperCase()
+  return CODE.test(characters) ? inGroups(characters) : undefined
+}
+
+function inGroups(characters: string): RecoveryCode {
+  const groups = Array.from({ length: GROUPS }, (_, i) =>
+    characters.slice(i * GROUP_CHARACTERS, (i + 1) * GROUP_CHARACTERS),
+  )
+  return { text: groups.join('-'), lookup: groups[0] ?? '' }
+}
+
+function randomCharacter(): string {
+  return ALPHABET.charAt(randomInt(ALPHABET.length))
+}
+
+/** The name that authenticator apps show. It must not contain a colon (see `otpauthUri`). */
+const ISSUER = 'Branchline'
+
+/** The length of the hash, as RFC 4226 section 4 recommends. */
+const SECRET_BYTES = 20
+
+/** The parameters that all authenticator apps support. Some ignore other values in a URI. */
+const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 }
+
+/**
+ * Accepted clock difference in steps, in both directions. RFC 6238 section 5.2 recommends at most
+ * one step for network delay. The step ahead is for fast clocks.
+ */
+const WINDOW_STEPS = 1
+
+const PASSCODE = /^[0-9]{6}$/
+
+/** Generates a secret of 160 random bits. */
+export function newTotpSecret(): Buffer {
+  return randomBytes(SECRET_BYTES)
+}
+
+/** Returns a secret in base32 (RFC 4648 section 6) without padding, for typing. */
+export function totpSecretText(secret: Uint8Array): string {
+  return secretOf(secret).base32
+}
+
+/**
+ * Returns a secret as a URI for authenticator apps to scan:
+ * https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
+ */
+export function otpauthUri(secret: Uint8Array, username: string): string {
+  return new TOTP({
+    ...PARAMETERS,
+    issuer: ISSUER,
+    label: username,
+    secret: secretOf(secret),
+  }).toString()
+}
+
+/**
+ * Returns the time step (RFC 6238 section 4.2) of a passcode: the current, previous or next step.
+ *
+ * @param passcode six ASCII digits. Whitespace is ignored.
+ * @param nowMs Unix milliseconds.
+ * @returns undefined for an invalid passcode.
+ */
+export function passcodeStep(
+  secret: Uint8Array,
+  passcode: string,
+  nowMs: number,
+): number | undefined {
+  const token = passcode.replace(/\s/g, '')
+  if (!PASSCODE.test(token)) return undefined
+  const { period } = PARAMETERS
+  const delta = TOTP.validate({
+    ...PARAMETERS,
+    secret: secretOf(secret),
+    token,
+    timestamp: nowMs,
+    window: WINDOW_STEPS,
+  })
+  return delta === null ? undefined : TOTP.counter({ period, timestamp: nowMs }) + delta
+}
+
+function secretOf(bytes: Uint8Array): Secret {
+  return new Secret({ buffer: Uint8Array.from(bytes).buffer })
 }

@@ -10,8 +10,7 @@ import { emailKey, isEmail } from '../users/user-fields.ts'
 import { emailTaken } from '../users/users.rows.ts'
 import { requirePresent } from '../users/users.ts'
 import { requireConfirmed } from './confirmation.ts'
-import { emailVerificationMail } from './mail.ts'
-import { queueMail } from './mail-queue.ts'
+import { emailVerificationMail, queueMail } from './mail-queue.ts'
 import * as rows from './user-emails.rows.ts'
 
 /**
@@ -29,7 +28,7 @@ const TOKEN_BYTES = 32
 const TOKEN_LIFETIME_MINUTES = 180
 
 /** An address of a user. */
-export interface UserEmailView {
+interface UserEmailView {
   readonly email: string
   /** Whether commits with the address are attributed to the user. */
   readonly verified: boolean

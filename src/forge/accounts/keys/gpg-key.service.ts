@@ -26,7 +26,7 @@ import {
   listUserGpgKeys,
   verifyGpgKey,
 } from './gpg-keys.ts'
-import { KEY_FLAGS } from './openpgp-keys.ts'
+import { KEY_FLAGS } from './openpgp.ts'
 
 /** Implements GpgKeyService. */
 function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {

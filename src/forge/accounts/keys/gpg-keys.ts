@@ -11,7 +11,7 @@ import { emailKey } from '../users/user-fields.ts'
 import { findUserById } from '../users/users.rows.ts'
 import { requirePresent } from '../users/users.ts'
 import * as rows from './gpg-keys.rows.ts'
-import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp-keys.ts'
+import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp.ts'
 
 export type { GpgKey }
 
@@ -33,7 +33,7 @@ const TOKEN_LIFETIME_MS = 60 * 60 * 1000
 const LINE_ENDINGS = ['', '\n', '\r\n']
 
 /** A key to add. */
-export interface GpgKeyDraft {
+interface GpgKeyDraft {
   readonly armoredPublicKey: string
   /** Empty for none. */
   readonly armoredSignature: string

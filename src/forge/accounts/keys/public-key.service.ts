@@ -14,7 +14,7 @@ import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import { requireConfirmed } from '../credentials/confirmation.ts'
 import type { Owner } from '../schema.ts'
-import { accountMessage, NEVER } from '../users/accounts.service.ts'
+import { accountMessage, NEVER } from '../users/accounts.message.ts'
 import { getOwner, seesPrivateFieldsOf, userAsOwner } from '../users/owners.ts'
 import {
   addPublicKey,

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { RE2JS } from 're2js'
 import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
-import type { IdentityProvider } from '../credentials/schema.ts'
 import { open, seal } from '../credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../ports.ts'
-import { checkIdentifierFilter } from './identifier-filter.ts'
+import type { IdentityProvider } from '../schema.ts'
 import * as rows from './identity-providers.rows.ts'
 
 export type { IdentityProvider }
@@ -227,4 +227,40 @@ function checkClaimName(field: string, name: string): string {
 
 function invalid(field: string): DomainError {
   return new DomainError('INVALID_FIELD', { field: `identity_provider.${field}` })
+}
+
+const MAX_PATTERN_CHARACTERS = 256
+
+/**
+ * Maximum number of instructions of a compiled pattern. Matching time is proportional to it. A
+ * short pattern of nested repetitions may compile to hundreds of thousands of instructions, which
+ * take seconds to match.
+ */
+const MAX_PROGRAM_INSTRUCTIONS = 1000
+
+/**
+ * Validates a filter, which is empty or an RE2 regular expression. RE2 never backtracks
+ * (https://swtch.com/~rsc/regexp/regexp1.html).
+ *
+ * @throws INVALID_IDENTIFIER_FILTER
+ */
+export function checkIdentifierFilter(filter: string): string {
+  if (filter !== '' && !compile(filter)) throw new DomainError('INVALID_IDENTIFIER_FILTER')
+  return filter
+}
+
+/** Returns whether a valid filter matches a part of an identifier. */
+export function admitsIdentifier(filter: string, identifier: string): boolean {
+  return filter === '' || compile(filter)?.test(identifier) === true
+}
+
+function compile(filter: string): RE2JS | undefined {
+  if ([...filter].length > MAX_PATTERN_CHARACTERS) return undefined
+  try {
+    const pattern = RE2JS.compile(filter)
+    return pattern.programSize() <= MAX_PROGRAM_INSTRUCTIONS ? pattern : undefined
+  } catch {
+    // Any parser error means that the pattern is invalid.
+    return undefined
+  }
 }

@@ -3,18 +3,22 @@ import { peerHolder } from '../../../platform/concurrency/holders.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import type { Peer } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { User } from '../../core/schema.ts'
+import { NO_PASSWORD } from '../credentials/passwords.ts'
 import { type SessionGrant, startSession } from '../credentials/sessions.ts'
 import type { AccountsApp, AuthorizationGrant } from '../ports.ts'
 import { isAvatarUrl } from '../users/avatars.ts'
-import { isUsername } from '../users/user-fields.ts'
+import { findUserByUsername } from '../users/owners.ts'
+import { emailKey, isEmail, isUsername, MAX_DISPLAY_NAME_CHARACTERS } from '../users/user-fields.ts'
+import * as rows from '../users/users.rows.ts'
 import { anyUserExists, findNameHolder } from '../users/users.rows.ts'
-import { type ExternalIdentity, identify } from './external-identities.ts'
+import { namesOf } from '../users/users.ts'
+import { findUserByIdentity, insertLinkedIdentity } from './identity-providers.rows.ts'
 import { requirePresentProvider } from './identity-providers.ts'
-import { findUserByIdentity, insertLinkedIdentity } from './linked-identities.rows.ts'
-import { insertPasswordlessUser } from './passwordless-users.ts'
+import { type ExternalIdentity, identify } from './linked-identities.ts'
 
 /**
  * Starts a session by single sign-on, in the account linked to the identity or in a new one.
@@ -87,4 +91,94 @@ async function register(app: AccountsApp, tx: Tx, identity: ExternalIdentity): P
     extern_uid: externUid,
   })
   return user
+}
+
+/** A new account for a person whom another service has authenticated. */
+interface PasswordlessUser extends Pick<User, 'username' | 'role'> {
+  /** Ignored if invalid or taken. */
+  readonly email: string
+  /** Truncated if too long. */
+  readonly displayName: string
+  /** '' or an https URL. */
+  readonly avatarUrl: string
+}
+
+/**
+ * Creates an active account without a password. Profile values that do not fit are dropped or
+ * truncated, because nobody could correct them.
+ *
+ * @param account the username must be valid and free.
+ */
+async function insertPasswordlessUser(
+  app: AccountsApp,
+  tx: Tx,
+  account: PasswordlessUser,
+): Promise<User> {
+  const isAddressFree =
+    isEmail(account.email) && !(await rows.emailTaken(tx, emailKey(account.email)))
+  const email = isAddressFree ? account.email : ''
+  const time = nowSeconds(app.clock)
+  const user = await rows.insertUser(tx, {
+    user_id: null,
+    username: account.username,
+    email,
+    email_key: emailKey(email),
+    display_name: [...account.displayName].slice(0, MAX_DISPLAY_NAME_CHARACTERS).join(''),
+    avatar_url: account.avatarUrl,
+    description: '',
+    password_hash: NO_PASSWORD,
+    role: account.role,
+    state: 'NORMAL',
+    create_time: time,
+    update_time: time,
+  })
+  await rows.claimNames(tx, user.id, namesOf(user))
+  return user
+}
+
+/** The user that a trusted reverse proxy names. */
+export interface ProxyIdentity {
+  readonly username: string
+  /** For a new account; empty for none. */
+  readonly email: string
+  /** For a new account; empty for none. */
+  readonly displayName: string
+}
+
+/**
+ * Returns the account that a trusted reverse proxy names. Requiring a second factor is up to the
+ * proxy.
+ *
+ * @param register whether to create an account without a password for an unknown username. The
+ *   first account gets the role ADMIN, because the operator of the proxy decides who may sign in,
+ *   and later ones get USER.
+ * @throws BAD_CREDENTIALS if the account is archived, or does not exist and is not created.
+ */
+export async function userOfProxy(
+  app: AccountsApp,
+  identity: ProxyIdentity,
+  register: boolean,
+): Promise<User> {
+  const found = await findUserByUsername(app.db, identity.username)
+  const user =
+    found || !register ? found : await transaction(app.db, (tx) => registerUser(app, tx, identity))
+  if (user?.state !== 'NORMAL') throw new DomainError('BAD_CREDENTIALS')
+  return user
+}
+
+/**
+ * Creates an account, or returns one created in the meantime. Returns undefined if the username is
+ * invalid, or is an organisation or the custom id of an account.
+ */
+async function registerUser(
+  app: AccountsApp,
+  tx: Tx,
+  { username, ...profile }: ProxyIdentity,
+): Promise<User | undefined> {
+  if (!isUsername(username)) return undefined
+  const raced = await findUserByUsername(tx, username)
+  if (raced) return raced
+  if ((await findNameHolder(tx, nameKey(username))) !== undefined) return undefined
+  const role = (await anyUserExists(tx)) ? 'USER' : 'ADMIN'
+  return insertPasswordlessUser(app, tx, { username, role, avatarUrl: '', ...profile })
 }

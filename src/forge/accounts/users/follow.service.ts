@@ -6,7 +6,7 @@ import type { Page } from '../../core/names.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
-import { userAccountMessage } from './accounts.service.ts'
+import { userAccountMessage } from './accounts.message.ts'
 import * as following from './follows.ts'
 import type { NumberedUserPage } from './owners.ts'
 

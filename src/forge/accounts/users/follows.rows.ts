@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { User } from '../../core/schema.ts'
 import type { FollowsTable } from '../schema.ts'
-import { selectHiddenUsers, type UserViewer, usersOfPage } from './visible-users.rows.ts'
+import { selectHiddenUsers, type UserViewer, usersOfPage } from './user-search.rows.ts'
 
 /** One side of a follow. Lists have the users of the other side. */
 type Side = 'follower_id' | 'followed_id'

@@ -1,4 +1,6 @@
 import type { Db } from '../../../platform/database/schema.ts'
+import { readFilter } from '../../../platform/filters/conditions.ts'
+import type { FilterSchema } from '../../../platform/filters/schema.ts'
 import {
   actsAsAdministrator,
   type Caller,
@@ -13,9 +15,9 @@ import type { Organization } from '../../organizations/schema.ts'
 import type { AccountsApp } from '../ports.ts'
 import type { Owner } from '../schema.ts'
 import { findOwnerByNameKey } from './owners.rows.ts'
+import type { UserViewer } from './user-search.rows.ts'
 import * as rows from './user-search.rows.ts'
 import { findUserByNameKey } from './users.rows.ts'
-import type { UserViewer } from './visible-users.rows.ts'
 
 const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']
 
@@ -237,4 +239,27 @@ export function organizationAsOwner(organization: Organization): Owner {
   const { visibility, create_time } = organization
   const profile = { name, full_name, email, description, website, location }
   return { ...EMPTY_OWNER, id, kind: 'ORGANIZATION', ...profile, visibility, create_time }
+}
+
+/** The only term is the username. */
+const USER_FILTER: FilterSchema<string> = {
+  logic: [],
+  fields: {
+    username: { type: 'string', operators: ['='], term: ([username]) => username || undefined },
+  },
+}
+
+/** Unused, because no field of this filter is a time. */
+const NO_TIME = 0
+
+/**
+ * Parses the filter of ListUsers: `username == '<username>'`, with the operands in either order and
+ * optional parentheses.
+ *
+ * @returns the username, or undefined for a blank filter.
+ * @throws INVALID_FILTER for any other CEL expression, and for an empty username.
+ */
+export function parseUserFilter(filter: string): string | undefined {
+  const condition = readFilter(filter, USER_FILTER, NO_TIME)
+  return condition?.kind === 'term' ? condition.term : undefined
 }

@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url'
+import type { EqualityOperator, Field } from '../../../platform/filters/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { nameKey } from '../../core/names.ts'
@@ -160,4 +161,21 @@ export function checkLength(field: string, text: string | undefined, maxCharacte
   if (isTooLong) {
     throw new DomainError('INVALID_FIELD', { field, max_length: String(maxCharacters) })
   }
+}
+
+/**
+ * A field that holds accounts by resource name, `users/{user}`. Any other text makes the filter
+ * invalid. Whether the accounts exist is not checked.
+ *
+ * @param term receives the name keys of the accounts.
+ */
+export function accountField<Term>(
+  operators: readonly EqualityOperator[],
+  term: (keys: readonly string[]) => Term,
+): Field<Term> {
+  const termOf = (names: readonly string[]) => {
+    const keys = names.flatMap((name) => /^users\/([^/]+)$/.exec(name)?.[1] ?? []).map(nameKey)
+    return keys.length === names.length ? term(keys) : undefined
+  }
+  return { type: 'string', operators, term: termOf }
 }

@@ -156,7 +156,7 @@ export interface UserListPosition {
   readonly id: number
 }
 
-export interface UserListFilter {
+interface UserListFilter {
   readonly includeArchived: boolean
   /** Folded username; undefined for all. */
   readonly usernameKey: string | undefined
@@ -367,4 +367,33 @@ export async function insertCreateRequest(tx: Tx, request: CreateRequest): Promi
 /** Deletes the create requests made before a time in Unix seconds. */
 export async function deleteCreateRequestsBefore(tx: Tx, time: number): Promise<void> {
   await tx.deleteFrom('create_requests').where('create_time', '<', time).execute()
+}
+
+/** Returns whether an account is the author of memos, which are deleted with the account. */
+export async function ownsMemos(db: Db, userId: number): Promise<boolean> {
+  const memo = await db
+    .selectFrom('memos')
+    .select('id')
+    .where('creator_id', '=', userId)
+    .limit(1)
+    .executeTakeFirst()
+  return memo !== undefined
+}
+
+/**
+ * Returns whether an account is the author of content that others may rely on: memos, pull
+ * requests, comments, reviews or releases. Pending reviews and review requests do not count.
+ */
+export async function ownsContent(db: Db, userId: number): Promise<boolean> {
+  const { rows } = await sql<{ owns: number }>`select
+    exists (select 1 from memos where creator_id = ${userId})
+    or exists (select 1 from pull_requests where poster_id = ${userId})
+    or exists (select 1 from pull_comments where poster_id = ${userId})
+    or exists (select 1 from reviews where reviewer_id = ${userId} and state not in ('PENDING', 'REQUEST_REVIEW'))
+    or exists (select 1 from review_comments join reviews on reviews.id = review_id
+      where poster_id = ${userId} and state <> 'PENDING')
+    or exists (select 1 from releases where publisher_id = ${userId} and tag_only = 0) as owns`.execute(
+    db,
+  )
+  return rows[0]?.owns === 1
 }

@@ -7,7 +7,7 @@ import {
   UserNotificationSchema,
 } from '#gen/branchline/v1/user_notification_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { userMessage, type Viewer } from '../../accounts/users/users.service.ts'
+import { userMessage, type Viewer } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'

@@ -5,7 +5,7 @@ import { choiceField, type FilterSchema } from '../../../platform/filters/schema
 import { searchBounds, searchInSteps } from '../../../platform/filters/steps.ts'
 import { timeRangeOf } from '../../../platform/filters/time-range.ts'
 import type { AccountsApp } from '../../accounts/ports.ts'
-import { accountField } from '../../accounts/users/account-field.ts'
+import { accountField } from '../../accounts/users/user-fields.ts'
 import {
   findActiveUsersByUsernameKeys,
   findUserIdsByNameKeys,

@@ -8,7 +8,7 @@ import {
   type IssueReference,
   IssueService,
 } from '#gen/branchline/v1/issue_service_pb.ts'
-import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import { accountMessage } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import {
   type LabelledConversation,

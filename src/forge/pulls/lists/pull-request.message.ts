@@ -6,7 +6,7 @@ import {
   type PullRequest as PullRequestMessage,
 } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
-import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.service.ts'
+import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { labelMessagesIn } from '../../conversations/label.service.ts'
 import { milestoneMessage } from '../../conversations/milestone.service.ts'

@@ -1,6 +1,6 @@
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
-import { findScheduler } from '../../accounts/credentials/schedulers.ts'
+import { findScheduler } from '../../accounts/credentials/delegated-tokens.ts'
 import { checkMergeNotBlocked } from '../../conversations/dependencies.ts'
 import { type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

@@ -1,7 +1,7 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
-import { findScheduler } from '../../accounts/credentials/schedulers.ts'
+import { findScheduler } from '../../accounts/credentials/delegated-tokens.ts'
 import { onBehalfOf, type SignedIn } from '../../core/access.ts'
 import { DomainError, type Reason } from '../../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'

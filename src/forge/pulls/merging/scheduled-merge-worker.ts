@@ -1,6 +1,6 @@
 import { transaction } from '../../../platform/database/database.ts'
+import { findScheduler } from '../../accounts/credentials/delegated-tokens.ts'
 import { findTokenExpiry } from '../../accounts/credentials/personal-access-tokens.rows.ts'
-import { findScheduler } from '../../accounts/credentials/schedulers.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { onBehalfOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

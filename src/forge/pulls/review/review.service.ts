@@ -7,7 +7,7 @@ import {
   PullReviewSchema,
 } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import { accountMessage } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
-import { userAccountMessage } from '../../accounts/users/accounts.service.ts'
+import { userAccountMessage } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'

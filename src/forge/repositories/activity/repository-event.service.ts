@@ -9,7 +9,7 @@ import {
   RepositoryEventService,
   type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import { accountMessage } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import type { EventPage } from '../../core/event-logs.ts'

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
-import { userAccountMessage } from '../../accounts/users/accounts.service.ts'
+import { userAccountMessage } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import type { Page } from '../../core/names.ts'

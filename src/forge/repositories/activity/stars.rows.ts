@@ -3,7 +3,7 @@ import {
   selectHiddenUsers,
   type UserViewer,
   usersOfPage,
-} from '../../accounts/users/visible-users.rows.ts'
+} from '../../accounts/users/user-search.rows.ts'
 import type { User } from '../../core/schema.ts'
 import { type RepositoryReader, readableBy } from '../access/repository-readers.rows.ts'
 import { findRepositoriesByIds } from '../lifecycle/repositories.rows.ts'

@@ -5,7 +5,7 @@ import {
   CommitStatusSchema,
 } from '#gen/branchline/v1/commit_status_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
-import { accountMessage } from '../../accounts/users/accounts.service.ts'
+import { accountMessage } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'

@@ -8,13 +8,13 @@ import {
   type OpenPgpSignature,
   openCertificate,
   readOpenPgpSignature,
-} from '../../accounts/keys/openpgp-signatures.ts'
+} from '../../accounts/keys/openpgp.ts'
 import { findPublicKeyOwners } from '../../accounts/keys/public-keys.rows.ts'
 import {
   isSshSignatureOf,
   readSshSignature,
   type SshSignature,
-} from '../../accounts/keys/ssh-signatures.ts'
+} from '../../accounts/keys/ssh-keys.ts'
 import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'

@@ -14,7 +14,7 @@ import {
   VerificationSchema,
 } from '#gen/branchline/v1/commit_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
-import { accountMessage, NEVER } from '../../accounts/users/accounts.service.ts'
+import { accountMessage, NEVER } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

@@ -3,7 +3,7 @@ import {
   type AccountMessages,
   accountMessages,
   NEVER,
-} from '../../accounts/users/accounts.service.ts'
+} from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { suffices } from '../../core/levels.ts'

@@ -5,7 +5,7 @@ import {
   type EditReleaseRequest,
   ReleaseService,
 } from '#gen/branchline/v1/release_service_pb.ts'
-import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.service.ts'
+import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { readUpload } from '../../core/wire/asset-uploads.ts'

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createGuessLimits } from '../../../../src/forge/accounts/credentials/guess-limits.ts'
-import { SharedFailures } from '../../../../src/forge/accounts/credentials/shared-failures.ts'
+import {
+  createGuessLimits,
+  SharedFailures,
+} from '../../../../src/forge/accounts/credentials/guess-limits.ts'
 import type { GuessLimits } from '../../../../src/forge/accounts/ports.ts'
 import type { Clock } from '../../../../src/forge/core/core.ts'
 import { testApp, testClock } from '../../../support/app.ts'

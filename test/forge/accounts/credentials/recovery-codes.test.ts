@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   newRecoveryCodes,
   parseRecoveryCode,
-} from '../../../../src/forge/accounts/credentials/recovery-codes.ts'
+} from '../../../../src/forge/accounts/credentials/two-factor.ts'
 
 describe('newRecoveryCodes', () => {
   it('creates ten codes of five base32 groups, with the first group as the lookup', () => {

@@ -5,7 +5,7 @@ import {
   otpauthUri,
   passcodeStep,
   totpSecretText,
-} from '../../../../src/forge/accounts/credentials/totp.ts'
+} from '../../../../src/forge/accounts/credentials/two-factor.ts'
 
 /** The secret of RFC 6238 appendix B. */
 const SECRET = Buffer.from('12345678901234567890')

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TwoFactor } from '../../../../src/forge/accounts/credentials/schema.ts'
 import {
   confirmTwoFactor,
   consumePasscode,
@@ -7,6 +6,7 @@ import {
   findTwoFactor,
   putPendingTwoFactor,
 } from '../../../../src/forge/accounts/credentials/two-factor.rows.ts'
+import type { TwoFactor } from '../../../../src/forge/accounts/schema.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
 import { addUser, testApp } from '../../../support/app.ts'

@@ -16,7 +16,7 @@ import {
   hasSigned,
   KEY_FLAGS,
   readOpenPgpKey,
-} from '../../../../src/forge/accounts/keys/openpgp-keys.ts'
+} from '../../../../src/forge/accounts/keys/openpgp.ts'
 
 const userIDs = [{ name: 'Bob', email: 'bob@example.org' }]
 const DAY_MS = 24 * 60 * 60 * 1000

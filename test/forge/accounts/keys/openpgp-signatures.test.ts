@@ -15,12 +15,12 @@ import {
   sign,
 } from 'openpgp'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readOpenPgpKey } from '../../../../src/forge/accounts/keys/openpgp-keys.ts'
 import {
   isOpenPgpSignatureOf,
   openCertificate,
+  readOpenPgpKey,
   readOpenPgpSignature,
-} from '../../../../src/forge/accounts/keys/openpgp-signatures.ts'
+} from '../../../../src/forge/accounts/keys/openpgp.ts'
 
 const TEXT = 'tree 0\n\nmessage\n'
 const DAY_MS = 24 * 60 * 60 * 1000

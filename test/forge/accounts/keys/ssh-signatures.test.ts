@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readSshKey } from '../../../../src/forge/accounts/keys/ssh-keys.ts'
 import {
   isSshSignatureOf,
+  readSshKey,
   readSshSignature,
-} from '../../../../src/forge/accounts/keys/ssh-signatures.ts'
+} from '../../../../src/forge/accounts/keys/ssh-keys.ts'
 import {
   armor,
   type HowToSign,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   admitsIdentifier,
   checkIdentifierFilter,
-} from '../../../../src/forge/accounts/sign-on/identifier-filter.ts'
+} from '../../../../src/forge/accounts/sign-on/identity-providers.ts'
 
 describe('admitsIdentifier', () => {
   it.each([

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { insertLinkedIdentity } from '../../../../src/forge/accounts/sign-on/identity-providers.rows.ts'
 import {
   clientSecretOf,
   createIdentityProvider,
@@ -11,7 +12,6 @@ import {
   type OAuth2Config,
   updateIdentityProvider,
 } from '../../../../src/forge/accounts/sign-on/identity-providers.ts'
-import { insertLinkedIdentity } from '../../../../src/forge/accounts/sign-on/linked-identities.rows.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 

@@ -3,7 +3,7 @@ import { signInByPassword } from '../../../../src/forge/accounts/credentials/cre
 import {
   type ProxyIdentity,
   userOfProxy,
-} from '../../../../src/forge/accounts/sign-on/proxy-sign-in.ts'
+} from '../../../../src/forge/accounts/sign-on/sso-sign-in.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })

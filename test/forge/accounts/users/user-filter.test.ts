@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseUserFilter } from '../../../../src/forge/accounts/users/user-filter.ts'
+import { parseUserFilter } from '../../../../src/forge/accounts/users/owners.ts'
 
 describe('parseUserFilter', () => {
   it.each([

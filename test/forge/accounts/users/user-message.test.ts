@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { expect, it } from 'vitest'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, UserSchema } from '#gen/branchline/v1/user_pb.ts'
-import { userMessage } from '../../../../src/forge/accounts/users/users.service.ts'
+import { userMessage } from '../../../../src/forge/accounts/users/accounts.message.ts'
 import { atSecond } from '../../../../src/forge/core/wire/times.ts'
 import { addUser, testApp } from '../../../support/app.ts'
 

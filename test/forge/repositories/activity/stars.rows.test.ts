@@ -3,7 +3,7 @@ import {
   countHiddenFollows,
   listFollows,
 } from '../../../../src/forge/accounts/users/follows.rows.ts'
-import type { UserViewer } from '../../../../src/forge/accounts/users/visible-users.rows.ts'
+import type { UserViewer } from '../../../../src/forge/accounts/users/user-search.rows.ts'
 import * as stars from '../../../../src/forge/repositories/activity/stars.rows.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../../support/database.ts'

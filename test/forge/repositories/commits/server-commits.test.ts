@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { loadInstanceKeys } from '../../../../src/forge/accounts/credentials/instance-keys.ts'
-import { readSshKey } from '../../../../src/forge/accounts/keys/ssh-keys.ts'
 import {
   isSshSignatureOf,
+  readSshKey,
   readSshSignature,
-} from '../../../../src/forge/accounts/keys/ssh-signatures.ts'
+} from '../../../../src/forge/accounts/keys/ssh-keys.ts'
 import { createCommitSigning } from '../../../../src/forge/repositories/commits/server-commits.ts'
 import { testApp } from '../../../support/app.ts'
 

@@ -1,46 +1,17 @@
+import { clearField } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
-import type { ServiceImpl } from '@connectrpc/connect'
 import type { Account } from '#gen/branchline/v1/account_pb.ts'
-import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { State } from '#gen/branchline/v1/state_pb.ts'
+import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import type { App } from '../../app.ts'
-import { type Caller, seesPublicDataOnly, signedIn } from '../../core/access.ts'
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import type { User } from '../../core/schema.ts'
-import { callerOf } from '../../core/wire/call.ts'
-import { readNumberedPage } from '../../core/wire/pages.ts'
+import { userName } from '../../core/wire/names.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import type { Owner } from '../schema.ts'
-import { avatarSeed } from './generated-avatars.ts'
-import { emailFor, searchUsers, seesPrivateFieldsOf, userAsOwner } from './owners.ts'
-import { getUserSettings } from './user-settings.ts'
-import { avatarUrl } from './users.service.ts'
-
-/** The methods of AccountService about accounts. */
-export type AccountMethods = Pick<
-  ServiceImpl<typeof AccountService>,
-  'getAuthenticatedAccount' | 'searchAccounts'
->
-
-/** Implements the account methods of AccountService. */
-export function accountMethods(app: App): AccountMethods {
-  return {
-    async getAuthenticatedAccount(_, context) {
-      const caller = signedIn(callerOf(context))
-      const message = userAccountMessage(app, caller, caller.user)
-      if (!seesPublicDataOnly(caller))
-        message.language = (await getUserSettings(app, caller.user)).locale
-      return message
-    },
-
-    async searchAccounts({ q, uid, ...page }, context) {
-      const caller = signedIn(callerOf(context))
-      const part = readNumberedPage(app.settings, page)
-      const id = uid === 0n ? undefined : Number(uid)
-      const { users, total } = await searchUsers(app, caller, { text: q, id }, part)
-      const data = users.map((user) => userAccountMessage(app, caller, user))
-      return { results: { ok: true, data }, total: BigInt(total), limit: part.limit }
-    },
-  }
-}
+import { avatarSeed, UPLOADED } from './avatars.ts'
+import { emailFor, seesPrivateFieldsOf, userAsOwner } from './owners.ts'
+import type { ShownUser } from './users.ts'
 
 /** The placeholder of compatible systems for unknown times. */
 export const NEVER: Timestamp = timestampFromMs(Date.parse('0001-01-01T00:00:00Z'))
@@ -111,4 +82,62 @@ export function accountMessages(app: App, viewer: Caller): AccountMessages {
 /** Returns a user as a viewer sees it. */
 export function userAccountMessage(app: App, viewer: Caller, user: User): Account {
   return accountMessage(app, viewer, userAsOwner(user))
+}
+
+/** The viewer of an account. The creator of an account sees the values of the request. */
+export type Viewer = Caller | { readonly kind: 'creator' }
+
+/**
+ * Returns an account as a viewer sees it.
+ *
+ * @param fields proto names of the fields to fill, in addition to `name`; undefined for all.
+ */
+export function userMessage(
+  app: Pick<App, 'publicUrl'>,
+  user: ShownUser,
+  viewer: Viewer,
+  fields?: ReadonlySet<string>,
+): UserMessage {
+  // Equals the result of `create`, in a fraction of the time.
+  const message: UserMessage = {
+    $typeName: 'branchline.v1.User',
+    name: userName(user),
+    role: User_Role[user.role],
+    username: user.username,
+    email: seesEmail(user, viewer) ? user.email : '',
+    displayName: user.display_name,
+    avatarUrl: avatarUrl(user),
+    description: user.description,
+    password: '',
+    currentPassword: '',
+    state: State[user.state],
+    id: user.id,
+    login: user.username,
+    fullName: user.display_name,
+    htmlUrl: `${app.publicUrl()}/${user.username}`,
+  }
+  if (user.create_time > 0) {
+    message.createTime = atSecond(user.create_time)
+    message.created = atSecond(user.create_time)
+  }
+  if (user.update_time > 0) message.updateTime = atSecond(user.update_time)
+  if (fields) clearAllBut(fields, message)
+  return message
+}
+
+function clearAllBut(fields: ReadonlySet<string>, message: UserMessage): void {
+  for (const field of UserSchema.fields) {
+    if (field.name !== 'name' && !fields.has(field.name)) clearField(message, field)
+  }
+}
+
+function seesEmail(user: Pick<User, 'id'>, viewer: Viewer): boolean {
+  if (viewer.kind === 'creator') return true
+  if (viewer.kind === 'anonymous' || seesPublicDataOnly(viewer)) return false
+  return viewer.user.id === user.id || actsAsAdministrator(viewer, 'read')
+}
+
+/** Returns the URL of an account's picture; empty if there is none. */
+export function avatarUrl(user: Pick<User, 'avatar_url' | 'user_id' | 'username'>): string {
+  return user.avatar_url === UPLOADED ? `/file/${userName(user)}/avatar` : user.avatar_url
 }
