@@ -104,7 +104,7 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
   ],
   [
     /^webhooks\/(outbox\/ref-observer|registration\/repository-webhooks)\.ts$/,
-    /^repositories\/(ports|access\/permissions|refs\/(record-observer|ref-index))\.ts$/,
+    /^repositories\/(ports|access\/permissions|refs\/ref-index)\.ts$/,
     'repositories have webhooks, and events about refs',
   ],
   [

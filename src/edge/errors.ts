@@ -21,11 +21,13 @@ import { REQUESTS } from '../forge/core/requests.errors.ts'
 import { MEMOS } from '../forge/memos/errors.ts'
 import { ORGANIZATIONS } from '../forge/organizations/errors.ts'
 import { PULLS } from '../forge/pulls/errors.ts'
-import { CONTENTS } from '../forge/repositories/content/errors.ts'
-import { REPOSITORIES } from '../forge/repositories/errors.ts'
-import { BRANCHES } from '../forge/repositories/refs/errors.ts'
-import { GIT_HOOKS } from '../forge/repositories/refs/git-hooks.errors.ts'
-import { RELEASES } from '../forge/repositories/releases/errors.ts'
+import {
+  BRANCHES,
+  CONTENTS,
+  GIT_HOOKS,
+  RELEASES,
+  REPOSITORIES,
+} from '../forge/repositories/errors.ts'
 import { codeToHttpStatus } from '../platform/rpc/exchange/connect-internals.ts'
 import { UNEXPECTED_COMPRESSION } from '../platform/rpc/index.ts'
 

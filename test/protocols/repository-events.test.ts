@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import { MAX_STREAMS_PER_PEER } from '../../src/forge/repositories/activity/repository-watches.ts'
+import { MAX_STREAMS_PER_PEER } from '../../src/forge/repositories/activity/repository-events.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
 import {
   createTestUsers,

@@ -23,7 +23,7 @@ import { pullConversations } from '../../forge/pulls/heads/pull-conversations.ts
 import { createMergeChecks } from '../../forge/pulls/merging/mergeability.ts'
 import { createSignatureChecks } from '../../forge/repositories/commits/commit-verification.ts'
 import { createCommitSigning } from '../../forge/repositories/commits/server-commits.ts'
-import { COPY_LIMITS, createCopySlots } from '../../forge/repositories/lifecycle/copy-limits.ts'
+import { COPY_LIMITS, createCopySlots } from '../../forge/repositories/lifecycle/copies.ts'
 import { pushMirrorRefObserver } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import { hookRefObserver } from '../../forge/webhooks/outbox/ref-observer.ts'
 import { createOnce } from '../../platform/concurrency/once.ts'

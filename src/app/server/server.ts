@@ -14,8 +14,11 @@ import { startFollowUps } from '../../forge/pulls/merging/merge-follow-ups.ts'
 import { startScheduledMerges } from '../../forge/pulls/merging/scheduled-merge-worker.ts'
 import { startMirrors } from '../../forge/repositories/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../../forge/repositories/lifecycle/push-mirrors.ts'
-import { startReconciling, startReconcilingOwn } from '../../forge/repositories/refs/reconciling.ts'
-import { reconcilePendingUpdates } from '../../forge/repositories/refs/ref-index.ts'
+import {
+  reconcilePendingUpdates,
+  startReconciling,
+  startReconcilingOwn,
+} from '../../forge/repositories/refs/ref-index.ts'
 import { finishMeasuring } from '../../forge/repositories/refs/repository-size.ts'
 import { endScripts } from '../../platform/git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
@@ -52,7 +55,7 @@ export interface Server {
 }
 
 /** Parts that the process gives to its server. */
-export interface Surroundings {
+interface Surroundings {
   readonly clock?: Clock
   readonly readSpace?: ReadSpace
   /** Starts Git processes. Without it the server starts them itself. */
@@ -211,7 +214,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
 const STARTS_EVERYWHERE: readonly ((app: App) => Worker)[] = [startReconcilingOwn]
 
 /** The background workers of a server. */
-export class Workers {
+class Workers {
   readonly #running: Worker[] = []
 
   /** Starts the workers in the order of their list. */

@@ -9,7 +9,7 @@ import {
 } from '@connectrpc/connect'
 import type { Caller } from '../../forge/core/access.ts'
 import { callerKey } from '../../forge/core/wire/call.ts'
-import { readFor } from '../../forge/repositories/content/readers.ts'
+import { readFor } from '../../forge/repositories/content/git-reading.ts'
 import { CallDeadline, withDeadline } from '../../platform/concurrency/call-deadlines.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'

@@ -9,7 +9,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond, secondsOf } from '../core/wire/times.ts'
-import { gitUrls } from '../repositories/lifecycle/git-urls.message.ts'
+import { gitUrls } from '../repositories/lifecycle/repository.message.ts'
 import {
   createIssueComment,
   deleteIssueComment,

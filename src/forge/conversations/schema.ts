@@ -1,5 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
-import type { RepositoryEventsTable } from '../repositories/activity/schema.ts'
+import type { RepositoryEventsTable } from '../repositories/schema.ts'
 
 /** The columns of a pull request that an issue has, too. */
 export interface ConversationColumns {
@@ -56,7 +56,7 @@ export interface LabelsTable {
 
 export type Label = Selectable<LabelsTable>
 
-export interface MilestonesTable {
+interface MilestonesTable {
   /** Never reused. */
   id: Generated<number>
   repository_id: number
@@ -84,19 +84,19 @@ export type NewMilestone = Insertable<MilestonesTable>
 
 export type MilestoneChanges = Partial<Omit<NewMilestone, 'id' | 'repository_id' | 'create_time'>>
 
-export interface IssueLabelsTable {
+interface IssueLabelsTable {
   pull_request_id: number
   /** A label of the repository, or of the organisation that owns the repository. */
   label_id: number
 }
 
-export interface IssueAssigneesTable {
+interface IssueAssigneesTable {
   pull_request_id: number
   user_id: number
 }
 
 /** Participants of conversations, and what they have seen. */
-export interface ParticipantsTable {
+interface ParticipantsTable {
   pull_request_id: number
   user_id: number
   /** `change_count` of the conversation at the last visit of the user. */
@@ -132,7 +132,7 @@ export interface IssueCommentsTable {
 export type IssueComment = Selectable<IssueCommentsTable>
 
 /** Reactions to conversations and to comments. */
-export interface IssueReactionsTable {
+interface IssueReactionsTable {
   id: Generated<number>
   pull_request_id: number
   /** Null for a reaction to the conversation itself. */
@@ -149,7 +149,7 @@ export type IssueReaction = Selectable<IssueReactionsTable>
 export type NewIssueReaction = Insertable<IssueReactionsTable>
 
 /** Dependencies between conversations of one repository. */
-export interface IssueDependenciesTable {
+interface IssueDependenciesTable {
   /** The conversation that cannot be closed or merged while the other one is open. */
   pull_request_id: number
   depends_on_id: number

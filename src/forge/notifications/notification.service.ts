@@ -17,8 +17,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond } from '../core/wire/times.ts'
-import { gitUrls } from '../repositories/lifecycle/git-urls.message.ts'
-import { repositoryMessageWith } from '../repositories/lifecycle/repository.message.ts'
+import { gitUrls, repositoryMessageWith } from '../repositories/lifecycle/repository.message.ts'
 import {
   countUnread,
   getThread,

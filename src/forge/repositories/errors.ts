@@ -255,3 +255,280 @@ export const REPOSITORIES = {
       `branch does not exist [repo_id: ${repository_id} name: ${branch}]`,
   },
 } satisfies Refusals
+
+/** Errors of commits, files and other Git objects. */
+export const CONTENTS = {
+  COMMIT_NOT_FOUND: { code: Code.NotFound, message: ({ ref }) => `commit doesn't exist: ${ref}` },
+  DIFF_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: 'the diff is too large for one response; fetch the commits with Git',
+    restStatus: 422,
+  },
+  FILE_CHANGED: {
+    code: Code.Aborted,
+    message: ({ given, expected }) => `sha does not match [given: ${given}, expected: ${expected}]`,
+    restStatus: 422,
+  },
+  FILE_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ path }) => `repository file already exists [path: ${path}]`,
+    restStatus: 422,
+  },
+  GIT_MEMORY_EXCEEDED: {
+    code: Code.ResourceExhausted,
+    message: 'reading this takes more memory than the server allows; fetch it with Git',
+    restStatus: 422,
+  },
+  GIT_TIMEOUT: {
+    code: Code.DeadlineExceeded,
+    message: 'reading this takes longer than the server allows',
+  },
+  INVALID_FILE_CHANGE: {
+    code: Code.InvalidArgument,
+    message: ({ path, problem }) => `${problem} [path: ${path}]`,
+    restStatus: 422,
+  },
+  INVALID_FILE_PATH: {
+    code: Code.InvalidArgument,
+    message: ({ path }) => `path contains a malformed path component [path: ${path}]`,
+    restStatus: 422,
+  },
+  OBJECT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  PATH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TOO_MANY_FILE_CHANGES: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `one call can change at most ${limit} files`,
+    restStatus: 422,
+    field: 'files',
+  },
+} satisfies Refusals
+
+/** Errors of branches, tags and other refs, and of their protection rules. */
+export const BRANCHES = {
+  BRANCH_COMMIT_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ id }) => `object does not exist [id: ${id}, rel_path: ]`,
+    restStatus: 422,
+    field: 'new_commit_id',
+  },
+  BRANCH_EXISTS: { code: Code.AlreadyExists, message: 'The branch already exists.' },
+  BRANCH_HEAD_DIFFERS: {
+    code: Code.FailedPrecondition,
+    message: ({ expected, given }) =>
+      `branch commit does not match [expected: ${expected}, given: ${given}]`,
+    restStatus: 422,
+  },
+  BRANCH_NAMED_LIKE_TAG: {
+    code: Code.AlreadyExists,
+    message: 'The branch with the same tag already exists.',
+  },
+  BRANCH_NOT_DELETABLE: {
+    code: Code.FailedPrecondition,
+    message: 'can not delete default or pull request target branch',
+    restStatus: 403,
+  },
+  BRANCH_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ operation }) => (operation === 'rename' ? "Branch doesn't exist." : 'not found'),
+  },
+  BRANCH_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: ({ text }) => text ?? 'branch protected',
+  },
+  BRANCH_PROTECTION_EXISTS: {
+    code: Code.AlreadyExists,
+    message: 'Branch protection already exist',
+    restStatus: 403,
+  },
+  BRANCH_PROTECTION_NAMELESS: {
+    code: Code.InvalidArgument,
+    message: 'both rule_name and branch_name are empty',
+    restStatus: 400,
+    field: 'rule_name',
+  },
+  BRANCH_PROTECTION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  BRANCH_RENAME_CONFLICT: {
+    code: Code.AlreadyExists,
+    message:
+      'Cannot rename a branch using the same name or rename to a branch that already exists.',
+    restStatus: 422,
+  },
+  BRANCH_RENAME_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'User must be a repo or site admin to rename default or protected branches.',
+  },
+  BRANCH_RENAME_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: 'Failed to rename branch due to branch protection rules.',
+  },
+  FORCE_REQUIRED: {
+    code: Code.FailedPrecondition,
+    message: ({ branch }) => `Force push ${branch} need a confirm force parameter`,
+    restStatus: 422,
+  },
+  INVALID_PROTECTION_ORDER: {
+    code: Code.InvalidArgument,
+    message: ({ id }) => `rule ${id} is listed twice or does not exist`,
+    restStatus: 422,
+    field: 'ids',
+  },
+  INVALID_REF: {
+    code: Code.InvalidArgument,
+    message: ({ ref }) => `no valid ref or sha: ${ref}`,
+    restStatus: 422,
+  },
+  INVALID_TAG_PATTERN: {
+    code: Code.InvalidArgument,
+    message:
+      'the pattern must be a glob, or a regular expression in RE2 syntax between slashes, and must not be too long',
+    restStatus: 422,
+    field: 'name_pattern',
+  },
+  NEW_BRANCH_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ branch }) => `branch already exists [name: ${branch}]`,
+    restStatus: 422,
+  },
+  NO_BRANCHES: {
+    reason: 'REPOSITORY_EMPTY',
+    code: Code.FailedPrecondition,
+    message: 'Git Repository is empty.',
+    restStatus: 404,
+  },
+  OLD_BRANCH_NOT_FOUND: { code: Code.NotFound, message: 'The old branch does not exist' },
+  REF_CHANGED: {
+    code: Code.Aborted,
+    message: ({ ref }) => `${ref || 'a ref'} was changed by another request; try again`,
+  },
+  REF_NAME_COLLISION: {
+    code: Code.AlreadyExists,
+    message: ({ text }) => text ?? 'The branch with the same name already exists.',
+  },
+  REF_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  REF_REFUSED: {
+    code: Code.PermissionDenied,
+    message: ({ text }) => text ?? 'the ref update was rejected',
+  },
+  TAG_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ tag }) => `tag already exists [name: ${tag}]`,
+  },
+  TAG_HAS_RELEASE: {
+    code: Code.FailedPrecondition,
+    message: 'a tag attached to a release cannot be deleted directly',
+    restStatus: 409,
+  },
+  TAG_NOT_ANNOTATED: {
+    code: Code.InvalidArgument,
+    message: ({ sha }) => `${sha} is not an annotated tag`,
+    restStatus: 400,
+    field: 'sha',
+  },
+  TAG_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TAG_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: ({ action }) => `user not allowed to ${action} protected tag`,
+    restStatus: 422,
+  },
+  TAG_PROTECTION_EXISTS: {
+    code: Code.AlreadyExists,
+    message: 'Tag protection already exist',
+    restStatus: 403,
+  },
+  TAG_PROTECTION_INCOMPLETE: {
+    code: Code.InvalidArgument,
+    message: ({ field }) =>
+      field === 'name_pattern'
+        ? 'name_pattern are empty'
+        : 'both whitelist_usernames and whitelist_teams are empty',
+    restStatus: 400,
+  },
+  TAG_PROTECTION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TAG_TARGET_NOT_FOUND: { code: Code.NotFound, message: 'target not found' },
+  TOO_MANY_BRANCH_PROTECTIONS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a repository can have at most ${limit} branch protection rules`,
+    restStatus: 422,
+  },
+  TOO_MANY_TAG_PROTECTIONS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a repository can have at most ${limit} tag protection rules`,
+    restStatus: 422,
+  },
+  UNKNOWN_ALLOWLIST_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ kind, name, organization_id }) =>
+      kind === 'team'
+        ? `team does not exist [org_id ${organization_id}, team_id 0, name: ${name}]`
+        : `user does not exist [uid: 0, name: ${name}]`,
+    restStatus: 422,
+  },
+} satisfies Refusals
+
+/** The message of compatible systems, whether hooks are disabled or the user lacks the right. */
+const HOOKS_DENIED = 'must be allowed to edit Git hooks'
+
+/** Errors of Git hooks. */
+export const GIT_HOOKS = {
+  GIT_HOOKS_DISABLED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
+  GIT_HOOK_ACCESS_DENIED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
+  GIT_HOOK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  GIT_HOOK_REFUSED: {
+    code: Code.PermissionDenied,
+    message: ({ text }) => text || 'push is rejected',
+  },
+  TOO_MANY_GIT_HOOKS: {
+    code: Code.Unavailable,
+    message: 'too many hooks are running; try again soon',
+  },
+} satisfies Refusals
+
+/** Errors of releases and their files. */
+export const RELEASES = {
+  ASSET_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  ASSET_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: ({ max_bytes }) => `a file can have at most ${max_bytes} bytes`,
+    restStatus: 413,
+  },
+  INVALID_UPLOAD: {
+    code: Code.InvalidArgument,
+    message: 'the content must be a form with a file in the field "attachment"',
+    restStatus: 400,
+    field: 'attachment',
+  },
+  // The message of compatible systems.
+  RELEASE_EXISTS: { code: Code.AlreadyExists, message: 'Release is has no Tag' },
+  RELEASE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  RELEASE_REPOSITORY_EMPTY: {
+    code: Code.FailedPrecondition,
+    message: 'repo is empty',
+    restStatus: 422,
+  },
+  RELEASE_TAG_INVALID: {
+    code: Code.InvalidArgument,
+    message: ({ tag }) => `release tag name is not valid [tag_name: ${tag}]`,
+    restStatus: 422,
+    field: 'tag_name',
+  },
+  RELEASE_TAG_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: ({ tag }) => `release tag name is protected [tag_name: ${tag}]`,
+    restStatus: 422,
+  },
+  RELEASE_TAG_REQUIRED: {
+    code: Code.InvalidArgument,
+    message: '[TagName]: Required',
+    restStatus: 422,
+    field: 'tag_name',
+  },
+  RELEASE_TAG_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ tag }) => `release tag already exist [tag_name: ${tag}]`,
+  },
+  TOO_MANY_ASSETS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a release can have at most ${limit} files`,
+    restStatus: 422,
+  },
+} satisfies Refusals

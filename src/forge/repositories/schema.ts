@@ -2,7 +2,7 @@ import type { Generated, Insertable, Selectable } from 'kysely'
 import type { MergeStyle } from '../core/schema.ts'
 
 /** Users with access to one repository, beside its owner and teams. */
-export interface CollaboratorsTable {
+interface CollaboratorsTable {
   repository_id: number
   user_id: number
   level: 'read' | 'write' | 'admin'
@@ -11,7 +11,7 @@ export interface CollaboratorsTable {
 export type Collaborator = Selectable<CollaboratorsTable>
 
 /** The statuses of commits. Rows never change. */
-export interface CommitStatusesTable {
+interface CommitStatusesTable {
   repository_id: number
   /** 40 hexadecimal digits. */
   commit_id: string
@@ -31,7 +31,7 @@ export interface CommitStatusesTable {
  * The latest status of each context of a commit. The combined status is computed from these rows,
  * so that its cost does not depend on the number of earlier statuses.
  */
-export interface CommitStatusContextsTable {
+interface CommitStatusContextsTable {
   repository_id: number
   commit_id: string
   context: string
@@ -69,7 +69,7 @@ export type DeployKey = Selectable<DeployKeysTable> & { readonly fingerprint: st
  * Git hooks. They are stored in the database so that backups include them, forks do not, and no
  * script can modify a hook that another push runs.
  */
-export interface GitHooksTable {
+interface GitHooksTable {
   repository_id: number
   /** Name of the hook, as in githooks(5). */
   name: string
@@ -82,7 +82,7 @@ export interface GitHooksTable {
 export type GitHook = Selectable<GitHooksTable>
 
 /** Repositories that mirror a remote one. */
-export interface MirrorsTable {
+interface MirrorsTable {
   repository_id: number
   /** HTTP or HTTPS URL of the remote, without credentials. */
   url: string
@@ -111,7 +111,7 @@ export interface MirrorsTable {
 export type Mirror = Selectable<MirrorsTable>
 
 /** Repositories on other servers that follow a repository here. */
-export interface PushMirrorsTable {
+interface PushMirrorsTable {
   id: Generated<number>
   repository_id: number
   /** Identifies the mirror among those of the repository, in the API. */
@@ -140,7 +140,7 @@ export type NewPushMirror = Insertable<PushMirrorsTable>
 /** The settings of a mirror that can change. */
 export type MirrorChanges = Partial<Pick<Mirror, 'interval_seconds' | 'prune' | 'next_sync_time'>>
 
-export interface RepositoriesTable {
+interface RepositoriesTable {
   /** Names the folder of the Git repository. Never reused. */
   id: Generated<number>
   /** Id of a user or organisation. */
@@ -220,7 +220,7 @@ export interface RepositoriesTable {
 export type UpdateStyle = 'merge' | 'rebase'
 
 /** Former names of repositories. */
-export interface RepositoryRedirectsTable {
+interface RepositoryRedirectsTable {
   owner_id: number
   name_key: string
   repository_id: number
@@ -248,7 +248,7 @@ export type RepositoryChanges = Partial<
 >
 
 /** Pending transfers of repositories to another owner. */
-export interface RepositoryTransfersTable {
+interface RepositoryTransfersTable {
   repository_id: number
   /** The user who started the transfer. */
   doer_id: number
@@ -266,14 +266,14 @@ export interface RepositoryTransfersTable {
 export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
 
 /** The number of repositories. Maintained by triggers. */
-export interface RepositoryCountsTable {
+interface RepositoryCountsTable {
   /** 0 for the public repositories, 1 for the private ones. */
   private: 0 | 1
   count: number
 }
 
 /** All ends of the names of repositories, for searches. Maintained by triggers. */
-export interface RepositoryNameEndsTable {
+interface RepositoryNameEndsTable {
   /** The name, folded for comparison, from one of its characters on. */
   name_end: string
   repository_id: number
@@ -288,7 +288,7 @@ export interface StarsTable {
 }
 
 /** Topics. A row exists while at least one repository has the topic. */
-export interface TopicsTable {
+interface TopicsTable {
   /** Never reused. */
   id: Generated<number>
   name: string
@@ -300,7 +300,7 @@ export interface TopicsTable {
   update_time: number
 }
 
-export interface RepositoryTopicsTable {
+interface RepositoryTopicsTable {
   repository_id: number
   topic_id: number
   /** 0 or 1: whether the repository is public. Maintained by triggers. */
@@ -326,5 +326,184 @@ declare module '../../platform/database/schema.ts' {
     repository_transfers: RepositoryTransfersTable
     stars: StarsTable
     topics: TopicsTable
+  }
+}
+
+/** Renamed branches. */
+interface BranchRenamesTable {
+  repository_id: number
+  /** Without `refs/heads/`, like the new name. */
+  old_name: string
+  new_name: string
+  /** Id of the pending update that renames the branch; null once the branch has been renamed. */
+  note_id: number | null
+}
+
+export type BranchRename = Selectable<BranchRenamesTable>
+
+/**
+ * An index of the branches of a repository, which lists read instead of Git. Git is authoritative.
+ */
+interface BranchesTable {
+  repository_id: number
+  /** Without `refs/heads/`. */
+  name: string
+  /** 40 hexadecimal digits. */
+  commit_id: string
+  /** Committer date of the commit in Unix seconds. */
+  commit_time: number
+}
+
+/**
+ * Ref updates in progress. A row that remains after a crash means that the index of refs must be
+ * reconciled with Git.
+ */
+export interface PendingRefUpdatesTable {
+  id: Generated<number>
+  repository_id: number
+  /** Unix seconds. */
+  create_time: Generated<number>
+  /** The server that works on the update, if several share the database. */
+  server_id: number | null
+  /**
+   * The account that moves refs; null for the server itself. Without `targets`: the account that
+   * creates the repository, until its webhook messages are queued.
+   */
+  pusher_id: number | null
+  /** JSON: the refs that the account moves, each with its new object, empty for a deletion. */
+  targets: string | null
+}
+
+export type Branch = Selectable<BranchesTable>
+
+export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
+
+/** An index of the tags of a repository, which lists read instead of Git. Git is authoritative. */
+interface TagsTable {
+  repository_id: number
+  /** Without `refs/tags/`. */
+  name: string
+  /**
+   * 40 hexadecimal digits: the id of the tag object of an annotated tag, else of the object that
+   * the tag points to.
+   */
+  object_id: string
+  /** 0 or 1. */
+  annotated: number
+  /**
+   * Id of the commit that the tag points to, directly or through tag objects; null if it points to
+   * another object.
+   */
+  commit_id: string | null
+  /** Date of the tagger or, without one, of the committer, in Unix seconds. */
+  time: number
+  /** Message of the tag object or the commit, without a signature. */
+  message: string
+}
+
+export type Tag = Selectable<TagsTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    branch_renames: BranchRenamesTable
+    branches: BranchesTable
+    pending_ref_updates: PendingRefUpdatesTable
+    tags: TagsTable
+  }
+}
+
+/** Repository events, which watchers receive. The oldest events are pruned first. */
+export interface RepositoryEventsTable {
+  /** Ascends in the order of commits (`commitInOrder`). Never reused. */
+  id: Generated<number>
+  repository_id: number
+  type:
+    | 'REFS_UPDATED'
+    | 'RELEASE_DRAFTED'
+    | 'RELEASE_PUBLISHED'
+    | 'RELEASE_EDITED'
+    | 'RELEASE_DELETED'
+    | 'BRANCH_PROTECTION_CREATED'
+    | 'BRANCH_PROTECTION_EDITED'
+    | 'BRANCH_PROTECTION_DELETED'
+    | 'BRANCH_PROTECTIONS_REORDERED'
+    | 'TAG_PROTECTION_CREATED'
+    | 'TAG_PROTECTION_EDITED'
+    | 'TAG_PROTECTION_DELETED'
+    | 'REPOSITORY_EDITED'
+    | 'REPOSITORY_RENAMED'
+    | 'REPOSITORY_ARCHIVED'
+    | 'REPOSITORY_UNARCHIVED'
+    | 'REPOSITORY_TRANSFERRED'
+    | 'PULL_REQUEST_OPENED'
+    | 'PULL_REQUEST_EDITED'
+    | 'PULL_REQUEST_CLOSED'
+    | 'PULL_REQUEST_REOPENED'
+    | 'PULL_REQUEST_MERGED'
+    | 'PULL_REQUEST_RETARGETED'
+    | 'PULL_REQUEST_HEAD_MOVED'
+    | 'PULL_REQUEST_REVIEW_REQUESTED'
+    | 'PULL_REQUEST_REVIEWED'
+    | 'PULL_REQUEST_COMMENTED'
+    | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
+    | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
+    | 'COMMIT_STATUS_CREATED'
+    | 'MERGEABILITY_CHECKED'
+  /**
+   * The callers that receive the event: the readers of any feature or of one, the users who can see
+   * draft releases, or the administrators of the repository.
+   */
+  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
+  /** Id of the account that caused the event. Null for the server. */
+  actor_id: number | null
+  /** Id of the release, protection or pull request. */
+  subject_id: number | null
+  /**
+   * The tag name of a release, or the name or pattern of a protection. For refs, the JSON
+   * `{"count", "refs": [[ref, old id, new id]]}`. For a pull request, the JSON `[number, base,
+   * head]`. For a status, the JSON `[commit, number, context, state]`.
+   */
+  subject: string
+  /** Unix milliseconds. */
+  time: number
+}
+
+/** The state of the event log of a repository. A repository without events has no row. */
+interface RepositoryEventLogsTable {
+  repository_id: number
+  /** Id of the latest event, even if it has been pruned. */
+  newest: number
+  /** Events with ids up to this one have been pruned; 0 if none has. */
+  floor: number
+  /** The number of stored events. */
+  count: number
+}
+
+export type RepositoryEvent = Selectable<RepositoryEventsTable>
+
+export type RepositoryEventLog = Selectable<RepositoryEventLogsTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    repository_event_logs: RepositoryEventLogsTable
+    repository_events: RepositoryEventsTable
+  }
+}
+
+/** Subscriptions of users to repositories. Default: notified when participating. */
+interface RepositorySubscriptionsTable {
+  repository_id: number
+  user_id: number
+  /** WATCHING: notified of every pull request. IGNORED: notified of none. */
+  mode: 'WATCHING' | 'IGNORED'
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type RepositorySubscription = Selectable<RepositorySubscriptionsTable>
+
+declare module '../../platform/database/schema.ts' {
+  interface Schema {
+    repository_subscriptions: RepositorySubscriptionsTable
   }
 }

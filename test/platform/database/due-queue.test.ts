@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noticeQueue } from '../../../src/forge/conversations/notices.rows.ts'
 import { threadMailQueue } from '../../../src/forge/notifications/threads.rows.ts'
 import { scheduledMergeQueue } from '../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
-import { mirrorQueue } from '../../../src/forge/repositories/lifecycle/mirrors.rows.ts'
-import { pushMirrorQueue } from '../../../src/forge/repositories/lifecycle/push-mirrors.rows.ts'
+import {
+  mirrorQueue,
+  pushMirrorQueue,
+} from '../../../src/forge/repositories/lifecycle/mirrors.rows.ts'
 import { webhookQueue } from '../../../src/forge/webhooks/outbox/webhook-deliveries.rows.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'

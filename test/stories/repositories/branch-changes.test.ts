@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import { putBranchRename } from '../../../src/forge/repositories/refs/branch-renames.rows.ts'
+import { putBranchRename } from '../../../src/forge/repositories/refs/branches.rows.ts'
 import { recordPendingUpdate } from '../../../src/forge/repositories/refs/pending-ref-updates.ts'
 import { reconcilePendingUpdates } from '../../../src/forge/repositories/refs/ref-index.ts'
 import { isRefName, updateRefs } from '../../../src/platform/git/refs/refs.ts'

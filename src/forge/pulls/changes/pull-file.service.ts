@@ -11,7 +11,7 @@ import { defineService } from '../../core/wire/define-service.ts'
 import { plainText } from '../../core/wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../../core/wire/pages.ts'
 import { commitMessages, diffFormatOf } from '../../repositories/commits/commit.service.ts'
-import { encodePath, gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
+import { encodePath, gitUrls } from '../../repositories/lifecycle/repository.message.ts'
 import { pullRequestMessage } from '../lists/pull-request.message.ts'
 import { getPullOfCommit, listPullCommits } from './pull-commits.ts'
 import {

@@ -14,12 +14,12 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ConversationName } from '../../core/names.ts'
 import type { MergeStyle } from '../../core/schema.ts'
-import { findAccounts } from '../../repositories/commits/commit-authors.ts'
 import {
   commitEmail,
+  findAccounts,
   gitIdentity,
   publicIdentity,
-} from '../../repositories/commits/git-identity.ts'
+} from '../../repositories/commits/commit-authors.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'

@@ -10,7 +10,7 @@ import {
   type OpenRepository,
   openRepositoryById,
 } from '../../repositories/access/permissions.ts'
-import { gitIdentity } from '../../repositories/commits/git-identity.ts'
+import { gitIdentity } from '../../repositories/commits/commit-authors.ts'
 import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
 import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
 import { reading } from '../../repositories/content/git-reading.ts'

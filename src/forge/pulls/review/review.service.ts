@@ -15,7 +15,7 @@ import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import { teamMessage } from '../../organizations/team.service.ts'
-import { gitUrls } from '../../repositories/lifecycle/git-urls.message.ts'
+import { gitUrls } from '../../repositories/lifecycle/repository.message.ts'
 import {
   createReviewComment,
   deleteReviewComment,

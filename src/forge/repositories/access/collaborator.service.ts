@@ -8,12 +8,14 @@ import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import {
   addCollaborator,
+  checkAssignee,
   checkCollaborator,
   getPermission,
+  listAssignees,
   listCollaborators,
+  listReviewers,
   removeCollaborator,
 } from './collaborators.ts'
-import { checkAssignee, listAssignees, listReviewers } from './participants.ts'
 
 /** Implements CollaboratorService. */
 function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {

@@ -2,15 +2,22 @@ import { transaction } from '../../../platform/database/database.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
-import { DomainError } from '../../core/errors.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
 import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import type { User } from '../../core/schema.ts'
 import { wakeScheduledMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import * as rows from './collaborators.rows.ts'
+import { listParticipants } from './collaborators.rows.ts'
 import { forgetUnreadable } from './lost-access.rows.ts'
-import { accessOfUser, checkNotArchived, openRepository } from './permissions.ts'
+import {
+  accessOfUser,
+  accessOfUsers,
+  checkNotArchived,
+  openRepository,
+  type UnitAccess,
+} from './permissions.ts'
 
 const LEVELS = ['read', 'write', 'admin'] as const
 
@@ -106,7 +113,7 @@ export async function removeCollaborator(
 }
 
 /** The permission of a user for a repository. */
-export interface UserPermission {
+interface UserPermission {
   readonly user: User
   /** The level for the code. */
   readonly access: RepositoryAccess
@@ -138,4 +145,71 @@ async function requireUser(app: ReposApp, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user) throw new DomainError('UNKNOWN_USER', { username: username.slice(0, 64) })
   return user
+}
+
+/** The number of users in one list, which clients show in a menu. */
+const MAX_LISTED = 1000
+
+/**
+ * Returns the users that can be assigned: those with write access to pull requests.
+ *
+ * @throws what `openRepository` throws
+ */
+export function listAssignees(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<User[]> {
+  return participantsWith(app, caller, name, ({ pulls }) => suffices(pulls, 'write'))
+}
+
+/**
+ * Returns the users that can review: those with read access to code and pull requests.
+ *
+ * @throws what `openRepository` throws
+ */
+export function listReviewers(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<User[]> {
+  const mayReview = ({ code, pulls }: UnitAccess) =>
+    suffices(code, 'read') && suffices(pulls, 'read')
+  return participantsWith(app, caller, name, mayReview)
+}
+
+async function participantsWith(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  isFit: (access: UnitAccess) => boolean,
+): Promise<User[]> {
+  const { repository, owner } = await openRepository(app, caller, name, 'none')
+  const users = await listParticipants(app.db, repository, MAX_LISTED)
+  const access = await accessOfUsers(app.db, users, repository, owner)
+  return users.filter(({ id }) => {
+    const units = access.get(id)
+    return units !== undefined && isFit(units)
+  })
+}
+
+/**
+ * Checks that a user can be assigned to pull requests.
+ *
+ * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user cannot
+ *   be assigned
+ */
+export async function checkAssignee(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  username: string,
+): Promise<void> {
+  const { repository, owner } = await openRepository(app, caller, name, 'none')
+  const user = await findUserByUsername(app.db, username)
+  if (!user) throw new DomainError('UNKNOWN_USER', { username: metadataText(username) })
+  const { pulls } = await accessOfUser(app, user, repository, owner)
+  if (user.state !== 'NORMAL' || !suffices(pulls, 'read')) {
+    throw new DomainError('COLLABORATOR_NOT_FOUND', { username: user.username })
+  }
 }

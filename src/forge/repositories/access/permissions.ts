@@ -6,7 +6,13 @@ import {
   findOwnerByNameKey,
   findOwnersByIds,
 } from '../../accounts/users/owners.rows.ts'
-import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
+import {
+  actsAsAdministrator,
+  type Caller,
+  holdsScope,
+  type SignedIn,
+  seesPublicDataOnly,
+} from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { LEVELS, type RepositoryAccess, suffices } from '../../core/levels.ts'
 import { nameKey, type RepositoryName } from '../../core/names.ts'
@@ -16,7 +22,9 @@ import {
   findRepository,
   findRepositoryById,
 } from '../lifecycle/repositories.rows.ts'
+import { repositoryNameKey } from '../lifecycle/repository-fields.ts'
 import type { ReposApp } from '../ports.ts'
+import type { Release } from '../releases/schema.ts'
 import type { Repository } from '../schema.ts'
 import {
   findGrants,
@@ -24,7 +32,6 @@ import {
   findGrantsTo,
   type RepositoryGrant,
 } from './repository-grants.rows.ts'
-import { repositoryNameKey } from './repository-names.ts'
 import { type RepositoryReader, TEAM_UNITS } from './repository-readers.rows.ts'
 
 /** A feature of a repository for which teams can have a level of their own. */
@@ -331,4 +338,85 @@ export function checkNotArchived({ archive_time }: Repository): void {
 export function checkWritable(repository: Repository): void {
   checkNotArchived(repository)
   if (repository.mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')
+}
+
+/** Returns whether a caller can see the draft releases of a repository. */
+export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'units'>): boolean {
+  return (
+    caller.kind === 'user' &&
+    holdsScope(caller, 'write:repository') &&
+    suffices(units.releases, 'write')
+  )
+}
+
+/**
+ * Opens a repository for a change of its releases.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED
+ */
+export async function openForWriting(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, name, 'write', 'releases')
+  checkNotArchived(open.repository)
+  return open
+}
+
+/**
+ * Returns a release that the caller can see.
+ *
+ * @throws RELEASE_NOT_FOUND
+ */
+export function visibleRelease(
+  caller: Caller,
+  open: Pick<OpenRepository, 'units'>,
+  release: Release | undefined,
+): Release {
+  const isHidden =
+    release === undefined ||
+    release.tag_only === 1 ||
+    (release.draft === 1 && !seesDrafts(caller, open))
+  if (isHidden) throw new DomainError('RELEASE_NOT_FOUND')
+  return release
+}
+
+/**
+ * Opens a repository for a push. The caller may write to it, or push to some of its branches for
+ * another reason. The ref-update pipeline checks which branches when refs are about to move.
+ *
+ * @param branch the only branch to consider; all of them when left out.
+ * @throws as `openRepository` for writing
+ */
+export async function openForPush(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  branch?: string,
+): Promise<OpenRepository> {
+  try {
+    return await openRepository(app, caller, name, 'write')
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'REPOSITORY_ACCESS_DENIED') throw error
+    const open = await openRepository(app, caller, name, 'none')
+    if (!suffices(open.units.code, 'read')) throw error
+    const branches = branch === undefined ? undefined : [branch]
+    if ((await pushableBranches(app, caller, open, branches)).size === 0) throw error
+    return open
+  }
+}
+
+/** Returns the branches that a caller may push to without write access to the repository. */
+export async function pushableBranches(
+  app: ReposApp,
+  caller: SignedIn,
+  open: Pick<OpenRepository, 'repository' | 'owner'>,
+  branches?: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const sets = await Promise.all(
+    app.refObservers.map((observer) => observer.pushableBranches(app, caller, open, branches)),
+  )
+  return new Set(sets.flatMap((set) => [...set]))
 }

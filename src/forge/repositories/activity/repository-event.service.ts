@@ -20,15 +20,16 @@ import { readCursor, readEventTypes, streamEvents } from '../../core/wire/event-
 import { type ListIdentity, writePageToken } from '../../core/wire/lists.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import {
+  createRepositoryWatches,
   movedRefsOf,
   notedPullOf,
   notedStatusOf,
   type RepositoryEventType,
   readRepositoryEvents,
+  reopenWatched,
   startOfRepositoryEvents,
   type WatchedEvent,
 } from './repository-events.ts'
-import { createRepositoryWatches, reopenWatched } from './repository-watches.ts'
 
 type Answer = MessageInitShape<typeof WatchRepositoryResponseSchema>
 

@@ -2,10 +2,10 @@ import type { Insertable } from 'kysely'
 import { commitInOrder } from '../../../platform/database/commit-order.ts'
 import { prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { RepositoryEvent, RepositoryEventLog, RepositoryEventsTable } from './schema.ts'
+import type { RepositoryEvent, RepositoryEventLog, RepositoryEventsTable } from '../schema.ts'
 
 /** A filter for events: the types that a reader wants, and the audiences that the reader is in. */
-export interface RepositoryEventFilter {
+interface RepositoryEventFilter {
   /** Undefined for all. */
   readonly types: readonly RepositoryEvent['type'][] | undefined
   readonly audiences: readonly RepositoryEvent['audience'][]

@@ -1,5 +1,7 @@
 import { isForeignKeyViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import { networkOf } from '../../accounts/credentials/guess-limits.ts'
+import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import type { Caller } from '../../core/access.ts'
@@ -12,16 +14,24 @@ import {
   pruneSometimes,
   startOfEvents,
 } from '../../core/event-logs.ts'
+import {
+  createEventWatches,
+  type EventWatch,
+  type StartTimer,
+  type StreamHolder,
+} from '../../core/event-watches.ts'
 import { suffices } from '../../core/levels.ts'
 import { wakeScheduledMerges } from '../../pulls/merging/scheduled-merges.rows.ts'
 import { type HookFacts, queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
-import type { OpenRepository } from '../access/permissions.ts'
-import { seesDrafts } from '../access/release-access.ts'
+import { type OpenRepository, openRepositoryById, seesDrafts } from '../access/permissions.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
 import type { Release } from '../releases/schema.ts'
-import type { CommitStatus } from '../schema.ts'
+import type { CommitStatus, RepositoryEvent } from '../schema.ts'
 import * as rows from './repository-events.rows.ts'
-import type { RepositoryEvent } from './schema.ts'
+import {
+  findNewestRepositoryEventId,
+  findRepositoriesWithEvents,
+} from './repository-events.rows.ts'
 
 /**
  * Repository events are rows that are written in the transaction of the change that they describe.
@@ -53,7 +63,7 @@ export interface WatchedEvent extends RepositoryEvent {
 }
 
 /** The refs that an event lists. `count` is the number of refs that moved, listed or not. */
-export interface MovedRefs {
+interface MovedRefs {
   readonly refs: readonly Omit<MovedRef, 'pusherId'>[]
   readonly count: number
 }
@@ -211,7 +221,7 @@ function releaseEventType(
 }
 
 /** A change of a branch or tag protection. */
-export interface ProtectionChange {
+interface ProtectionChange {
   readonly repositoryId: number
   readonly type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>
   readonly rule: { readonly id: number; readonly name: string }
@@ -277,7 +287,7 @@ export async function recordRepositoryChange(
 }
 
 /** The status of a commit that an event is about. */
-export type NotedStatus = Pick<CommitStatus, 'commit_id' | 'number' | 'context' | 'state'>
+type NotedStatus = Pick<CommitStatus, 'commit_id' | 'number' | 'context' | 'state'>
 
 /** Records that a status of a commit was created. */
 export async function recordCommitStatus(
@@ -390,4 +400,60 @@ function audiencesOf(caller: Caller, open: OpenRepository): RepositoryEvent['aud
     audiences.push('pulls')
   if (suffices(open.units.code, 'admin')) audiences.push('administration')
   return audiences
+}
+
+/** The number of repository streams that an account may have open. */
+const MAX_REPOSITORY_STREAMS = 64
+
+/** The same limit for an anonymous peer. Behind a proxy, all anonymous callers share it. */
+export const MAX_STREAMS_PER_PEER = 8
+
+/** Opens watches of repository events. */
+interface RepositoryWatches {
+  /**
+   * Opens a watch, which closes when `until` aborts.
+   *
+   * @throws TOO_MANY_STREAMS
+   */
+  open(caller: Caller, repositoryId: number, until: AbortSignal): Promise<EventWatch>
+}
+
+/** Creates a registry of repository watches. */
+export function createRepositoryWatches(app: ReposApp, startTimer?: StartTimer): RepositoryWatches {
+  const watches = createEventWatches(
+    app,
+    {
+      signal: app.signals.repositoryEvents,
+      findNewest: () => findNewestRepositoryEventId(app.db),
+      findSubjects: async (after) =>
+        (await findRepositoriesWithEvents(app.db, after)).map(({ repository_id, newest }) => ({
+          subjectId: repository_id,
+          newest,
+        })),
+    },
+    startTimer,
+  )
+  return {
+    open: (caller, repositoryId, until) => watches.open(repositoryId, holderOf(caller), until),
+  }
+}
+
+function holderOf(caller: Caller): StreamHolder {
+  return caller.kind === 'user'
+    ? { key: caller.user.id, limit: MAX_REPOSITORY_STREAMS, scope: 'account' }
+    : { key: networkOf(caller.peer.address), limit: MAX_STREAMS_PER_PEER, scope: 'peer' }
+}
+
+/**
+ * Returns the caller and the repository of an open stream with their present access.
+ *
+ * @throws BAD_CREDENTIALS, REPOSITORY_NOT_FOUND
+ */
+export async function reopenWatched(
+  app: ReposApp,
+  opened: Caller,
+  repositoryId: number,
+): Promise<{ caller: Caller; open: OpenRepository }> {
+  const caller = opened.kind === 'user' ? await reauthenticate(app, opened) : opened
+  return { caller, open: await openRepositoryById(app, caller, repositoryId, 'none') }
 }

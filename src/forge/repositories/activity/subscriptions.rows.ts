@@ -1,8 +1,7 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { User, Visibility } from '../../core/schema.ts'
 import { type RepositoryReader, readableBy } from '../access/repository-readers.rows.ts'
-import type { Repository } from '../schema.ts'
-import type { RepositorySubscription } from './schema.ts'
+import type { Repository, RepositorySubscription } from '../schema.ts'
 
 /** Returns the subscription of a user to a repository, if there is one. */
 export function findRepositorySubscription(
@@ -46,7 +45,7 @@ export async function deleteRepositorySubscription(
 }
 
 /** The watchers of a repository that a viewer may see. */
-export interface WatcherSearch {
+interface WatcherSearch {
   readonly repositoryId: number
   /** Visibilities of users to find. The viewer is always found. */
   readonly visible: readonly Visibility[]

@@ -13,7 +13,7 @@ import {
 } from '../access/permissions.ts'
 import { type RepositoryPage, viewRepositories } from '../lifecycle/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
-import type { RepositorySubscription } from './schema.ts'
+import type { RepositorySubscription } from '../schema.ts'
 import * as rows from './subscriptions.rows.ts'
 
 /** A subscription of the caller, and its repository. */

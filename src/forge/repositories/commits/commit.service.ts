@@ -24,18 +24,20 @@ import { plainText } from '../../core/wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import type { OpenRepository } from '../access/permissions.ts'
-import { gitUrls } from '../lifecycle/git-urls.message.ts'
+import { gitUrls } from '../lifecycle/repository.message.ts'
 import type { Verification } from './commit-verification.ts'
 import {
   type CommitPage,
   type CommitParts,
   type CommitView,
+  compareCommits,
   type DiffFormat,
   getCommit,
   getCommitDiff,
+  getComparisonDiff,
   listCommits,
+  parseComparison,
 } from './commits.ts'
-import { compareCommits, getComparisonDiff, parseComparison } from './comparisons.ts'
 
 /** The number of commits of a comparison without a page. */
 const MAX_COMPARED = 250

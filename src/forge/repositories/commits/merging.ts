@@ -2,9 +2,10 @@ import { type Merge, mergeCommits } from '../../../platform/git/merging/merge.ts
 import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../platform/git/merging/rebase.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
 import { DomainError, metadataList } from '../../core/errors.ts'
+import type { MergeStyle } from '../../core/schema.ts'
 import { reading } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
-import type { MergeStyle } from './merge-styles.ts'
+import type { UpdateStyle } from '../schema.ts'
 import { commitSigner } from './server-commits.ts'
 
 /** Limits of the description of a conflict, since gRPC clients limit the size of metadata. */
@@ -76,3 +77,17 @@ function conflictOf(merge: Exclude<Merge, { outcome: 'clean' }>): { paths: strin
     text: merge.text.slice(0, MAX_TEXT_CHARACTERS),
   }
 }
+
+export type { MergeStyle, UpdateStyle }
+
+/** The ways to merge a pull request into its base branch. */
+export const MERGE_STYLES: readonly MergeStyle[] = [
+  'merge',
+  'rebase',
+  'rebase-merge',
+  'squash',
+  'fast-forward-only',
+]
+
+/** The ways to update the head branch of a pull request with its base branch. */
+export const UPDATE_STYLES: readonly UpdateStyle[] = ['merge', 'rebase']

@@ -6,8 +6,12 @@ import { DomainError, metadataText } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { isBaseOfOpenPull } from '../../pulls/heads/pull-heads.rows.ts'
-import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
-import { openForPush } from '../access/pushes.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openForPush,
+  openRepository,
+} from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayPush } from '../protection/protection-rules.ts'
@@ -15,15 +19,14 @@ import { countBranches } from '../refs/branches.rows.ts'
 import { type BranchView, getBranch } from '../refs/branches.ts'
 import { readBranch, readTag, syncRefIndex } from '../refs/ref-index.ts'
 import { type PushOptions, pushUpdates } from '../refs/ref-updates.ts'
-import type { Branch } from '../refs/schema.ts'
-import type { Repository } from '../schema.ts'
+import type { Branch, Repository } from '../schema.ts'
 import { findCommitId, reading } from './git-reading.ts'
 
 /** As in compatible systems. */
 const MAX_BRANCH_CHARACTERS = 100
 
 /** The request for a new branch. */
-export interface BranchDraft {
+interface BranchDraft {
   readonly newName: string
   /** The start of the branch: a branch, tag or commit. Empty for `oldBranch`. */
   readonly oldRef: string
@@ -32,7 +35,7 @@ export interface BranchDraft {
 }
 
 /** The request to move a branch. */
-export interface BranchMoveDraft {
+interface BranchMoveDraft {
   /** A branch, tag or commit. */
   readonly newCommit: string
   /** The id of the commit that the branch must have before. Empty for any. */

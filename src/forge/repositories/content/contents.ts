@@ -1,3 +1,4 @@
+import { blameFile, type FileBlame, MAX_BLAMED_LINES } from '../../../platform/git/history/blame.ts'
 import { readCommits } from '../../../platform/git/history/history.ts'
 import {
   type LastChanges,
@@ -16,11 +17,11 @@ import {
 } from '../../../platform/git/objects/trees.ts'
 import type { Caller } from '../../core/access.ts'
 import { type ByteRange, partOf } from '../../core/byte-ranges.ts'
+import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
-import { admitContent } from './readers.ts'
+import { admitContent, commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { type RefKind, type RefPath, splitRefPath } from './ref-paths.ts'
 
 /** A file, directory, symbolic link or submodule of a commit. */
@@ -45,7 +46,7 @@ export interface EntryView {
 }
 
 /** The result of reading a path. */
-export type ContentsView =
+type ContentsView =
   | { readonly kind: 'entry'; readonly entry: EntryView }
   /** The entries of a directory, possibly truncated. */
   | {
@@ -55,7 +56,7 @@ export type ContentsView =
     }
 
 /** A file in its raw form. */
-export interface RawFile {
+interface RawFile {
   readonly name: string
   readonly blobId: string
   readonly bytes: number
@@ -114,7 +115,7 @@ export async function getContents(
 }
 
 /** A revision and a path in one text, which `splitRefPath` divides. */
-export interface RefPathText {
+interface RefPathText {
   readonly text: string
   readonly kind: RefKind | undefined
 }
@@ -296,4 +297,72 @@ async function submoduleUrls(
   if (entry?.kind !== 'file') return new Map()
   const blob = await reading(readObject(app.git, id, entry.id, MAX_GITMODULES_BYTES))
   return parseSubmodules(blob?.content.toString() ?? '')
+}
+
+/** Authors of the lines of a file. */
+export interface Blame extends FileBlame {
+  readonly open: OpenRepository
+  /** The commits of the ranges, in the order of their first lines. */
+  readonly commits: readonly RawCommit[]
+}
+
+/** The bytes read of a commit for its author and its subject. */
+const MAX_BLAMED_COMMIT_BYTES = 4096
+
+/** Stands for invalid UTF-8 in a path, which cannot be an argument of a process. */
+const REPLACEMENT = '\ufffd'
+
+/**
+ * Returns which commit wrote each line of a file.
+ *
+ * @param asked with `bypassesIgnoreFile`: whether `.git-blame-ignore-revs` has no effect
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
+ *   PATH_NOT_FOUND, FILE_TOO_LARGE, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getBlame(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  { ref, path, bypassesIgnoreFile }: RefPath & { readonly bypassesIgnoreFile: boolean },
+): Promise<Blame> {
+  const open = await openRepository(app, caller, name, 'read')
+  const place = await openPlace(app, open, ref)
+  const entry = await entryAt(app, place, path)
+  if (entry.kind !== 'file' || entry.path.includes(REPLACEMENT))
+    throw notFound('PATH_NOT_FOUND', 'path', path)
+  const { id } = open.repository
+  const { commitId, treeId } = place
+  const file = { commitId, treeId, path: entry.path, blobId: entry.id, bypassesIgnoreFile }
+  const blame = await reading(blameFile(app.git, id, file))
+  if (!blame) throw new DomainError('FILE_TOO_LARGE', { limit: String(MAX_BLAMED_LINES) })
+  const ids = [...new Set(blame.ranges.map((range) => range.commitId))]
+  const found = await reading(readCommits(app.git, id, ids, MAX_BLAMED_COMMIT_BYTES))
+  return { ...blame, open, commits: ids.flatMap((wanted) => found.get(wanted) ?? []) }
+}
+
+/** A file in Git LFS, as described by its pointer file. */
+interface LfsPointer {
+  /** SHA-256 of the file, as hexadecimal digits. */
+  readonly oid: string
+  /** Size of the file. */
+  readonly bytes: number
+}
+
+/**
+ * The size limit of pointer files, exclusive (git-lfs specification, docs/spec.md, "The Pointer").
+ */
+const MAX_POINTER_BYTES = 1024
+
+const VERSION = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n/
+const OID = /^oid sha256:([0-9a-f]{64})$/m
+const SIZE = /^size (\d{1,15})$/m
+
+/** Parses a pointer file of Git LFS. Returns undefined for any other content. */
+export function parseLfsPointer(content: Buffer): LfsPointer | undefined {
+  if (content.length >= MAX_POINTER_BYTES) return undefined
+  const text = content.toString('latin1')
+  const [oid, size] = [OID.exec(text)?.[1], SIZE.exec(text)?.[1]]
+  return VERSION.test(text) && oid !== undefined && size !== undefined
+    ? { oid, bytes: Number(size) }
+    : undefined
 }

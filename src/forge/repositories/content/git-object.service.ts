@@ -18,7 +18,7 @@ import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { commitUser, verificationMessage } from '../commits/commit.service.ts'
-import { encodePath, gitUrls } from '../lifecycle/git-urls.message.ts'
+import { encodePath, gitUrls } from '../lifecycle/repository.message.ts'
 import {
   type AnnotatedTagView,
   type BlobView,

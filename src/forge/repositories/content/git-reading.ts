@@ -2,7 +2,9 @@ import { GitError } from '../../../platform/git/core/errors.ts'
 import { isObjectId } from '../../../platform/git/core/object-ids.ts'
 import { OWN_REFS } from '../../../platform/git/core/ref-names.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
+import { currentReader, readAs } from '../../../platform/git/processes/readers.ts'
 import { resolveCommit } from '../../../platform/git/refs/refs.ts'
+import { type Caller, holderOf } from '../../core/access.ts'
 import { DomainError, gitLimitError, metadataText, type Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
@@ -105,4 +107,24 @@ export function notFound(reason: Reason, what: 'ref' | 'path' | 'sha', text: str
 export function checkObjectId(text: string): string {
   if (!isObjectId(text)) throw notFound('OBJECT_NOT_FOUND', 'sha', text)
   return text
+}
+
+/**
+ * Runs the work of a call on behalf of its caller, so that reads from Git count towards the limits
+ * of the account, or of the network of an anonymous peer.
+ *
+ * @param admit receives the number of bytes before content is read for a response; throws if the
+ *   caller has reached a limit
+ */
+export function readFor<T>(caller: Caller, admit: (bytes: number) => void, work: () => T): T {
+  return readAs({ holder: holderOf(caller), admit }, work)
+}
+
+/**
+ * Reports the size of content before it is read for a response that is sent as a whole.
+ *
+ * @throws if too much of the caller's earlier responses is still in memory
+ */
+export function admitContent(bytes: number): void {
+  currentReader()?.admit(bytes)
 }

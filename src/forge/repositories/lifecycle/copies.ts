@@ -1,10 +1,14 @@
+import {
+  FairSlots,
+  type RunInSlot,
+  type SlotLimits,
+} from '../../../platform/concurrency/fair-slots.ts'
 import { isUniqueViolation, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { discardDraft, publishDraft } from '../../../platform/git/repositories/repositories.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import { repositoryNameKey } from '../access/repository-names.ts'
 import type { ReposApp } from '../ports.ts'
 import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { recordAllRefs } from '../refs/ref-updates.ts'
@@ -12,6 +16,7 @@ import type { NewRepository } from '../schema.ts'
 import { findForkOf } from './forks.rows.ts'
 import { insertRepository } from './repositories.rows.ts'
 import { removeRepository } from './repositories.ts'
+import { repositoryNameKey } from './repository-fields.ts'
 
 /**
  * Repositories that begin as copies of others. The folder is complete before the row exists, so no
@@ -32,7 +37,7 @@ export type Copy = Pick<
 >
 
 /** The rows of a copy. */
-export interface CopyRows {
+interface CopyRows {
   /** The account that creates the repository. */
   readonly creatorId: number
   /** Returns the columns from the current rows. */
@@ -96,4 +101,26 @@ async function takenError(
   if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
   const owner = await findOwnerById(app.db, owner_id)
   return new DomainError('FORK_EXISTS', { owner: owner?.name ?? '' })
+}
+
+/** Each copy takes two processes, some connections, and at most `maxPushBytes` of the disk. */
+const MAX_COPIES = 16
+
+/** A copy from a slow server lasts long, and further ones would slow it down. */
+const MAX_COPIES_PER_ACCOUNT = 2
+
+/** More copies, each the only one of its account, so that slow ones of a few block nobody. */
+const FIRST_COPIES = 16
+
+/** The limits of copies. A copy that exceeds one fails with TOO_MANY_COPIES. */
+export const COPY_LIMITS = {
+  max: MAX_COPIES,
+  firstPlaces: FIRST_COPIES,
+  maxPerHolder: MAX_COPIES_PER_ACCOUNT,
+  full: (limit: number) => new DomainError('TOO_MANY_COPIES', { limit: String(limit) }),
+} satisfies SlotLimits
+
+/** Creates the slots of copies of this process. */
+export function createCopySlots(): RunInSlot {
+  return new FairSlots(COPY_LIMITS).run
 }

@@ -12,19 +12,28 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/organization-access.ts'
 import { putCollaborator } from '../access/collaborators.rows.ts'
-import { checkRepositoryName, repositoryNameKey } from '../access/repository-names.ts'
 import { putRepositorySubscription } from '../activity/subscriptions.rows.ts'
-import { gitIdentity } from '../commits/git-identity.ts'
+import { gitIdentity } from '../commits/commit-authors.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import type { ReposApp } from '../ports.ts'
 import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { moveRefs, recordUpdates } from '../refs/ref-updates.ts'
-import { type FirstFiles, firstFiles } from './first-files.ts'
-import { findLabelSet } from './label-templates.ts'
 import * as rows from './repositories.rows.ts'
 import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
-import { checkBranchName, checkText } from './repository-fields.ts'
+import {
+  checkBranchName,
+  checkRepositoryName,
+  checkText,
+  repositoryNameKey,
+} from './repository-fields.ts'
 import type { RepositoryView } from './repository-views.ts'
+import {
+  fillLicense,
+  findGitignoreText,
+  findLabelSet,
+  findLicenseText,
+  type LicenseValues,
+} from './templates.ts'
 
 /** The default branch of repositories whose creator names none. */
 export const DEFAULT_BRANCH = 'main'
@@ -33,7 +42,7 @@ export const DEFAULT_BRANCH = 'main'
 const OBJECT_FORMAT = 'sha1'
 
 /** The request for a new repository. Empty texts mean the default. */
-export interface RepositoryDraft {
+interface RepositoryDraft {
   readonly name: string
   readonly description: string
   readonly private: boolean
@@ -135,7 +144,7 @@ export async function createRepositoryAsAdmin(
 }
 
 /** Initial content of a new repository. */
-export interface NewContent {
+interface NewContent {
   /** Inserts the rows that belong to the repository. */
   addRows(tx: Tx, id: number): Promise<void>
   /** Writes the files of the first commit, and returns the id of their tree. */
@@ -271,4 +280,76 @@ async function createFolder(
   await moveRefs(app, lease, id, updates)
   await finish(app.git, id)
   return updates
+}
+
+/** The only template of a README. */
+const DEFAULT_README = 'Default'
+
+/** More templates than one project needs. Each adds a text to one file. */
+const MAX_GITIGNORES = 20
+
+/** The first files of a repository, as requested. Empty texts mean the default. */
+interface FirstFilesRequest {
+  readonly name: string
+  readonly description: string
+  readonly readme: string
+  /** Names of templates, separated by commas. */
+  readonly gitignores: string
+  readonly license: string
+}
+
+/** The first files of a repository, by path. */
+type FirstFiles = ReadonlyMap<string, string>
+
+/**
+ * Returns the first files of a repository: a README, and the requested `.gitignore` and `LICENSE`.
+ *
+ * @param by holder of the copyright, e-mail address of the creator, and year.
+ * @throws REPOSITORY_TEMPLATE_NOT_FOUND
+ */
+async function firstFiles(
+  request: FirstFilesRequest,
+  by: { owner: Pick<Owner, 'name'>; email: string; year: number },
+): Promise<FirstFiles> {
+  const { name, description, readme, license } = request
+  if (readme !== '' && readme !== DEFAULT_README) throw notFound('readme', readme)
+  const files = new Map([['README.md', readmeOf(name, description)]])
+  const gitignore = readGitignores(request.gitignores)
+  if (gitignore !== '') files.set('.gitignore', gitignore)
+  if (license === '') return files
+  const text = await findLicenseText(license)
+  if (text === undefined) throw notFound('license', license)
+  const values: LicenseValues = {
+    owner: by.owner.name,
+    email: by.email,
+    repository: name,
+    year: by.year,
+  }
+  return files.set('LICENSE', `${fillLicense(text, values).trimEnd()}\n`)
+}
+
+/**
+ * Returns the README that compatible systems write, to the byte: clients compare its content and
+ * its object id.
+ */
+function readmeOf(name: string, description: string): string {
+  return `# ${name}\n\n${description.replaceAll('\r\n', '\n')}`
+}
+
+function readGitignores(list: string): string {
+  const names = list
+    .split(',', MAX_GITIGNORES)
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  return names
+    .map((name) => {
+      const text = findGitignoreText(name)
+      if (text === undefined) throw notFound('gitignores', name)
+      return `# ---> ${name}\n${text}`
+    })
+    .join('\n')
+}
+
+function notFound(field: string, name: string): DomainError {
+  return new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', { field, name: name.slice(0, 100) })
 }

@@ -13,7 +13,6 @@ import {
   openRepository,
   repositoryReader,
 } from '../access/permissions.ts'
-import { checkRepositoryName, repositoryNameKey } from '../access/repository-names.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
 import { type Copy, publishCopy } from './copies.ts'
@@ -21,10 +20,11 @@ import { openForNewRepository, recordCreator } from './create-repository.ts'
 import * as rows from './forks.rows.ts'
 import { findRepository, findRepositoryById } from './repositories.rows.ts'
 import { getRepositoryById } from './repositories.ts'
+import { checkRepositoryName, repositoryNameKey } from './repository-fields.ts'
 import { type RepositoryView, viewRepositories } from './repository-views.ts'
 
 /** The request for a fork. Empty texts mean the default. */
-export interface ForkDraft {
+interface ForkDraft {
   /** The name of the organisation that owns the fork. Empty for the caller. */
   readonly organization: string
   /** Empty for the name of the parent. */
@@ -121,7 +121,7 @@ export async function checkMayBePublic(tx: Tx, { parent_id }: Repository): Promi
 }
 
 /** A page of forks. */
-export interface ForkPage {
+interface ForkPage {
   readonly forks: readonly RepositoryView[]
   /** Number of forks in the whole list. */
   readonly total: number

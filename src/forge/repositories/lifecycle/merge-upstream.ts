@@ -5,7 +5,7 @@ import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { checkWritable, openRepository, openRepositoryById } from '../access/permissions.ts'
-import { gitIdentity } from '../commits/git-identity.ts'
+import { gitIdentity } from '../commits/commit-authors.ts'
 import { mergeTrees } from '../commits/merging.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import { reading } from '../content/git-reading.ts'
@@ -15,7 +15,7 @@ import type { Repository } from '../schema.ts'
 import { findRepositoryById } from './repositories.rows.ts'
 
 /** How a branch of a fork got the commits of its parent. */
-export type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
+type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
 
 /** As in compatible systems. */
 const MESSAGE = 'merge upstream\n'

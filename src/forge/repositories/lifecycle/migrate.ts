@@ -6,7 +6,6 @@ import { actsAsAdministrator, holderOf, type SignedIn } from '../../core/access.
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
-import { checkRepositoryName, repositoryNameKey } from '../access/repository-names.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Mirror } from '../schema.ts'
 import { publishCopy } from './copies.ts'
@@ -16,12 +15,11 @@ import {
   openForNewRepository,
   recordCreator,
 } from './create-repository.ts'
-import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
 import { insertMirror } from './mirrors.rows.ts'
-import { nextSyncTime } from './mirrors.ts'
+import { DEFAULT_INTERVAL_SECONDS, nextSyncTime, parseMirrorInterval } from './mirrors.ts'
 import { findRepository } from './repositories.rows.ts'
 import { getRepositoryById } from './repositories.ts'
-import { checkText } from './repository-fields.ts'
+import { checkRepositoryName, checkText, repositoryNameKey } from './repository-fields.ts'
 import type { RepositoryView } from './repository-views.ts'
 import {
   FetchError,
@@ -33,7 +31,7 @@ import {
 } from './upstreams.ts'
 
 /** The request for a copy of a repository on another server. */
-export interface MigrationDraft {
+interface MigrationDraft {
   readonly upstream: UpstreamDraft
   /** Empty for the account with the number `ownerId`. */
   readonly ownerName: string

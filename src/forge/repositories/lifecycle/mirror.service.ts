@@ -8,8 +8,7 @@ import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import { migrateRepository } from './migrate.ts'
-import { formatInterval } from './mirror-intervals.ts'
-import { requestMirrorSync } from './mirrors.ts'
+import { formatInterval, requestMirrorSync } from './mirrors.ts'
 import {
   addPushMirror,
   deletePushMirror,

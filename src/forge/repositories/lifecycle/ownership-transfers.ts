@@ -31,13 +31,13 @@ import type { ReposApp } from '../ports.ts'
 import type { Repository, RepositoryTransfer } from '../schema.ts'
 import { grantCreator, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { findForkOf } from './forks.rows.ts'
-import * as rows from './ownership-transfers.rows.ts'
+import * as rows from './repositories.rows.ts'
 import { findRepositoryById, moveRepository, updateRepository } from './repositories.rows.ts'
 import { getRepositoryById } from './repositories.ts'
 import type { RepositoryView } from './repository-views.ts'
 
 /** The request for a transfer. */
-export interface TransferDraft {
+interface TransferDraft {
   readonly newOwner: string
   /** Numbers of the teams of the new owner that get access. */
   readonly teamIds: readonly number[]

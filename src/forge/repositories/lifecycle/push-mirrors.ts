@@ -7,14 +7,10 @@ import type { Page, RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import { recordObserver } from '../refs/record-observer.ts'
+import { recordObserver } from '../refs/ref-index.ts'
 import type { PushMirror } from '../schema.ts'
-import {
-  DEFAULT_INTERVAL_SECONDS,
-  parseMirrorInterval,
-  restAfterFailureMs,
-} from './mirror-intervals.ts'
-import * as rows from './push-mirrors.rows.ts'
+import * as rows from './mirrors.rows.ts'
+import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval, restAfterFailureMs } from './mirrors.ts'
 import { findRepositoryById } from './repositories.rows.ts'
 import {
   checkUpstream,
@@ -40,7 +36,7 @@ const FIRST_UNDER_WAY = 12
 const MAX_UNDER_WAY_PER_OWNER = 2
 
 /** A push mirror to add. Empty texts mean the default. */
-export interface PushMirrorDraft {
+interface PushMirrorDraft {
   readonly address: string
   readonly username: string
   readonly password: string
@@ -49,7 +45,7 @@ export interface PushMirrorDraft {
 }
 
 /** A page of push mirrors, and the name of their repository. */
-export interface PushMirrorPage {
+interface PushMirrorPage {
   readonly mirrors: readonly PushMirror[]
   readonly repositoryName: string
   /** Length of the whole list. */

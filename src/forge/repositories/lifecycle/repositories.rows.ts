@@ -1,6 +1,15 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { NewRepository, Repository, RepositoryChanges } from '../schema.ts'
+import type { Db, Schema, Tx } from '../../../platform/database/schema.ts'
+import {
+  isHiddenFrom,
+  isNearTo,
+  isOpenTo,
+  type OpenTo,
+  type RepositoryReader,
+  readableBy,
+} from '../access/repository-readers.rows.ts'
+import type { NewRepository, Repository, RepositoryChanges, RepositoryTransfer } from '../schema.ts'
 
 /** Returns the repository with a name key. */
 export const findRepository = prepareFirst((db, ownerId: number, key: string) =>
@@ -128,4 +137,94 @@ async function deleteRedirect(tx: Tx, ownerId: number, nameKey: string): Promise
     .where('owner_id', '=', ownerId)
     .where('name_key', '=', nameKey)
     .execute()
+}
+
+/**
+ * Returns a query for the number of all repositories that a reader can access. Triggers count the
+ * repositories, so the query reads only those of hidden owners and those near to the reader.
+ */
+export function countReadable(db: Db, reader: RepositoryReader) {
+  return db.selectNoFrom(numberOf(db, reader).as('count'))
+}
+
+function numberOf(db: Db, reader: RepositoryReader) {
+  const { userId, needsSignIn, restricted, publicOnly, administrator } = reader
+  if (needsSignIn) return sql<number>`0`
+  if (administrator !== 'none') return publicOnly ? openTo(db, 'everybody') : all(db)
+  if (userId === undefined) return openTo(db, 'everybody')
+  const near = (eb: Repositories) => eb.and([isNearTo(eb, userId), readableBy(reader)(eb)])
+  if (restricted) return sql<number>`${counted(db, near)}`
+  if (publicOnly) return openTo(db, 'everybody')
+  const granted = counted(db, (eb) => eb.and([near(eb), eb.not(isOpenTo(eb, 'accounts'))]))
+  return sql<number>`${openTo(db, 'accounts')} + ${granted}`
+}
+
+type Repositories = ExpressionBuilder<Schema, 'repositories'>
+
+function counted(db: Db, where: (eb: Repositories) => Expression<SqlBool>) {
+  return db
+    .selectFrom('repositories')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where(where)
+}
+
+function all(db: Db) {
+  return sql<number>`${db.selectFrom('repository_counts').select(sql`cast(sum(count) as bigint)`.as('count'))}`
+}
+
+/** The number of the public repositories without those that some readers need a grant for. */
+function openTo(db: Db, readers: OpenTo) {
+  const open = db.selectFrom('repository_counts').select('count').where('private', '=', sql.lit(0))
+  return sql<number>`${open} - ${counted(db, (eb) => isHiddenFrom(eb, readers))}`
+}
+
+/** Returns the pending transfer of a repository, if there is one. */
+export function findTransfer(
+  db: Db,
+  repositoryId: number,
+): Promise<RepositoryTransfer | undefined> {
+  return db
+    .selectFrom('repository_transfers')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirst()
+}
+
+/** Returns the pending transfers among repositories, by repository id. */
+export async function findTransfers(
+  db: Db,
+  repositoryIds: readonly number[],
+): Promise<ReadonlyMap<number, RepositoryTransfer>> {
+  if (repositoryIds.length === 0) return new Map()
+  const found = await transfersOf(db, JSON.stringify(repositoryIds))
+  return new Map(found.map((transfer) => [transfer.repository_id, transfer]))
+}
+
+const transfersOf = prepareQuery((db, repositoryIds: string) =>
+  db
+    .selectFrom('repository_transfers')
+    .selectAll()
+    .where('repository_id', 'in', numbersOf(repositoryIds)),
+)
+
+/**
+ * Inserts a transfer.
+ *
+ * @throws a unique violation if the repository has a pending transfer
+ */
+export async function insertTransfer(tx: Tx, transfer: RepositoryTransfer): Promise<void> {
+  await tx.insertInto('repository_transfers').values(transfer).execute()
+}
+
+/**
+ * Deletes a transfer.
+ *
+ * @returns whether there was one
+ */
+export async function deleteTransfer(tx: Tx, repositoryId: number): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('repository_transfers')
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
 }

@@ -5,9 +5,8 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
-import { checkRepositoryName, repositoryNameKey } from '../access/repository-names.ts'
 import { recordRepositoryChange, wakeWatchers } from '../activity/repository-events.ts'
-import { MERGE_STYLES, UPDATE_STYLES } from '../commits/merge-styles.ts'
+import { MERGE_STYLES, UPDATE_STYLES } from '../commits/merging.ts'
 import type { ReposApp } from '../ports.ts'
 import { findBranch } from '../refs/branches.rows.ts'
 import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
@@ -18,7 +17,13 @@ import { updateMirror } from './mirrors.rows.ts'
 import { mirrorChanges } from './mirrors.ts'
 import * as rows from './repositories.rows.ts'
 import { getRepositoryById, withUniqueName } from './repositories.ts'
-import { checkBranchName, checkText, invalidDefaultBranch } from './repository-fields.ts'
+import {
+  checkBranchName,
+  checkRepositoryName,
+  checkText,
+  invalidDefaultBranch,
+  repositoryNameKey,
+} from './repository-fields.ts'
 import type { RepositoryView } from './repository-views.ts'
 
 /** Boolean settings. */
@@ -40,7 +45,7 @@ const PULL_SWITCHES = [
   'default_allow_maintainer_edit',
 ] as const
 
-export type RepositorySwitch = (typeof SWITCHES)[number] | (typeof PULL_SWITCHES)[number]
+type RepositorySwitch = (typeof SWITCHES)[number] | (typeof PULL_SWITCHES)[number]
 
 /**
  * Changes of a repository. Undefined fields do not change. Neither do empty names, branches and

@@ -1,14 +1,16 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
-import type { Caller } from '../../core/access.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
 import { suffices } from '../../core/levels.ts'
-import { type OpenRepository, openRepositories } from '../access/permissions.ts'
+import type { RepositoryName } from '../../core/names.ts'
+import { type OpenRepository, openRepositories, openRepository } from '../access/permissions.ts'
+import { starExists } from '../activity/stars.rows.ts'
+import { findRepositorySubscription } from '../activity/subscriptions.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Mirror, RepositoryTransfer } from '../schema.ts'
 import { topicsOf } from '../search/topics.rows.ts'
 import { mirrorsOf } from './mirrors.rows.ts'
-import { findTransfers } from './ownership-transfers.rows.ts'
-import { findRepositoriesByIds } from './repositories.rows.ts'
+import { findRepositoriesByIds, findTransfers } from './repositories.rows.ts'
 
 /** A repository as a caller sees it, with the related records of its message. */
 export interface RepositoryView extends OpenRepository {
@@ -33,7 +35,7 @@ export interface RepositoryPage {
 }
 
 /** A pending transfer of a repository. */
-export interface TransferView {
+interface TransferView {
   readonly doer: Owner
   readonly recipient: Owner
 }
@@ -124,4 +126,31 @@ async function findOffers(
     },
   )
   return new Map(views)
+}
+
+/** Choices of a user about a repository. */
+interface ViewerState {
+  readonly starred: boolean
+  readonly watched: boolean
+  readonly ignored: boolean
+}
+
+/**
+ * Returns what the caller has decided about a repository.
+ *
+ * @throws as `openRepository`
+ */
+export async function getViewerState(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+): Promise<ViewerState> {
+  const { repository } = await openRepository(app, caller, name, 'none')
+  const { id: userId } = caller.user
+  const subscription = await findRepositorySubscription(app.db, repository.id, userId)
+  return {
+    starred: await starExists(app.db, userId, repository.id),
+    watched: subscription?.mode === 'WATCHING',
+    ignored: subscription?.mode === 'IGNORED',
+  }
 }

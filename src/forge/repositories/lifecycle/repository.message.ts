@@ -8,7 +8,8 @@ import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { suffices } from '../../core/levels.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import { formatInterval } from './mirror-intervals.ts'
+import type { OpenRepository } from '../access/permissions.ts'
+import { formatInterval } from './mirrors.ts'
 import type { RepositoryView } from './repository-views.ts'
 
 /** Returns the message of a repository. */
@@ -221,4 +222,30 @@ function setPullSettings(message: RepositoryMessage, { repository }: RepositoryV
   message.defaultMergeStyle = repository.default_merge_style
   message.defaultUpdateStyle = repository.default_update_style
   message.defaultTargetBranch = repository.default_target_branch
+}
+
+/** Builds the URLs of a repository's content. */
+interface GitUrls {
+  /** For REST. */
+  readonly api: (path: string) => string
+  /** For browsers. */
+  readonly html: (path: string) => string
+}
+
+/** Returns the URL builders of a repository. Paths begin with a slash and are already encoded. */
+export function gitUrls(
+  app: App,
+  { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,
+): GitUrls {
+  const base = app.publicUrl()
+  const name = `${owner.name}/${repository.name}`
+  return {
+    api: (path) => `${base}/api/v1/repos/${name}${path}`,
+    html: (path) => `${base}/${name}${path}`,
+  }
+}
+
+/** Encodes a path or ref for a URL path. Slashes stay. */
+export function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/')
 }

@@ -20,8 +20,7 @@ import { acceptTransfer, rejectTransfer, transferRepository } from './ownership-
 import { deleteRepository, getRepository, getRepositoryById } from './repositories.ts'
 import { repositoryMessage, repositoryMessages } from './repository.message.ts'
 import { editRepository, type RepositoryEdit } from './repository-settings.ts'
-import type { RepositoryPage } from './repository-views.ts'
-import { getViewerState } from './viewer-state.ts'
+import { getViewerState, type RepositoryPage } from './repository-views.ts'
 
 type RepositoryMethods = ServiceImpl<typeof RepositoryService>
 

@@ -2,9 +2,14 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import type { App } from '../../app.ts'
 import { defineService } from '../../core/wire/define-service.ts'
-import { gitignoreNames, gitignoreText } from './gitignore-templates.ts'
-import { labelSet, labelSetNames } from './label-templates.ts'
-import { licenseNames, licenseText } from './license-templates.ts'
+import {
+  gitignoreNames,
+  gitignoreText,
+  labelSet,
+  labelSetNames,
+  licenseNames,
+  licenseText,
+} from './templates.ts'
 
 const IMPLEMENTATION =
   'Create a text file (typically named LICENSE or LICENSE.txt) in the root of your source code and copy the text of the license into the file'

@@ -24,7 +24,6 @@ import {
   recordProtectionOrder,
 } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
-import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import * as rows from './branch-protections.rows.ts'
 import {
   type BranchProtection,
@@ -35,7 +34,7 @@ import {
   type ProtectionSettings,
 } from './branch-protections.rows.ts'
 import { isFileList } from './patterns.ts'
-import { inOrder } from './protection-rules.ts'
+import { inOrder, teamIdsOf, userIdsOf } from './protection-rules.ts'
 import type { ProtectionFlag, ProtectionList } from './schema.ts'
 
 /**

@@ -8,8 +8,8 @@ import type { RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { changeWatched, recordProtectionChange } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
-import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { compileTagPattern, type TagMatcher } from './patterns.ts'
+import { teamIdsOf, userIdsOf } from './protection-rules.ts'
 import type { TagProtection } from './schema.ts'
 import * as rows from './tag-protections.rows.ts'
 
@@ -17,7 +17,7 @@ import * as rows from './tag-protections.rows.ts'
 const MAX_RULES = 50
 
 /** The settings of an edited rule. Undefined settings keep their value. */
-export interface TagProtectionEdit {
+interface TagProtectionEdit {
   readonly namePattern: string | undefined
   readonly usernames: readonly string[] | undefined
   readonly teams: readonly string[] | undefined

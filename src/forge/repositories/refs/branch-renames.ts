@@ -5,14 +5,13 @@ import { recordProtectionChange } from '../activity/repository-events.ts'
 import { updateRepository } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import { renameBranchProtection } from '../protection/branch-protections.rows.ts'
-import type { Repository } from '../schema.ts'
+import type { BranchRename, Repository } from '../schema.ts'
 import {
   deleteBranchRename,
   findBranchRename,
   listRenamesOf,
   settleBranchRename,
-} from './branch-renames.rows.ts'
-import type { BranchRename } from './schema.ts'
+} from './branches.rows.ts'
 
 /**
  * Renames of branches. A rename is recorded with the pending update of its refs, before Git moves
@@ -21,7 +20,7 @@ import type { BranchRename } from './schema.ts'
  */
 
 /** A rename whose work has ended. */
-export interface EndedRename {
+interface EndedRename {
   readonly rename: BranchRename
   /** Whether Git has renamed the branch. */
   readonly hasHappened: boolean

@@ -18,7 +18,7 @@ import { readNumberedPage } from '../../core/wire/pages.ts'
 import { gitTime, verificationMessage } from '../commits/commit.service.ts'
 import type { CommitView } from '../commits/commits.ts'
 import { createBranch, deleteBranch, moveBranch, renameBranch } from '../content/branch-changes.ts'
-import { gitUrls } from '../lifecycle/git-urls.message.ts'
+import { gitUrls } from '../lifecycle/repository.message.ts'
 import { type BranchView, getBranch, listBranches } from './branches.ts'
 
 /** Implements BranchService. */

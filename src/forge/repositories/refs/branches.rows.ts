@@ -3,7 +3,7 @@ import { containsSql } from '../../../platform/database/database.ts'
 import { either } from '../../../platform/database/dialects/dialects.ts'
 import { prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { Branch, PendingRefUpdatesTable } from './schema.ts'
+import type { Branch, BranchRename, PendingRefUpdatesTable } from '../schema.ts'
 
 /** Returns the branch with a name. */
 export const findBranch = prepareFirst((db, repositoryId: number, name: string) =>
@@ -145,4 +145,98 @@ export async function repositoriesWithPendingRefUpdates(db: Db): Promise<number[
     .distinct()
     .execute()
   return rows.map(({ repository_id }) => repository_id)
+}
+
+/** Returns the rename of a branch name, completed or pending; undefined if there is none. */
+export const findBranchRename = prepareFirst((db, repositoryId: number, oldName: string) =>
+  db
+    .selectFrom('branch_renames')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('old_name', '=', oldName),
+)
+
+/** Returns the renames of pending updates. */
+export function listRenamesOf(db: Db, notes: readonly number[]): Promise<BranchRename[]> {
+  return db.selectFrom('branch_renames').selectAll().where('note_id', 'in', notes).execute()
+}
+
+/** Records a pending rename of a branch. It replaces an earlier rename of the old name. */
+export async function putBranchRename(tx: Tx, rename: BranchRename): Promise<void> {
+  await tx
+    .insertInto('branch_renames')
+    .values(rename)
+    .onConflict((conflict) => conflict.columns(['repository_id', 'old_name']).doUpdateSet(rename))
+    .execute()
+}
+
+/**
+ * Records a completed rename. Former names of the branch lead to the new name, and a rename of the
+ * new name is removed.
+ */
+export async function settleBranchRename(
+  tx: Tx,
+  { repository_id, old_name, new_name }: BranchRename,
+): Promise<void> {
+  await deleteBranchRename(tx, { repository_id, old_name: new_name })
+  const ofRepository = tx.updateTable('branch_renames').where('repository_id', '=', repository_id)
+  await ofRepository.set({ note_id: null }).where('old_name', '=', old_name).execute()
+  await ofRepository.set({ new_name }).where('new_name', '=', old_name).execute()
+}
+
+/** Removes the rename of a former branch name. */
+export async function deleteBranchRename(
+  tx: Tx,
+  { repository_id, old_name }: Pick<BranchRename, 'repository_id' | 'old_name'>,
+): Promise<void> {
+  await tx
+    .deleteFrom('branch_renames')
+    .where('repository_id', '=', repository_id)
+    .where('old_name', '=', old_name)
+    .execute()
+}
+
+/** The kinds of refs with an index in the database. */
+export type IndexedRefs = 'branches' | 'tags'
+
+/** A branch or tag, and the id of the object that it points to. */
+interface HeldRef {
+  /** Without `refs/heads/` or `refs/tags/`. */
+  readonly name: string
+  readonly object_id: string
+}
+
+/** Returns the indexed refs of a repository: all of them, or those with some names; in no order. */
+export function listHeldRefs(
+  db: Db,
+  table: IndexedRefs,
+  repositoryId: number,
+  names?: readonly string[],
+): Promise<HeldRef[]> {
+  const id = table === 'branches' ? 'commit_id' : 'object_id'
+  return db
+    .selectFrom(table)
+    .select(['name', sql.ref<string>(id).as('object_id')])
+    .where('repository_id', '=', repositoryId)
+    .$if(names !== undefined, (query) => query.where('name', 'in', names ?? []))
+    .execute()
+}
+
+/** Returns the name of a ref below a path, as `a/b` is below `a`, if there is one. */
+export async function refNameBelow(
+  db: Db,
+  table: IndexedRefs,
+  repositoryId: number,
+  path: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom(table)
+    .select('name')
+    .where('repository_id', '=', repositoryId)
+    // All names from the slash to the next character.
+    .where('name', '>=', `${path}/`)
+    .where('name', '<', `${path}0`)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.name
 }

@@ -15,21 +15,20 @@ import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { checkWritable, openRepository } from '../access/permissions.ts'
-import { openForPush } from '../access/pushes.ts'
-import { readFor } from '../content/readers.ts'
+import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
+import { readFor } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
-import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
+import { type HookVerdict, hasGitHooks, runGitHook } from './git-hooks.ts'
 import { recordPendingUpdate } from './pending-ref-updates.ts'
-import { refusedNames, reviewPush } from './push-reviews.ts'
+import { refusedNames, reviewPush } from './ref-review.ts'
 import { recordUpdates } from './ref-updates.ts'
 
 /** The service for fetches or the one for pushes. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
 /** A service for which the caller has permission. */
-export interface OpenGitService {
+interface OpenGitService {
   /** Starts the process of one request. */
   start(request: PackRequest): GitProcess
   /**

@@ -3,8 +3,8 @@ import { onRollback } from '../../../platform/database/rollbacks.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'
+import type { PendingRefUpdate } from '../schema.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from './branches.rows.ts'
-import type { PendingRefUpdate } from './schema.ts'
 
 /**
  * Pending updates: rows that are inserted before Git moves refs, and deleted in the transaction
@@ -103,7 +103,7 @@ export function pushersOf(
 }
 
 /** The pending update of a creation of which webhooks have not been told yet. */
-export interface UntoldCreation {
+interface UntoldCreation {
   readonly updateId: number
   readonly creatorId: number
 }

@@ -1,7 +1,7 @@
 import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
 import { listRefs, readRefs } from '../../../platform/git/refs/refs.ts'
 import type { ReposApp } from '../ports.ts'
-import { type IndexedRefs, listHeldRefs } from './ref-names.rows.ts'
+import { type IndexedRefs, listHeldRefs } from './branches.rows.ts'
 
 /** The tables of refs, each with the prefix of its refs and with the word for one of them. */
 export const REF_TABLES = [

@@ -14,12 +14,13 @@ import { queueRepositoryCreated } from '../activity/repository-webhook-events.ts
 import { findRepositoryById, updateRepository } from '../lifecycle/repositories.rows.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
 import { redateReleasesOfTags, withdrawReleasesOfTags } from '../releases/releases.rows.ts'
-import type { Repository } from '../schema.ts'
+import type { Branch, Repository, Tag } from '../schema.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import {
   deleteBranches,
   deletePendingRefUpdates,
   forgetPusher,
+  type IndexedRefs,
   pendingRefUpdatesOf,
   putBranches,
 } from './branches.rows.ts'
@@ -31,16 +32,14 @@ import {
   type RefObjects,
   readGitRefs,
 } from './ref-differences.ts'
-import type { IndexedRefs } from './ref-names.rows.ts'
 import { measureLater } from './repository-size.ts'
-import type { Branch, Tag } from './schema.ts'
 import { deleteTags, putTags } from './tags.rows.ts'
 
 /** Refs that one transaction records. Bounds its duration and the memory that it takes. */
 const BATCH = 500
 
 /** The refs and the pending updates that a record is about. */
-export interface RecordScope {
+interface RecordScope {
   readonly extent: Extent
   /** Numbers of the pending updates whose work has ended. */
   readonly ended: readonly number[]

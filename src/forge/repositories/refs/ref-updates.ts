@@ -7,8 +7,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { Unit } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/protection-rules.ts'
-import { findBranchRename, putBranchRename } from './branch-renames.rows.ts'
-import { checkByGitHook, runGitHook } from './hook-runs.ts'
+import { findBranchRename, putBranchRename } from './branches.rows.ts'
+import { checkByGitHook, runGitHook } from './git-hooks.ts'
 import {
   endPendingUpdate,
   isRunning,
@@ -37,7 +37,7 @@ export interface PushOptions {
 }
 
 /** The old and the new name of a branch, without `refs/heads/`. */
-export interface RenamedBranch {
+interface RenamedBranch {
   readonly oldName: string
   readonly newName: string
 }

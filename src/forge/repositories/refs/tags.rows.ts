@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { lowerCase } from '../../../platform/database/dialects/dialects.ts'
 import { prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { Tag } from './schema.ts'
+import type { Tag } from '../schema.ts'
 
 /** Returns the tag with a name. */
 export const findTag = prepareFirst((db, repositoryId: number, name: string) =>

@@ -9,15 +9,14 @@ import {
   openRepository,
   type Unit,
 } from '../access/permissions.ts'
-import { gitIdentity } from '../commits/git-identity.ts'
+import { gitIdentity } from '../commits/commit-authors.ts'
 import { findCommitId } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
 import { findEntryByTag } from '../releases/releases.rows.ts'
-import type { Repository } from '../schema.ts'
+import type { Repository, Tag } from '../schema.ts'
 import { type RefPage, readTag, readTagIndex } from './ref-index.ts'
 import { LOOKS_LIKE_AN_ID } from './ref-review.ts'
 import { pushUpdates } from './ref-updates.ts'
-import type { Tag } from './schema.ts'
 
 /** Limit of the message of a tag, which lists of tags contain. */
 const MAX_MESSAGE_BYTES = 64 * 1024
@@ -28,7 +27,7 @@ export interface TagView {
   readonly tag: Tag
 }
 
-export interface TagDraft {
+interface TagDraft {
   readonly name: string
   /** Empty for a lightweight tag. */
   readonly message: string

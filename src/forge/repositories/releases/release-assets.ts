@@ -4,8 +4,13 @@ import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { openRepository, openRepositoryById } from '../access/permissions.ts'
-import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
+import {
+  openForWriting,
+  openRepository,
+  openRepositoryById,
+  seesDrafts,
+  visibleRelease,
+} from '../access/permissions.ts'
 import { changeWatched, recordReleaseChange } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { findTag } from '../refs/tags.rows.ts'

@@ -15,7 +15,7 @@ import { rangeTextOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
 import { httpBodies } from '../../core/wire/http-bodies.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import { encodePath, gitUrls } from '../lifecycle/git-urls.message.ts'
+import { encodePath, gitUrls } from '../lifecycle/repository.message.ts'
 import {
   addAsset,
   deleteAsset,

@@ -6,8 +6,13 @@ import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
-import { type OpenRepository, openRepository } from '../access/permissions.ts'
-import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
+import {
+  type OpenRepository,
+  openForWriting,
+  openRepository,
+  seesDrafts,
+  visibleRelease,
+} from '../access/permissions.ts'
 import { changeWatched, recordReleaseChange } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { isTagProtected } from '../protection/tag-protections.ts'

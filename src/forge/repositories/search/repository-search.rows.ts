@@ -2,8 +2,7 @@ import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 
 import { prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema } from '../../../platform/database/schema.ts'
 import { isNearTo, type RepositoryReader, readableBy } from '../access/repository-readers.rows.ts'
-import { findRepositoriesByIds } from '../lifecycle/repositories.rows.ts'
-import { countReadable } from '../lifecycle/repository-counts.rows.ts'
+import { countReadable, findRepositoriesByIds } from '../lifecycle/repositories.rows.ts'
 import type { Repository } from '../schema.ts'
 import { findNamed, hasText, isNamed, type SearchedText } from './repository-texts.rows.ts'
 
@@ -32,7 +31,7 @@ export interface RepositorySearch {
 }
 
 /** A user with access to repositories as owner, collaborator, or member of the organisation. */
-export interface Participant {
+interface Participant {
   readonly id: number
   /** Whether the participant's own repositories are included. */
   readonly asOwner: boolean

@@ -1,6 +1,6 @@
 import { HEADS } from '../../../platform/git/core/ref-names.ts'
 import type { MovedRef } from '../../repositories/ports.ts'
-import { recordObserver } from '../../repositories/refs/record-observer.ts'
+import { recordObserver } from '../../repositories/refs/ref-index.ts'
 import { type HookEvent, type HookFacts, queueHookEvents } from './webhook-queue.ts'
 
 /** The number of refs of one push that webhooks are told of, each by up to two events. */

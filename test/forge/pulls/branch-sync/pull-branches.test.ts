@@ -10,10 +10,10 @@ import {
   findScheduledMerge,
   insertScheduledMerge,
 } from '../../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
-import { putBranchRename } from '../../../../src/forge/repositories/refs/branch-renames.rows.ts'
 import {
   insertPendingRefUpdate,
   putBranches,
+  putBranchRename,
 } from '../../../../src/forge/repositories/refs/branches.rows.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import type { Tx } from '../../../../src/platform/database/schema.ts'

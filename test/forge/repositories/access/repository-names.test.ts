@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkRepositoryName } from '../../../../src/forge/repositories/access/repository-names.ts'
+import { checkRepositoryName } from '../../../../src/forge/repositories/lifecycle/repository-fields.ts'
 import { registerServices } from '../../../../src/forge/service-registry.ts'
 import { createRpc } from '../../../../src/platform/rpc/index.ts'
 import { testApp } from '../../../support/app.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseComparison } from '../../../../src/forge/repositories/commits/comparisons.ts'
+import { parseComparison } from '../../../../src/forge/repositories/commits/commits.ts'
 
 describe('a comparison', () => {
   it.each([

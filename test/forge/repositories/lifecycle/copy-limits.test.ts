@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createCopySlots } from '../../../../src/forge/repositories/lifecycle/copy-limits.ts'
+import { createCopySlots } from '../../../../src/forge/repositories/lifecycle/copies.ts'
 import type { RunInSlot } from '../../../../src/platform/concurrency/fair-slots.ts'
 import { accountHolder } from '../../../../src/platform/concurrency/holders.ts'
 

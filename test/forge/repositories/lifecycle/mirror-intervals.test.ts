@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   formatInterval,
   parseMirrorInterval,
-} from '../../../../src/forge/repositories/lifecycle/mirror-intervals.ts'
+} from '../../../../src/forge/repositories/lifecycle/mirrors.ts'
 
 describe('the interval of a mirror', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { User } from '../../../../src/forge/core/schema.ts'
-import { insertTransfer } from '../../../../src/forge/repositories/lifecycle/ownership-transfers.rows.ts'
+import { insertTransfer } from '../../../../src/forge/repositories/lifecycle/repositories.rows.ts'
 import { searchRepositories } from '../../../../src/forge/repositories/search/repository-search.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'

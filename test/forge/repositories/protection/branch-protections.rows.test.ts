@@ -8,7 +8,7 @@ import {
 import {
   findBranchRename,
   listRenamesOf,
-} from '../../../../src/forge/repositories/refs/branch-renames.rows.ts'
+} from '../../../../src/forge/repositories/refs/branches.rows.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../../support/database.ts'
 import { plansOf } from '../../../support/query-plan.ts'
