@@ -26,7 +26,7 @@ import {
   closeRepositories,
   prepareRepositories,
 } from '../../platform/git/repositories/repositories.ts'
-import { openMailFolder } from '../../platform/mail/folder.ts'
+import { openMailFolder } from '../../platform/mail/mail.ts'
 import { openMailServer } from '../../platform/mail/smtp.ts'
 import { MarkupThread } from '../../platform/markup/markup-thread.ts'
 import { boundAddresses } from '../../platform/outbound/destinations.ts'

@@ -8,8 +8,8 @@ import {
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Dialect } from '../../platform/rpc/index.ts'
-import { enumTexts } from '../../platform/rpc/text/enum-text.ts'
 import { isInRest, memberName, unsetForm } from '../../platform/rpc/text/json-write.ts'
+import { enumTexts } from '../../platform/rpc/text/scalar-text.ts'
 import type { Schema } from './document.ts'
 
 /**

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import pg from 'pg'
+import { createExclusive, type Exclusive } from '../concurrency/exclusive.ts'
 import { checkLeases } from '../concurrency/leases.ts'
+import { createPrecedence, type Precedence } from '../concurrency/precedence.ts'
 import { unavailable } from './postgres-failures.ts'
-import { exclusiveOf, precedenceOf } from './postgres-handle.ts'
 import { runAttempt } from './rollbacks.ts'
-import type { Db, Tx } from './schema.ts'
+import type { Db, Schema, Tx } from './schema.ts'
 
 /** Codes of errors (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 export const POSTGRES_ERRORS = {
@@ -190,4 +191,28 @@ function isCollision(error: unknown): boolean {
 function isViolation(error: unknown): boolean {
   const code = postgresCode(error)
   return code === POSTGRES_ERRORS.uniqueViolation || code === POSTGRES_ERRORS.foreignKeyViolation
+}
+
+/** The longest time for which a transaction waits for another one that has failed several times. */
+const MAX_GIVE_WAY_MS = 500
+
+/** A PostgreSQL database with what its transactions in this process wait for. */
+export class PostgresHandle extends Kysely<Schema> {
+  readonly exclusive: Exclusive = createExclusive()
+  readonly precedence: Precedence = createPrecedence(MAX_GIVE_WAY_MS)
+}
+
+/**
+ * Returns the mutex of the transactions of this process, by key. A handle that a plugin has wrapped
+ * has none, since only tests wrap handles.
+ */
+function exclusiveOf(db: Db): Exclusive {
+  return db instanceof PostgresHandle ? db.exclusive : (_key, work) => work()
+}
+
+/** Returns the precedence of the transactions of this process. A wrapped handle has none. */
+function precedenceOf(db: Db): Precedence {
+  return db instanceof PostgresHandle
+    ? db.precedence
+    : { giveWay: async () => {}, take: (work) => work() }
 }

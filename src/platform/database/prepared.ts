@@ -1,8 +1,6 @@
 import { type Compilable, type CompiledQuery, type Expression, sql } from 'kysely'
-import { readerOf } from './database.ts'
+import { type NamedRows, namedRows, readerOf, withOpaqueLimits } from './database.ts'
 import { either, isPostgres } from './dialects/dialects.ts'
-import { withOpaqueLimits } from './limits.ts'
-import { type NamedRows, namedRows } from './named-rows.ts'
 import type { Reader } from './reader.ts'
 import type { Db } from './schema.ts'
 

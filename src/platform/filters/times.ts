@@ -1,4 +1,5 @@
 import type { Expression } from './parse.ts'
+import type { OrderOperator } from './schema.ts'
 
 /** RFC 3339 section 5.6 as CEL reads it: upper case, and any number of fractional digits. */
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
@@ -71,4 +72,29 @@ function parseDuration(text: string | undefined): number | undefined {
     seconds += Number(count) * (UNITS_S[unit ?? ''] ?? 0)
   if (seconds > MAX_DURATION_S) return undefined
   return text.startsWith('-') ? -seconds : seconds
+}
+
+/**
+ * A range of times in Unix seconds, possibly fractions. Both bounds are inclusive; undefined means
+ * no bound.
+ */
+interface TimeRange {
+  readonly min: number | undefined
+  readonly max: number | undefined
+}
+
+/**
+ * Returns a range that contains every time that meets all terms. Not every time in the range meets
+ * them.
+ */
+export function timeRangeOf(
+  terms: readonly { readonly operator: OrderOperator; readonly seconds: number }[],
+): TimeRange {
+  const bounds = (operators: readonly OrderOperator[]) =>
+    terms.filter(({ operator }) => operators.includes(operator)).map(({ seconds }) => seconds)
+  const [lower, upper] = [bounds(['=', '>', '>=']), bounds(['=', '<', '<='])]
+  return {
+    min: lower.length > 0 ? Math.max(...lower) : undefined,
+    max: upper.length > 0 ? Math.min(...upper) : undefined,
+  }
 }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createTransport } from 'nodemailer'
-import type { MailResult, MailTransport } from './mail.ts'
-import { printMessage } from './message.ts'
+import { type MailResult, type MailTransport, printMessage } from './mail.ts'
 
 /** A mail server and how to sign in there. */
 export interface SmtpAddress {

@@ -1,13 +1,13 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { connectStreamType } from './connect/stream.ts'
 import {
+  connectStreamType,
   failUnary,
   queryFormat,
   serveUnary,
   type UnaryMethod,
   unaryFormat,
-} from './connect/unary.ts'
+} from './connect/index.ts'
 import type { CallServer } from './exchange/call.ts'
 import type { RpcMethod } from './exchange/method.ts'
 import {

@@ -1,4 +1,4 @@
-export { CallValues } from './exchange/call-values.ts'
+export { CallValues } from './exchange/call.ts'
 export { deadlineKept } from './exchange/context.ts'
 export { responseCoding, tagMatches, timeoutOf } from './exchange/negotiate.ts'
 export type {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { withOpaqueLimits } from '../../../src/platform/database/limits.ts'
+import { withOpaqueLimits } from '../../../src/platform/database/database.ts'
 
 describe('the limits of a statement', () => {
   it.each([

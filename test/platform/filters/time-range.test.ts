@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { OrderOperator } from '../../../src/platform/filters/schema.ts'
-import { timeRangeOf } from '../../../src/platform/filters/time-range.ts'
+import { timeRangeOf } from '../../../src/platform/filters/times.ts'
 
 describe('a range of times', () => {
   it.each<[[OrderOperator, number][], number | undefined, number | undefined]>([

@@ -1,8 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openMailFolder } from '../../../src/platform/mail/folder.ts'
-import type { Mail } from '../../../src/platform/mail/mail.ts'
+import { type Mail, openMailFolder } from '../../../src/platform/mail/mail.ts'
 import { withFolder } from '../../support/process.ts'
 
 const MAIL: Mail = {

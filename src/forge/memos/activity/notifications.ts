@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { type Condition, readFilter } from '../../../platform/filters/conditions.ts'
 import { choiceField, type FilterSchema } from '../../../platform/filters/schema.ts'
 import { searchBounds, searchInSteps } from '../../../platform/filters/steps.ts'
-import { timeRangeOf } from '../../../platform/filters/time-range.ts'
+import { timeRangeOf } from '../../../platform/filters/times.ts'
 import type { AccountsApp } from '../../accounts/ports.ts'
 import { accountField } from '../../accounts/users/user-fields.ts'
 import {

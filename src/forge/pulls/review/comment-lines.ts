@@ -1,7 +1,7 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { diffTrees } from '../../../platform/git/diffs/diff.ts'
-import { type FollowedFile, followLines } from '../../../platform/git/diffs/line-moves.ts'
+import { type FollowedFile, followLines } from '../../../platform/git/diffs/hunks.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { readObject } from '../../../platform/git/objects/objects.ts'
 import {

@@ -1,7 +1,6 @@
 import { EMPTY_TREE } from '../../../platform/git/core/object-ids.ts'
-import { diffCommits } from '../../../platform/git/diffs/commit-diffs.ts'
 import type { TreeDiff } from '../../../platform/git/diffs/diff-reader.ts'
-import { streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
+import { diffCommits, streamDiff, streamPatch } from '../../../platform/git/diffs/patches.ts'
 import { findMergeBase, readCommits } from '../../../platform/git/history/history.ts'
 import { type History, readHistory } from '../../../platform/git/history/history-pages.ts'
 import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'

@@ -5,10 +5,11 @@ import { isRefName, readDefaultBranch, readRef } from '../../../platform/git/ref
 import {
   createRepository,
   deleteRepository as deleteFolder,
+  finish,
+  isUnfinished,
   repositoryExists,
   withRepositoryLock,
 } from '../../../platform/git/repositories/repositories.ts'
-import { finish, isUnfinished } from '../../../platform/git/repositories/unfinished.ts'
 import type { Worker } from '../../core/coordination.ts'
 import type { Page } from '../../core/names.ts'
 import { deleteRepository, findRepositoryById } from '../lifecycle/repositories.rows.ts'

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { storeLooseObject } from '../objects/loose-objects.ts'
 import { objectCacheOf } from '../objects/object-cache.ts'
 import { ObjectPresence } from '../objects/object-presence.ts'
-import { lineSplitter } from '../processes/line-splitter.ts'
+import { lineSplitter } from '../processes/byte-reader.ts'
 import { readGit } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
 import type { FilePair } from './diff-reader.ts'
@@ -11,7 +11,7 @@ import { largePairs } from './large-files.ts'
 /** White space to ignore (git-diff(1), -w, -b and --ignore-space-at-eol). */
 export type IgnoredWhitespace = 'all' | 'change' | 'eol'
 
-export interface PairDiffOptions {
+interface PairDiffOptions {
   readonly ignoredWhitespace?: IgnoredWhitespace | undefined
   /** Number of unchanged lines around changed ones. */
   readonly contextLines: number
@@ -26,7 +26,7 @@ export interface PairDiffOptions {
  * @param pair index of the pair.
  * @returns whether to continue.
  */
-export type HunkVisitor = (pair: number, line: Buffer) => boolean
+type HunkVisitor = (pair: number, line: Buffer) => boolean
 
 /** Number of unchanged lines around changed ones in diffs for users. */
 export const CONTEXT_LINES = 3
@@ -122,14 +122,14 @@ async function visitHunks(
 }
 
 /** Numbers of changed lines of a file. */
-export interface LineCounts {
+interface LineCounts {
   readonly additions: number
   readonly deletions: number
   /** Whether any line differs, even beyond the limit of counted lines. */
   readonly differs: boolean
 }
 
-export interface CountOptions {
+interface CountOptions {
   readonly ignoredWhitespace?: IgnoredWhitespace | undefined
   /**
    * Lines of the hunks of a pair, including unchanged ones, up to which changes are counted.

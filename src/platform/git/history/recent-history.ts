@@ -1,5 +1,5 @@
 import type { Repositories } from '../repositories/repositories.ts'
-import { type CommitNode, CommitNodes } from './commit-nodes.ts'
+import { type CommitNode, CommitNodes } from './merge-bases.ts'
 
 /** Commits that a walk visits, and those that it reads. A Git process costs as much as the reads. */
 const MAX_WALKED = 2_000

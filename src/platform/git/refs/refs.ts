@@ -2,19 +2,21 @@ import nodegit, { type Repository } from 'nodegit'
 import { explained, found, GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import type { Ref, RefUpdate } from '../core/ref-names.ts'
+import { readCommit } from '../objects/commits.ts'
 import { objectCacheOf } from '../objects/object-cache.ts'
 import { ObjectPresence } from '../objects/object-presence.ts'
-import { printedByGit } from '../processes/child-process.ts'
+import { printedByGit, spawnGit } from '../processes/child-process.ts'
+import type { GitProcess } from '../processes/running-git.ts'
 import type { GitProcesses } from '../processes/running-processes.ts'
-import { splitAtZeros } from '../repositories/reading.ts'
+import { readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
 import {
   poolOf,
+  processOptions,
   type Repositories,
   repositoryPath,
   withRefCreationLock,
 } from '../repositories/repositories.ts'
-import { findAncestor } from './ancestors.ts'
-import { RefTransactions } from './ref-transactions.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 import { readRefFile } from './single-refs.ts'
 
 const refTransactions = (repositories: Repositories) =>
@@ -371,3 +373,140 @@ const MESSAGES: readonly (readonly [RegExp, GitError['kind']])[] = [
   [/: is at [0-9a-f]{40} but expected /, 'STALE'],
   [/nonexistent object|trying to write non-commit object/, 'NOT_FOUND'],
 ]
+
+/** Memory of all cached ancestors. */
+const MAX_ANCESTORS_BYTES = 4 * 1024 ** 2
+
+/** Commits that are read without a Git process. A process costs as much as reading this many. */
+const MAX_STEPS = 30
+
+/** One operator: the n-th ancestor by first parents, or the n-th parent. */
+const STEP = /([~^])([0-9]*)/g
+
+/**
+ * Returns the ancestor that operators lead to. The result never changes and is cached.
+ *
+ * @param commitId full id of a commit in the repository.
+ * @param ancestry operators `~` and `^` of gitrevisions(7), such as `~3^2`.
+ * @returns undefined when there is no such ancestor.
+ * @throws GitError BUSY, TIMEOUT
+ */
+function findAncestor(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+  ancestry: string,
+): Promise<string | undefined> {
+  const known = resultsOf<string | undefined>(repositories, 'ancestors', MAX_ANCESTORS_BYTES)
+  return known.get(id, `${commitId}${ancestry}`, () => {
+    const parents = parentsOn(ancestry)
+    return parents.length > MAX_STEPS
+      ? askGit(repositories, id, commitId, ancestry)
+      : follow(repositories, id, commitId, parents)
+  })
+}
+
+/** Returns which parent each step leads to, from 1; at most one more than `MAX_STEPS`. */
+function parentsOn(ancestry: string): number[] {
+  return [...ancestry.matchAll(STEP)].flatMap(([, operator, digits]) => {
+    const n = digits ? Number(digits) : 1
+    if (operator === '~') return Array.from({ length: Math.min(n, MAX_STEPS + 1) }, () => 1)
+    return n === 0 ? [] : [n]
+  })
+}
+
+async function follow(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+  parents: readonly number[],
+): Promise<string | undefined> {
+  let current: string | undefined = commitId
+  for (const parent of parents) {
+    if (current === undefined) return undefined
+    current = (await readCommit(repositories, id, current))?.parentIds[parent - 1]
+  }
+  return current
+}
+
+/** Follows many steps by a Git process. */
+async function askGit(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+  ancestry: string,
+): Promise<string | undefined> {
+  const input = `${commitId}${ancestry}^{commit}\n`
+  const line = await textOf(
+    readGit(repositories, id, ['cat-file', '--batch-check=%(objectname)'], { input }),
+  )
+  const answer = line.trimEnd()
+  return isObjectId(answer) ? answer : undefined
+}
+
+/** Output of Git when all refs have been updated and flushed (git-update-ref(1)). */
+const DONE = 'commit: ok\n'
+
+/** Time limit of one transaction. Git writes and flushes 100,000 refs one by one. */
+const COMMIT_TIMEOUT_MS = 10 * 60_000
+
+/** Age up to which a process is reused, and the limit of its total time. */
+const MAX_AGE_MS = 10 * 60_000
+const MAX_LIFE_MS = MAX_AGE_MS + COMMIT_TIMEOUT_MS + 60_000
+
+/** A Git process that runs transactions of refs one after the other. */
+export class RefTransactions {
+  readonly #git: GitProcess
+  readonly #output: AsyncIterator<string>
+  readonly #startedMs = performance.now()
+
+  constructor(repositories: Repositories, id: number) {
+    this.#git = spawnGit(['update-ref', '--stdin', '-z'], {
+      ...processOptions(repositories, id),
+      timeoutMs: MAX_LIFE_MS,
+    })
+    this.#output = this.#git.stdout.setEncoding('utf8')[Symbol.asyncIterator]()
+  }
+
+  /**
+   * Runs instructions in one transaction. Calls must not overlap. After a failure, the process has
+   * ended and must not be used again.
+   *
+   * @param instructions in the format of git-update-ref(1) with `-z`.
+   * @returns undefined on success, or the message of Git when nothing has changed.
+   * @throws GitError NO_REPOSITORY, TIMEOUT
+   */
+  async commit(instructions: string): Promise<string | undefined> {
+    // A single write: Git changes nothing before it reads `commit`.
+    this.#git.stdin.write(`start\0${instructions}commit\0`)
+    let isOverdue = false
+    const deadline = setTimeout(() => {
+      isOverdue = true
+      this.#git.stop()
+    }, COMMIT_TIMEOUT_MS)
+    try {
+      for (let answer = ''; !answer.endsWith(DONE); ) {
+        const { value, done } = await this.#output.next()
+        if (done && isOverdue)
+          throw new GitError('TIMEOUT', 'a transaction of refs exceeded its time limit')
+        if (done) return (await this.#git.exited).stderr
+        answer += value
+      }
+      return undefined
+    } finally {
+      clearTimeout(deadline)
+    }
+  }
+
+  /** Whether the process may run another transaction. */
+  get isFresh(): boolean {
+    return performance.now() - this.#startedMs < MAX_AGE_MS
+  }
+
+  /** Ends the process. */
+  async end(): Promise<void> {
+    this.#git.stdin.end()
+    this.#git.stop()
+    await this.#output.return?.()
+  }
+}

@@ -10,8 +10,7 @@ import type { Http2Request, Http2Response } from './http2-messages.ts'
 import { defaultListenerLimits, type ListenerLimits } from './limits.ts'
 import { Outgoing } from './outgoing.ts'
 import { openPort, PORT_OPTIONS, portOf, urlOf } from './port.ts'
-import { detectHttpVersion, type HttpVersion } from './preface.ts'
-import { type Certificate, createTlsLayer } from './tls.ts'
+import { type Certificate, createTlsLayer, detectHttpVersion, type HttpVersion } from './tls.ts'
 
 export interface ListenOptions {
   /** An address or a name: `127.0.0.1`, `::1`, `0.0.0.0`, `localhost`. */

@@ -1,13 +1,11 @@
 import type { DescMethod, Message, Registry } from '@bufbuild/protobuf'
-import type { ConnectError, ContextValues } from '@connectrpc/connect'
-import { CallValues } from './call-values.ts'
+import type { ConnectError, ContextKey, ContextValues } from '@connectrpc/connect'
 import { Cancellation, isGone, type OpenCalls } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { CallContext, deadlineKept } from './context.ts'
 import { asConnectError } from './errors.ts'
-import type { HeaderList } from './header-list.ts'
+import { type HeaderList, LazyHeaders } from './headers.ts'
 import { invokeUnary, type UnarySpec } from './invoke.ts'
-import { LazyHeaders } from './lazy-headers.ts'
 import { responseCoding } from './negotiate.ts'
 import {
   byteLength,
@@ -165,4 +163,39 @@ export function sendReply(call: Call, reply: Reply): Promise<void> | undefined {
 function isAtLeast(body: string | Uint8Array, minBytes: number): boolean {
   // One UTF-16 unit becomes at most three bytes of UTF-8.
   return body.length * 3 >= minBytes && byteLength(body) >= minBytes
+}
+
+/**
+ * Context values of one call. Does the same as `createContextValues` of Connect, whose objects cost
+ * a fifth of a small call: each has functions of its own and, by its symbols, a hidden class, which
+ * V8 keeps until the next full garbage collection.
+ */
+export class CallValues implements ContextValues {
+  /** A call has a handful of keys. Comparing them costs less than hashing one. */
+  readonly #ids: symbol[] = []
+  readonly #values: unknown[] = []
+
+  get<T>({ id, defaultValue }: ContextKey<T>): T {
+    const at = this.#ids.indexOf(id)
+    // Only `set` with the same key stores the value.
+    return at < 0 ? defaultValue : (this.#values[at] as T)
+  }
+
+  set<T>({ id }: ContextKey<T>, value: T): this {
+    const at = this.#ids.indexOf(id)
+    if (at < 0) {
+      this.#ids.push(id)
+      this.#values.push(value)
+    } else this.#values[at] = value
+    return this
+  }
+
+  delete({ id }: ContextKey<unknown>): this {
+    const at = this.#ids.indexOf(id)
+    if (at >= 0) {
+      this.#ids.splice(at, 1)
+      this.#values.splice(at, 1)
+    }
+    return this
+  }
 }

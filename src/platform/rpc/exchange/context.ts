@@ -1,7 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type ContextValues, createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { Cancellation } from './cancellation.ts'
-import { LazyHeaders } from './lazy-headers.ts'
+import { LazyHeaders } from './headers.ts'
 
 /**
  * Whether an interceptor enforces the deadline of calls with one response. The deadline then does

@@ -9,9 +9,9 @@ import {
 } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { FieldError } from '../text/field-error.ts'
-import { standardJson } from '../text/json-dialect.ts'
 import { type BodyReader, compileBodyReader } from '../text/json-read.ts'
 import { compileWriter, type Writer } from '../text/json-write.ts'
+import { standardJson } from '../text/message-fields.ts'
 import { byteLength } from './node.ts'
 
 /** The encoding of the messages of a method. */

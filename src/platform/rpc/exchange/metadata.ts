@@ -1,6 +1,4 @@
-import type { HeaderList } from './header-list.ts'
-import { isProtocolHeader } from './header-list.ts'
-import { LazyHeaders } from './lazy-headers.ts'
+import { type HeaderList, isProtocolHeader, LazyHeaders } from './headers.ts'
 
 /**
  * Returns the headers that a call set, without protocol headers. Trailers become headers with the

@@ -3,8 +3,7 @@ import type { Writable } from 'node:stream'
 import type { ConnectError } from '@connectrpc/connect'
 import { isGone } from './cancellation.ts'
 import { clientGone, contentTooLarge } from './errors.ts'
-import type { HeaderList } from './header-list.ts'
-import { findHeader } from './header-list.ts'
+import { findHeader, type HeaderList } from './headers.ts'
 
 /** A listener for any event. */
 type Listener = Parameters<NodeJS.EventEmitter['on']>[1]

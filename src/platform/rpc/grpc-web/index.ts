@@ -1,7 +1,6 @@
 import { grpcTimeout } from '../exchange/negotiate.ts'
 import { envelope } from '../framed/envelopes.ts'
-import { statusTrailers } from '../framed/grpc-status.ts'
-import type { FramedProtocol, FramedType } from '../framed/protocol.ts'
+import { type FramedProtocol, type FramedType, statusTrailers } from '../framed/protocol.ts'
 
 /** Flag of the envelope with the trailers. */
 const TRAILERS = 0x80

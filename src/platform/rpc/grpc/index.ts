@@ -1,6 +1,5 @@
 import { grpcTimeout } from '../exchange/negotiate.ts'
-import { statusTrailers } from '../framed/grpc-status.ts'
-import type { FramedProtocol, FramedType } from '../framed/protocol.ts'
+import { type FramedProtocol, type FramedType, statusTrailers } from '../framed/protocol.ts'
 
 /** gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
 const grpc: FramedProtocol = {

@@ -1,11 +1,9 @@
 import { create, fromBinary, type Registry, toBinary } from '@bufbuild/protobuf'
 import type { ConnectError } from '@connectrpc/connect'
-import type { HttpStatus } from '#gen/rest/v1/rest_pb.ts'
-import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
+import { type HttpStatus, HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 import { codeToHttpStatus } from '../exchange/connect-internals.ts'
-import { isHeaderName } from '../exchange/header-list.ts'
-import { printBytes } from '../text/json-print.ts'
-import { compileWriter, printAny } from '../text/json-write.ts'
+import { isHeaderName } from '../exchange/headers.ts'
+import { compileWriter, printAny, printBytes } from '../text/json-write.ts'
 import type { Dialect } from './schema/dialect.ts'
 
 /** The form of the error responses of a service. */
@@ -20,7 +18,7 @@ export interface ErrorStyle {
 }
 
 /** An error as an HTTP response. */
-export interface ErrorReply {
+interface ErrorReply {
   readonly status: number
   /** Headers from the HttpStatus detail of the error. */
   readonly headers: Iterable<readonly [name: string, value: string]>

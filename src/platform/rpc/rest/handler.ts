@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { type CallServer, callUnary, sendReply, serveCall } from '../exchange/call.ts'
 import { type CallContext, deadlineKept } from '../exchange/context.ts'
 import { methodNotAllowed, targetTooLong } from '../exchange/errors.ts'
-import type { HeaderList } from '../exchange/header-list.ts'
+import type { HeaderList } from '../exchange/headers.ts'
 import { invokeStream, type StreamSpec, single, type UnarySpec } from '../exchange/invoke.ts'
 import { timeoutOf } from '../exchange/negotiate.ts'
 import {
@@ -23,7 +23,7 @@ import type { Match, Miss, Router } from './schema/tree.ts'
 import { sendStream } from './stream.ts'
 
 /** State that all REST requests to a server share. */
-export interface RestServer extends CallServer {
+interface RestServer extends CallServer {
   readonly router: Router<Endpoint>
   /** The style of errors that belong to no service. */
   readonly errorStyle: ErrorStyle

@@ -5,16 +5,22 @@ import { isGone } from '../exchange/cancellation.ts'
 import type { CallContext } from '../exchange/context.ts'
 import { asConnectError } from '../exchange/errors.ts'
 import { checkSize } from '../exchange/formats.ts'
-import type { HeaderList } from '../exchange/header-list.ts'
-import { grpcMessage } from '../exchange/header-list.ts'
+import { grpcMessage, type HeaderList } from '../exchange/headers.ts'
 import { metadataOf } from '../exchange/metadata.ts'
 import { tagMatches, wantsTrailers, weightsOf } from '../exchange/negotiate.ts'
-import type { NodeServerRequest, NodeServerResponse, Reply } from '../exchange/node.ts'
-import { addDefaults, addTrailers, drained, hasNoContent, writeHead } from '../exchange/node.ts'
+import {
+  addDefaults,
+  addTrailers,
+  drained,
+  hasNoContent,
+  type NodeServerRequest,
+  type NodeServerResponse,
+  type Reply,
+  writeHead,
+} from '../exchange/node.ts'
 import type { Endpoint, RestCall } from './endpoint.ts'
 import { encodeStatus } from './errors.ts'
-import type { ReplyContent } from './reply.ts'
-import { notModified, statusOf } from './reply.ts'
+import { notModified, type ReplyContent, statusOf } from './reply.ts'
 import { OCTET_STREAM } from './request/http-body.ts'
 
 /**

@@ -1,14 +1,18 @@
-import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
-import { create, ScalarType } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  ScalarType,
+} from '@bufbuild/protobuf'
 import {
   DurationSchema,
   FieldMaskSchema,
   isWrapperDesc,
   TimestampSchema,
 } from '@bufbuild/protobuf/wkt'
-import { enumNumbers, isEnumNumber } from './enum-text.ts'
 import { isUnwrapped } from './message-fields.ts'
-import { isInt64, scalarText } from './scalar-text.ts'
+import { enumNumbers, isEnumNumber, isInt64, scalarText } from './scalar-text.ts'
 import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text.ts'
 
 /** The text form of a field, or of one element of a repeated field, in a path or query. */

@@ -1,12 +1,24 @@
-import type { DescField, DescMessage, JsonValue, Message, Registry } from '@bufbuild/protobuf'
-import { create, mergeFromJson, ScalarType } from '@bufbuild/protobuf'
-import type { Any } from '@bufbuild/protobuf/wkt'
-import { anyPack, hasCustomJsonRepresentation, isWrapperDesc } from '@bufbuild/protobuf/wkt'
-import { FieldError } from './field-error.ts'
-import { isJsonObjectValue, parseJson } from './json-text.ts'
-import { enumReader, scalarReader } from './json-values.ts'
-import type { Fields } from './message-fields.ts'
 import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  mergeFromJson,
+  type Registry,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import {
+  type Any,
+  anyPack,
+  hasCustomJsonRepresentation,
+  isWrapperDesc,
+} from '@bufbuild/protobuf/wkt'
+import { FieldError } from './field-error.ts'
+import {
+  type Fields,
   fieldNamed,
   fieldsByName,
   fieldsOf,
@@ -15,7 +27,7 @@ import {
   MAX_NESTING,
   setEntry,
 } from './message-fields.ts'
-import { scalarText } from './scalar-text.ts'
+import { enumNumbers, isEnumNumber, isInt64, isJsonNumber, scalarText } from './scalar-text.ts'
 import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text.ts'
 
 /** Reads a body into a new message. Throws FieldError for a body that does not fit. */
@@ -320,4 +332,201 @@ function pack(desc: DescMessage, message: Message, any: Any): void {
     // The message lacks a required field of proto2.
     throw new FieldError('', `expected a complete ${desc.typeName}`)
   }
+}
+
+// Keeps a byte order mark, which JSON.parse then rejects (RFC 8259 section 8.1).
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Parses one JSON value in UTF-8. Like the parsers of protobuf, it accepts I-JSON only (RFC 7493):
+ * no duplicate member names in an object, no unpaired surrogates, and no number beyond the range of
+ * a double. Throws FieldError without a field for any other text, and for nesting deeper than
+ * `MAX_NESTING`.
+ */
+export function parseJson(bytes: Uint8Array): JsonValue {
+  const text = decode(bytes)
+  const memberCount = scan(text)
+  const value = parse(text)
+  // JSON.parse keeps the last of several members with one name. The value then has fewer members
+  // than the text has colons.
+  if (check(value, text.includes('\\u')) !== memberCount)
+    throw new FieldError('', 'JSON with a member name used twice')
+  return value
+}
+
+/** Returns whether a JSON value is an object and not an array. */
+export function isJsonObjectValue(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new FieldError('', 'the body is not UTF-8')
+  }
+}
+
+function parse(text: string): JsonValue {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The error of JSON.parse quotes the body, which must not appear in the log.
+    throw new FieldError('', 'the body is not one JSON value')
+  }
+}
+
+/**
+ * Counts the members of all objects by their colons and throws for nesting that is too deep. Up to
+ * the first syntax error the function sees the same strings as the parser. The rest does not
+ * matter.
+ */
+function scan(text: string): number {
+  let depth = 0
+  let members = 0
+  for (let i = 0; i < text.length; i++) {
+    switch (text[i]) {
+      case '"':
+        i = endOfString(text, i)
+        break
+      case '{':
+      case '[':
+        depth += 1
+        if (depth > MAX_NESTING) throw new FieldError('', `JSON nested deeper than ${MAX_NESTING}`)
+        break
+      case '}':
+      case ']':
+        depth -= 1
+        break
+      case ':':
+        members += 1
+        break
+    }
+  }
+  return members
+}
+
+/**
+ * Returns the index of the quotation mark that ends a string: the next one after an even number of
+ * backslashes.
+ */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text[first - 1] === '\\') first -= 1
+    if ((end - first) % 2 === 0) return end
+  }
+  return text.length
+}
+
+/** Throws for a value that I-JSON does not allow. Returns the number of members of all objects. */
+function check(value: JsonValue, hasEscapes: boolean): number {
+  if (typeof value === 'string') {
+    checkString(value, hasEscapes)
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new FieldError('', 'JSON with a number that is out of range')
+  } else if (Array.isArray(value)) {
+    let members = 0
+    for (const element of value) members += check(element, hasEscapes)
+    return members
+  } else if (value !== null && typeof value === 'object') {
+    const entries = Object.entries(value)
+    let members = entries.length
+    for (const [name, member] of entries) {
+      checkString(name, hasEscapes)
+      members += check(member, hasEscapes)
+    }
+    return members
+  }
+  return 0
+}
+
+/** Text that was UTF-8 can only contain an unpaired surrogate as an escape. */
+function checkString(text: string, hasEscapes: boolean): void {
+  if (hasEscapes && /\p{Surrogate}/u.test(text))
+    throw new FieldError('', 'JSON with an unpaired surrogate')
+}
+
+/** Returns a JSON value as protobuf-es stores it. Throws FieldError without a field. */
+type ReadValue = (json: JsonValue) => unknown
+
+/**
+ * Returns the reader of a scalar in the proto3 JSON mapping.
+ *
+ * @param longAsString whether 64-bit integers become decimal strings.
+ */
+function scalarReader(type: ScalarType, longAsString: boolean): ReadValue {
+  switch (type) {
+    case ScalarType.STRING:
+      return (json) => (typeof json === 'string' ? json : refuse('expected a string'))
+    case ScalarType.BOOL:
+      return (json) => (typeof json === 'boolean' ? json : refuse('expected true or false'))
+    case ScalarType.BYTES: {
+      const { parse } = scalarText(type)
+      return (json) =>
+        (typeof json === 'string' ? parse(json) : undefined) ?? refuse('expected base64')
+    }
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return floatingReader(type)
+    default: {
+      const read = integerReader(type)
+      return longAsString && isInt64(type) ? (json) => String(read(json)) : read
+    }
+  }
+}
+
+function floatingReader(type: ScalarType): ReadValue {
+  const { expected, parse } = scalarText(type)
+  return (json) => {
+    // Returns the number itself, because its text has lost the sign of zero.
+    if (typeof json === 'number' && parse(String(json)) !== undefined) return json
+    const value = typeof json === 'string' ? parse(json) : undefined
+    return value ?? refuse(`expected ${expected}`)
+  }
+}
+
+/**
+ * Returns the reader of an integer. A fraction of zero and an exponent are valid, quoted or not:
+ * `1e3`, `"1.0"`.
+ */
+function integerReader(type: ScalarType): ReadValue {
+  const { expected, parse } = scalarText(type)
+  const fromNumber = (number: number) =>
+    Number.isSafeInteger(number) ? parse(String(number)) : undefined
+  return (json) => {
+    let value: unknown
+    if (typeof json === 'string')
+      value = parse(json) ?? (isJsonNumber(json) ? fromNumber(Number(json)) : undefined)
+    if (typeof json === 'number') {
+      // JSON.parse has lost digits of a number beyond 2^53-1, so the value may be wrong.
+      if (isInt64(type) && Math.abs(json) > Number.MAX_SAFE_INTEGER)
+        refuse('expected a string for numbers beyond 2^53-1')
+      value = fromNumber(json)
+    }
+    return value ?? refuse(`expected ${expected}`)
+  }
+}
+
+/**
+ * Returns the reader of an enum by name, REST text or number. `null` is the value of
+ * google.protobuf.NullValue.
+ */
+function enumReader(desc: DescEnum): ReadValue {
+  const numbers = enumNumbers(desc)
+  const isNullValue = desc.typeName === 'google.protobuf.NullValue'
+  return (json) => {
+    let number: number | undefined
+    if (typeof json === 'string') number = numbers.get(json)
+    if (typeof json === 'number') number = json
+    if (json === null && isNullValue) number = 0
+    // Adding zero turns -0 into 0.
+    return number !== undefined && isEnumNumber(desc, number)
+      ? number + 0
+      : refuse(`expected a value of ${desc.typeName}`)
+  }
+}
+
+function refuse(reason: string): never {
+  throw new FieldError('', reason)
 }

@@ -1,4 +1,5 @@
-import { ScalarType } from '@bufbuild/protobuf'
+import { type DescEnum, type DescEnumValue, getOption, ScalarType } from '@bufbuild/protobuf'
+import { enum_value as enumValueOption } from '#gen/rest/v1/rest_pb.ts'
 
 /** The largest finite value of a 32-bit float (IEEE 754 binary32). */
 const FLOAT32_MAX = 3.4028234663852886e38
@@ -7,7 +8,7 @@ const FLOAT32_MAX = 3.4028234663852886e38
 const MAX_INT64_DIGITS = 20
 
 /** The text form of a scalar type. */
-export interface ScalarText {
+interface ScalarText {
   readonly expected: string
   readonly parse: (text: string) => unknown
 }
@@ -124,4 +125,42 @@ function parseBase64(text: string): Uint8Array | undefined {
   if (digits.length % 4 === 1 || (padding !== '' && text.length % 4 !== 0)) return undefined
   // Copied, because small buffers of Node share one pool.
   return new Uint8Array(Buffer.from(digits, 'base64'))
+}
+
+const numbersByEnum = new WeakMap<DescEnum, ReadonlyMap<string, number>>()
+
+/**
+ * Returns the numbers of an enum by the names and the REST texts of its values. A name takes
+ * precedence over the text of another value.
+ */
+export function enumNumbers(desc: DescEnum): ReadonlyMap<string, number> {
+  let numbers = numbersByEnum.get(desc)
+  if (numbers === undefined) {
+    numbers = new Map([
+      ...desc.values.map((value) => [restText(value), value.number] as const),
+      ...desc.values.map((value) => [value.name, value.number] as const),
+    ])
+    numbersByEnum.set(desc, numbers)
+  }
+  return numbers
+}
+
+/**
+ * Returns the texts of an enum by number: the REST text of the first value with the number, or else
+ * its name.
+ */
+export function enumTexts(desc: DescEnum): ReadonlyMap<number, string> {
+  return new Map(Object.values(desc.value).map((value) => [value.number, restText(value)]))
+}
+
+/**
+ * Returns whether an enum field can store a number: any 32-bit integer in an open enum, a declared
+ * value in a closed one.
+ */
+export function isEnumNumber(desc: DescEnum, number: number): boolean {
+  return desc.open ? number === (number | 0) : desc.value[number] !== undefined
+}
+
+function restText(value: DescEnumValue): string {
+  return getOption(value, enumValueOption).text || value.name
 }

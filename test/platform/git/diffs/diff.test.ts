@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { EMPTY_TREE } from '../../../../src/platform/git/core/object-ids.ts'
-import { diffCommits } from '../../../../src/platform/git/diffs/commit-diffs.ts'
 import {
   countChanges,
   type DiffOptions,
@@ -8,6 +7,7 @@ import {
   diffTrees,
 } from '../../../../src/platform/git/diffs/diff.ts'
 import type { ChangedFile } from '../../../../src/platform/git/diffs/diff-reader.ts'
+import { diffCommits } from '../../../../src/platform/git/diffs/patches.ts'
 import type { Repositories } from '../../../../src/platform/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'

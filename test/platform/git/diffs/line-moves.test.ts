@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { diffTrees } from '../../../../src/platform/git/diffs/diff.ts'
-import { followLines } from '../../../../src/platform/git/diffs/line-moves.ts'
+import { followLines } from '../../../../src/platform/git/diffs/hunks.ts'
 import type { Repositories } from '../../../../src/platform/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 

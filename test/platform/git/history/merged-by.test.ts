@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { listAuthors } from '../../../../src/platform/git/history/authors.ts'
-import { firstParentMerges } from '../../../../src/platform/git/history/merged-by.ts'
+import { firstParentMerges } from '../../../../src/platform/git/history/commits-of-merge.ts'
 import type { ScriptedCommit } from '../../../support/histories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 

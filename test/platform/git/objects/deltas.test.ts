@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { applyDelta } from '../../../../src/platform/git/objects/deltas.ts'
 import { MAX_READ_BYTES, ObjectFiles } from '../../../../src/platform/git/objects/object-files.ts'
+import { applyDelta } from '../../../../src/platform/git/objects/pack-files.ts'
 import {
   INSTRUCTION_WORK,
   MAX_OBJECT_WORK,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { lineSplitter } from '../../../../src/platform/git/processes/line-splitter.ts'
+import { lineSplitter } from '../../../../src/platform/git/processes/byte-reader.ts'
 
 describe('a line splitter', () => {
   it.each([

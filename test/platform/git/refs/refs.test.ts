@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runGit } from '../../../../src/platform/git/processes/child-process.ts'
-import type { RefTransactions } from '../../../../src/platform/git/refs/ref-transactions.ts'
 import {
   isRefName,
   listRefs,
+  type RefTransactions,
   readDefaultBranch,
   readRef,
   resolveCommit,

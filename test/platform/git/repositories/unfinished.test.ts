@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { createUnfinished } from '../../../../src/platform/git/repositories/unfinished.ts'
+import { createUnfinished } from '../../../../src/platform/git/repositories/repositories.ts'
 import { testRepositories } from '../fixture.ts'
 
 it('leaves no draft of a repository whose mark cannot be written', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { http2Preface } from '../../../../src/platform/http/listener/preface.ts'
+import { http2Preface } from '../../../../src/platform/http/listener/tls.ts'
 import { holding, quickSweep, requestHttp2, useListeners } from './fixture.ts'
 import {
   ack,

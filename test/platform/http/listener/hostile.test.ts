@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import { describe, expect, it } from 'vitest'
-import { http2Preface } from '../../../../src/platform/http/listener/preface.ts'
+import { http2Preface } from '../../../../src/platform/http/listener/tls.ts'
 import { holding, quickSweep, requestHttp2, useListeners } from './fixture.ts'
 import {
   connectRaw,

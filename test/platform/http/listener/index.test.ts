@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { listen } from '../../../../src/platform/http/listener/index.ts'
-import { http2Preface } from '../../../../src/platform/http/listener/preface.ts'
+import { http2Preface } from '../../../../src/platform/http/listener/tls.ts'
 import { echo, requestHttp2, useListeners } from './fixture.ts'
 import {
   connectRaw,

@@ -6,7 +6,7 @@ import { ClientConnection } from '../../../../src/platform/http/listener/connect
 import { PeerCredits } from '../../../../src/platform/http/listener/credit.ts'
 import { defaultListenerLimits } from '../../../../src/platform/http/listener/limits.ts'
 import { Outgoing } from '../../../../src/platform/http/listener/outgoing.ts'
-import { http2Preface } from '../../../../src/platform/http/listener/preface.ts'
+import { http2Preface } from '../../../../src/platform/http/listener/tls.ts'
 import { startTestServer, type TestServer } from '../../../support/server.ts'
 import { useListeners } from './fixture.ts'
 import {

@@ -4,7 +4,7 @@ import { createContextValues } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { Cancellation, OpenCalls } from '../../../../src/platform/rpc/exchange/cancellation.ts'
 import { CallContext } from '../../../../src/platform/rpc/exchange/context.ts'
-import { LazyHeaders } from '../../../../src/platform/rpc/exchange/lazy-headers.ts'
+import { LazyHeaders } from '../../../../src/platform/rpc/exchange/headers.ts'
 import { methodOf } from '../rest/schema.ts'
 import { Things } from '../rest/things.ts'
 

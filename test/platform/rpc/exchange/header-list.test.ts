@@ -3,7 +3,7 @@ import {
   grpcMessage,
   headerValue,
   isHeaderName,
-} from '../../../../src/platform/rpc/exchange/header-list.ts'
+} from '../../../../src/platform/rpc/exchange/headers.ts'
 
 describe('headerValue', () => {
   it.each([

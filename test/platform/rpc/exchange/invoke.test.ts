@@ -1,18 +1,22 @@
 import { EventEmitter } from 'node:events'
-import type { Message } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
-import type { HandlerContext, Interceptor } from '@connectrpc/connect'
-import { createContextKey, createContextValues } from '@connectrpc/connect'
+import { create, type Message } from '@bufbuild/protobuf'
+import {
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+} from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { Cancellation, OpenCalls } from '../../../../src/platform/rpc/exchange/cancellation.ts'
-import type { MethodImplSpec } from '../../../../src/platform/rpc/exchange/connect-internals.ts'
-import { createMethodImplSpec } from '../../../../src/platform/rpc/exchange/connect-internals.ts'
+import {
+  createMethodImplSpec,
+  type MethodImplSpec,
+} from '../../../../src/platform/rpc/exchange/connect-internals.ts'
 import { CallContext } from '../../../../src/platform/rpc/exchange/context.ts'
+import { LazyHeaders } from '../../../../src/platform/rpc/exchange/headers.ts'
 import { invokeUnary } from '../../../../src/platform/rpc/exchange/invoke.ts'
-import { LazyHeaders } from '../../../../src/platform/rpc/exchange/lazy-headers.ts'
 import { methodOf } from '../rest/schema.ts'
-import type { AnyRequest, Thing } from '../rest/things.ts'
-import { Things } from '../rest/things.ts'
+import { type AnyRequest, type Thing, Things } from '../rest/things.ts'
 
 const getThing = methodOf(Things, 'GetThing')
 const key = createContextKey('unset')

@@ -1,7 +1,12 @@
-import type { DescEnum, DescService } from '@bufbuild/protobuf'
-import { getOption, hasOption, isFieldSet } from '@bufbuild/protobuf'
-import type { Dialect as DialectOption } from '#gen/rest/v1/rest_pb.ts'
 import {
+  type DescEnum,
+  type DescService,
+  getOption,
+  hasOption,
+  isFieldSet,
+} from '@bufbuild/protobuf'
+import {
+  type Dialect as DialectOption,
   DialectSchema,
   dialect as dialectExtension,
   Errors,
@@ -17,7 +22,7 @@ import {
   Unset,
   UnsetSchema,
 } from '#gen/rest/v1/rest_pb.ts'
-import { type JsonDialect, standardJson } from '../../text/json-dialect.ts'
+import { type JsonDialect, standardJson } from '../../text/message-fields.ts'
 
 /** The options `rest.v1.Dialect` of a service, with every default filled in. */
 export interface Dialect extends JsonDialect {

@@ -1,17 +1,22 @@
-import type { DescField, DescMethod, DescService } from '@bufbuild/protobuf'
-import { getOption, hasOption } from '@bufbuild/protobuf'
-import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import {
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+  hasOption,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import { EmptySchema, isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
-import type { Method as MethodOption } from '#gen/rest/v1/rest_pb.ts'
-import { method as methodExtension } from '#gen/rest/v1/rest_pb.ts'
+import { type Method as MethodOption, method as methodExtension } from '#gen/rest/v1/rest_pb.ts'
+import { isProtocolHeader, token } from '../../exchange/headers.ts'
 import { fieldNamed, isIntegerField } from '../../text/message-fields.ts'
-import { type Binding, rpcName } from './binding.ts'
-import { type Dialect, dialectOf } from './dialect.ts'
-import { type Report, type SharedRule, sharedOf } from './method-options.ts'
-import type { Grammar, Template } from './template.ts'
-import { parseTemplate, TemplateError } from './template.ts'
+import { type Binding, type HeaderField, type Paging, rpcName } from './binding.ts'
+import { type Dialect, dialectOf, isSuccessStatus } from './dialect.ts'
+import { type Grammar, parseTemplate, type Template, TemplateError } from './template.ts'
 
 /**
  * Returns the REST bindings of a method: those of `google.api.http` in the standard grammar, then
@@ -261,4 +266,111 @@ function checkStreaming(rpc: DescMethod, body: string, report: Report): void {
   if (content?.typeName !== HttpBodySchema.typeName) {
     report(`body: a client stream has a REST form only if its body is ${HttpBodySchema.typeName}`)
   }
+}
+
+/** Reports a mistake in the schema. */
+type Report = (text: string) => void
+
+/** The parts that all bindings of a method share. */
+type SharedRule = Pick<
+  Binding,
+  'dialect' | 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'
+>
+
+/** Reads and checks the options `rest.v1.method` of a method. */
+function sharedOf(
+  rpc: DescMethod,
+  option: MethodOption,
+  dialect: Dialect,
+  report: Report,
+): SharedRule {
+  const { successStatus, otherSuccessStatuses, noContent } = option
+  if (successStatus !== 0 && !isSuccessStatus(successStatus)) {
+    report(`success_status: ${successStatus} is not a status from 200 to 399`)
+  }
+  for (const status of otherSuccessStatuses) {
+    if (!isSuccessStatus(status))
+      report(`other_success_statuses: ${status} is not a status from 200 to 399`)
+  }
+  if (noContent && rpc.methodKind !== 'unary') report('no_content: a stream has content')
+  const isEmpty = rpc.output.typeName === EmptySchema.typeName
+  const { emptyStatus } = dialect
+  const page = pagingOf(rpc, option, report)
+  const headers = headersOf(rpc, option, report)
+  const singleBody = singleBodyOf(rpc, option, report)
+  return {
+    dialect,
+    successStatus: successStatus || (isEmpty ? emptyStatus : 200),
+    isBodiless: noContent || (isEmpty && emptyStatus === 204),
+    headers,
+    ...(page === undefined ? {} : { page }),
+    ...(singleBody === undefined ? {} : { singleBody }),
+  }
+}
+
+function singleBodyOf(
+  rpc: DescMethod,
+  { singleBody }: MethodOption,
+  report: Report,
+): DescField | undefined {
+  if (singleBody === '') return undefined
+  const field = fieldNamed(rpc.output, singleBody)
+  if (field === undefined)
+    report(`single_body: ${JSON.stringify(singleBody)} is not a field of ${rpc.output.typeName}`)
+  else if (field.fieldKind !== 'message')
+    report(`single_body: ${singleBody} is not a singular message`)
+  else return field
+  return undefined
+}
+
+function pagingOf(
+  rpc: DescMethod,
+  { page: option }: MethodOption,
+  report: Report,
+): Paging | undefined {
+  if (option === undefined) return undefined
+  const integerField = (message: DescMessage, key: string, name: string) => {
+    const field = fieldNamed(message, name)
+    if (field === undefined)
+      report(`page.${key}: ${JSON.stringify(name)} is not a field of ${message.typeName}`)
+    else if (isIntegerField(field)) return field
+    else report(`page.${key}: ${name} of ${message.typeName} is not an integer`)
+    return undefined
+  }
+  const total = integerField(rpc.output, 'total', option.total)
+  const page = integerField(rpc.input, 'page', option.page)
+  const limit = integerField(rpc.input, 'limit', option.limit)
+  const hasAppliedLimit = fieldNamed(rpc.output, option.limit) !== undefined
+  const appliedLimit = hasAppliedLimit ? integerField(rpc.output, 'limit', option.limit) : undefined
+  if (total === undefined || page === undefined || limit === undefined) return undefined
+  return { total, page, limit, ...(appliedLimit === undefined ? {} : { appliedLimit }) }
+}
+
+function headersOf(
+  rpc: DescMethod,
+  { headers: options }: MethodOption,
+  report: Report,
+): HeaderField[] {
+  const headers: HeaderField[] = []
+  const seen = new Set<string>()
+  for (const [i, { name, field: fieldName }] of options.entries()) {
+    const place = `headers[${i}]`
+    if (!token.test(name)) report(`${place}.name: ${JSON.stringify(name)} is not a header name`)
+    if (isProtocolHeader(name.toLowerCase()))
+      report(`${place}.name: ${name} belongs to the protocol`)
+    if (seen.has(name.toLowerCase())) report(`${place}.name: ${name} occurs twice`)
+    seen.add(name.toLowerCase())
+
+    const field = fieldNamed(rpc.output, fieldName)
+    if (field === undefined) {
+      report(
+        `${place}.field: ${JSON.stringify(fieldName)} is not a field of ${rpc.output.typeName}`,
+      )
+    } else if (field.fieldKind !== 'scalar' || field.scalar === ScalarType.BYTES) {
+      report(`${place}.field: ${fieldName} is not a singular scalar with a text form`)
+    } else {
+      headers.push({ name, field })
+    }
+  }
+  return headers
 }

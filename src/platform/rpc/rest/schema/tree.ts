@@ -1,8 +1,11 @@
 import { type Binding, rpcName } from './binding.ts'
-import { compareMixed, mixedShape, splitMixed } from './mixed.ts'
-import { mergeSlashes, pathOf, SegmentedPath } from './path.ts'
-import { decodeMulti, decodeSingle } from './percent.ts'
-import type { MixedPart, Segment, Template } from './template.ts'
+import {
+  decodeMulti,
+  decodeSingle,
+  type MixedPart,
+  type Segment,
+  type Template,
+} from './template.ts'
 
 /** A binding and the value that the caller attached to it. */
 export interface Route<T> {
@@ -372,4 +375,190 @@ function valuesOf({ dialect, template }: Binding, path: SegmentedPath): string[]
     }
   }
   return values
+}
+
+/**
+ * Splits the decoded text of a segment at the parts of a mixed segment. Returns the values of its
+ * variables in order, or undefined if the text does not match. No value is empty, and a variable
+ * with alternatives has one of them. Each literal matches as far right as possible, the last
+ * literal first.
+ *
+ * The search starts at the right end and tries the positions of a literal from right to left. A
+ * position that has failed is not tried again, so the time is linear in the length of the text.
+ */
+export function splitMixed(parts: readonly MixedPart[], text: string): string[] | undefined {
+  const search = new MixedSearch(parts, text)
+  return search.fits(parts.length - 1, text.length) ? search.values : undefined
+}
+
+class MixedSearch {
+  /** Values of the variables found so far, in order. */
+  readonly values: string[] = []
+  readonly #parts: readonly MixedPart[]
+  readonly #text: string
+  /** By part: the largest end at which a variable without alternatives is known not to match. */
+  readonly #hopeless: number[]
+
+  constructor(parts: readonly MixedPart[], text: string) {
+    this.#parts = parts
+    this.#text = text
+    this.#hopeless = parts.map(() => 0)
+  }
+
+  /**
+   * Returns whether the parts up to `last` match the text up to `end`, and stores their values if
+   * so.
+   */
+  fits(last: number, end: number): boolean {
+    const part = this.#parts[last]
+    if (part === undefined) return end === 0
+    if (part.kind === 'literal') {
+      return this.#text.endsWith(part.text, end) && this.fits(last - 1, end - part.text.length)
+    }
+    return part.alternatives.length > 0
+      ? this.#alternativeFits(part.alternatives, last, end)
+      : this.#freeTextFits(last, end)
+  }
+
+  #alternativeFits(alternatives: readonly string[], last: number, end: number): boolean {
+    for (const alternative of alternatives) {
+      if (this.#text.endsWith(alternative, end) && this.fits(last - 1, end - alternative.length)) {
+        this.values.push(alternative)
+        return true
+      }
+    }
+    return false
+  }
+
+  #freeTextFits(last: number, end: number): boolean {
+    const hopeless = this.#hopeless[last] ?? 0
+    if (end <= hopeless) return false
+    const before = this.#parts[last - 1]
+    if (before?.kind !== 'literal') {
+      this.values.push(this.#text.slice(0, end))
+      return true
+    }
+    const { length } = before.text
+    // The variable has at least one character and starts after all positions that an earlier,
+    // shorter end has tried.
+    for (let start = end - 1; start >= length && start >= hopeless; start--) {
+      const at = this.#text.lastIndexOf(before.text, start - length)
+      if (at < 0) break
+      start = at + length
+      if (start < hopeless) break
+      if (this.fits(last - 2, at)) {
+        this.values.push(this.#text.slice(start, end))
+        return true
+      }
+    }
+    this.#hopeless[last] = end
+    return false
+  }
+}
+
+/**
+ * Returns a text that is equal for two mixed segments if and only if they match the same texts in
+ * the same way. Names of variables and the order of alternatives do not matter.
+ */
+export function mixedShape(parts: readonly MixedPart[]): string {
+  return JSON.stringify(
+    parts.map((part) => (part.kind === 'literal' ? part.text : part.alternatives)),
+  )
+}
+
+/**
+ * Compares mixed segments from the most to the least specific: with alternatives first, then with
+ * more literal characters, then by shape. The order of declaration does not matter.
+ */
+export function compareMixed(a: readonly MixedPart[], b: readonly MixedPart[]): number {
+  const byAlternatives = Number(hasAlternatives(b)) - Number(hasAlternatives(a))
+  const byLiterals = literalLength(b) - literalLength(a)
+  return byAlternatives || byLiterals || (mixedShape(a) < mixedShape(b) ? -1 : 1)
+}
+
+function hasAlternatives(parts: readonly MixedPart[]): boolean {
+  return parts.some((part) => part.kind === 'variable' && part.alternatives.length > 0)
+}
+
+function literalLength(parts: readonly MixedPart[]): number {
+  return parts.reduce((sum, part) => sum + (part.kind === 'literal' ? part.text.length : 0), 0)
+}
+
+/** The scheme of an absolute-form request target (RFC 3986 3.1). */
+const scheme = /^[A-Za-z][A-Za-z0-9+\-.]*$/
+
+/**
+ * Returns the path of a request target as received (RFC 9112 3.2), without query, scheme and
+ * authority. An absolute form without a path has the path `/`. Returns undefined for the forms `*`
+ * and `host:port`.
+ */
+export function pathOf(target: string): string | undefined {
+  const query = target.indexOf('?')
+  const text = query < 0 ? target : target.slice(0, query)
+  if (text.startsWith('/')) return text
+  const authority = text.indexOf('://')
+  if (authority < 0 || !scheme.test(text.slice(0, authority))) return undefined
+  const slash = text.indexOf('/', authority + 3)
+  return slash < 0 ? '/' : text.slice(slash)
+}
+
+/** Returns a path without trailing and doubled slashes. */
+export function mergeSlashes(path: string): string {
+  return `/${path.split('/').filter(Boolean).join('/')}`
+}
+
+/** A path that was split at its slashes before decoding. */
+export class SegmentedPath {
+  /** Number of segments without the empty one after a trailing slash. */
+  readonly count: number
+  /** Whether the path has a trailing slash. The root path has none. */
+  readonly trailingSlash: boolean
+  readonly #raw: string[] = []
+  /**
+   * Decoded segments: the raw ones if the path has no escapes, otherwise decoded when first used.
+   */
+  readonly #texts: (string | undefined)[]
+
+  /** @param path a path that starts with a slash. */
+  constructor(path: string) {
+    let start = 1
+    for (let slash = path.indexOf('/', 1); slash >= 0; slash = path.indexOf('/', start)) {
+      this.#raw.push(path.slice(start, slash))
+      start = slash + 1
+    }
+    if (start < path.length) this.#raw.push(path.slice(start))
+    this.count = this.#raw.length
+    this.trailingSlash = start === path.length && start > 1
+    this.#texts = path.includes('%') ? [] : this.#raw
+  }
+
+  /** Returns whether there are segments at and after an index, all of them non-empty. */
+  nonEmptyFrom(index: number): boolean {
+    return index < this.count && !this.trailingSlash && !this.#raw.includes('', index)
+  }
+
+  /** Returns a segment as received. */
+  raw(index: number): string {
+    return this.#raw[index] ?? ''
+  }
+
+  /** Returns the segments from `start` up to `end`, exclusive, as received with their slashes. */
+  rawRange(start: number, end: number): string {
+    return this.#raw.slice(start, end).join('/')
+  }
+
+  /** Returns a segment decoded; undefined if it has a malformed escape. */
+  text(index: number): string | undefined {
+    if (index in this.#texts) return this.#texts[index]
+    const text = decodeSingle(this.raw(index))
+    this.#texts[index] = text
+    return text
+  }
+
+  /** Returns the index of the first segment with a malformed escape, or -1. */
+  malformedAt(): number {
+    if (this.#texts === this.#raw) return -1
+    for (let i = 0; i < this.count; i++) if (this.text(i) === undefined) return i
+    return -1
+  }
 }

@@ -1,10 +1,6 @@
-import type { Message, MessageInitShape } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
+import { create, type Message, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import {
-  compilePaging,
-  publicRequestUrl,
-} from '../../../../../src/platform/rpc/rest/request/paging.ts'
+import { compilePaging, publicRequestUrl } from '../../../../../src/platform/rpc/rest/reply.ts'
 import { bindingsOf } from '../../../../../src/platform/rpc/rest/schema/rules.ts'
 import { compileSchema, messageOf, methodOf, serviceOf } from '../schema.ts'
 

@@ -1,10 +1,10 @@
 import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import type { BoundParameter } from '../../../../../src/platform/rpc/rest/request/query.ts'
 import {
+  type BoundParameter,
   compileQuery,
   MAX_QUERY_PARAMETERS,
-} from '../../../../../src/platform/rpc/rest/request/query.ts'
+} from '../../../../../src/platform/rpc/rest/request/request-reader.ts'
 import { standardDialect } from '../../../../../src/platform/rpc/rest/schema/dialect.ts'
 import { FieldError } from '../../../../../src/platform/rpc/text/field-error.ts'
 import { everything, registry } from '../everything.ts'

@@ -1,6 +1,6 @@
 import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { compilePathSetter } from '../../../../../src/platform/rpc/rest/request/setters.ts'
+import { compilePathSetter } from '../../../../../src/platform/rpc/rest/request/request-reader.ts'
 import { FieldError } from '../../../../../src/platform/rpc/text/field-error.ts'
 import { everything, registry } from '../everything.ts'
 import { messageOf } from '../schema.ts'

@@ -1,7 +1,7 @@
 import { create, type Message } from '@bufbuild/protobuf'
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
-import { compileMaskDeriver } from '../../../../../src/platform/rpc/rest/request/update-mask.ts'
+import { compileMaskDeriver } from '../../../../../src/platform/rpc/rest/request/request-reader.ts'
 import { fieldsOf } from '../../../../../src/platform/rpc/text/message-fields.ts'
 import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 

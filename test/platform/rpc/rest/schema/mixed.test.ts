@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type MixedPart,
+  parseTemplate,
+} from '../../../../../src/platform/rpc/rest/schema/template.ts'
+import {
   compareMixed,
   mixedShape,
   splitMixed,
-} from '../../../../../src/platform/rpc/rest/schema/mixed.ts'
-import type { MixedPart } from '../../../../../src/platform/rpc/rest/schema/template.ts'
-import { parseTemplate } from '../../../../../src/platform/rpc/rest/schema/template.ts'
+} from '../../../../../src/platform/rpc/rest/schema/tree.ts'
 import { seededRandom } from '../random.ts'
 
 function partsOf(segment: string): readonly MixedPart[] {

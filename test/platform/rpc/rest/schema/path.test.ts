@@ -3,7 +3,7 @@ import {
   mergeSlashes,
   pathOf,
   SegmentedPath,
-} from '../../../../../src/platform/rpc/rest/schema/path.ts'
+} from '../../../../../src/platform/rpc/rest/schema/tree.ts'
 
 describe('pathOf', () => {
   it.each([

@@ -3,7 +3,7 @@ import {
   decodeForm,
   decodeMulti,
   decodeSingle,
-} from '../../../../../src/platform/rpc/rest/schema/percent.ts'
+} from '../../../../../src/platform/rpc/rest/schema/template.ts'
 
 const malformed = [
   '%',

@@ -1,5 +1,6 @@
-import type { Message } from '@bufbuild/protobuf'
-import { base64Decode } from '@bufbuild/protobuf/wire'
+import type { IncomingHttpHeaders } from 'node:http'
+import { create, type Message, type Registry, toBinary, toJson } from '@bufbuild/protobuf'
+import { base64Decode, base64Encode } from '@bufbuild/protobuf/wire'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Call, type CallServer, callUnary, sendReply, serveCall } from '../exchange/call.ts'
 import { decompress } from '../exchange/compression.ts'
@@ -7,18 +8,18 @@ import { codeToHttpStatus } from '../exchange/connect-internals.ts'
 import type { CallContext } from '../exchange/context.ts'
 import { messageTooLarge } from '../exchange/errors.ts'
 import { checkSize, type MessageFormats } from '../exchange/formats.ts'
-import type { HeaderList } from '../exchange/header-list.ts'
+import type { HeaderList } from '../exchange/headers.ts'
 import type { UnarySpec } from '../exchange/invoke.ts'
 import { metadataOf } from '../exchange/metadata.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import { connectTimeout, timeoutIn } from '../exchange/negotiate.ts'
 import { type HttpExchange, type Reply, readContent, send } from '../exchange/node.ts'
 import { namedCoding } from '../framed/call.ts'
-import { errorJson } from './errors.ts'
-import { checkVersionHeader, checkVersionParameter } from './version.ts'
+import { envelope } from '../framed/envelopes.ts'
+import type { FramedProtocol, FramedType } from '../framed/protocol.ts'
 
 /** The encoding of a unary call. */
-export type UnaryFormat = keyof MessageFormats
+type UnaryFormat = keyof MessageFormats
 
 const CONTENT_TYPE = /^application\/(?:(json)(?:; ?charset=utf-?8)?|proto)$/i
 
@@ -154,5 +155,117 @@ function errorReply(
     headers: metadataOf(merged, context?.responseTrailer),
     body: JSON.stringify(errorJson(error, registry)),
     contentType: 'application/json',
+  }
+}
+
+const VERSION = '1'
+
+/** Throws InvalidArgument for an unknown version of the Connect protocol. */
+function checkVersionHeader(headers: IncomingHttpHeaders): void {
+  const version = headers['connect-protocol-version']
+  if (version === undefined || version === VERSION) return
+  throw new ConnectError(
+    `connect-protocol-version must be "${VERSION}", not "${version}"`,
+    Code.InvalidArgument,
+  )
+}
+
+/** Throws InvalidArgument unless the query of a GET has the version of the Connect protocol. */
+function checkVersionParameter(query: URLSearchParams): void {
+  const version = query.get('connect')
+  if (version === null || version === `v${VERSION}`) return
+  throw new ConnectError(
+    `the parameter connect must be "v${VERSION}", not "${version}"`,
+    Code.InvalidArgument,
+  )
+}
+
+type Detail = ConnectError['details'][number]
+
+/** An error in JSON (https://connectrpc.com/docs/protocol#error-end-stream). */
+interface ErrorJson {
+  readonly code: string
+  readonly message?: string
+  readonly details?: readonly object[]
+}
+
+/**
+ * Returns an error in the JSON of the Connect protocol.
+ *
+ * @param registry types of messages in google.protobuf.Any, for the readable form of details.
+ */
+function errorJson({ code, rawMessage, details }: ConnectError, registry: Registry): ErrorJson {
+  return {
+    code: nameOf(code),
+    ...(rawMessage !== '' && { message: rawMessage }),
+    ...(details.length > 0 && { details: details.map((detail) => detailJson(detail, registry)) }),
+  }
+}
+
+function detailJson(detail: Detail, registry: Registry): object {
+  if (!('desc' in detail)) return { ...detail, value: base64Encode(detail.value, 'std_raw') }
+  const { desc } = detail
+  const message = create(desc, detail.value)
+  const value = base64Encode(toBinary(desc, message), 'std_raw')
+  try {
+    return { type: desc.typeName, debug: toJson(desc, message, { registry }), value }
+  } catch {
+    // The detail contains an Any of an unknown type. The readable form is optional.
+    return { type: desc.typeName, value }
+  }
+}
+
+/** Returns the name of a code in snake_case. */
+function nameOf(code: Code): string {
+  return Code[code].replace(/\B[A-Z]/g, '_$&').toLowerCase()
+}
+
+/** Flag of the envelope that ends a stream. */
+const END_STREAM = 2
+
+const STREAM_CONTENT_TYPE = /^application\/connect\+(?:(json)(?:; ?charset=utf-?8)?|proto)$/i
+
+/**
+ * Creates the function that returns the type of the content of a Connect stream by its
+ * Content-Type; undefined for any other content
+ * (https://connectrpc.com/docs/protocol#streaming-rpcs).
+ *
+ * @param registry types of messages in google.protobuf.Any in details of errors.
+ */
+export function connectStreamType(
+  registry: Registry,
+): (contentType: string) => FramedType | undefined {
+  const protocol: FramedProtocol = {
+    name: 'connect',
+    timeout: connectTimeout,
+    hasTrailers: false,
+    codingHeader: 'connect-content-encoding',
+    acceptCodingHeader: 'connect-accept-encoding',
+    checkVersion: checkVersionHeader,
+    end(trailer, error) {
+      const metadata: Record<string, string[]> = {}
+      const add = (value: string, name: string) => {
+        metadata[name] = [...(metadata[name] ?? []), value]
+      }
+      const trailers = metadataOf(trailer)
+      for (let i = 0; i < trailers.length; i += 2) add(trailers[i + 1] ?? '', trailers[i] ?? '')
+      error?.metadata.forEach(add)
+      const end = {
+        ...(error && { error: errorJson(error, registry) }),
+        ...(Object.keys(metadata).length > 0 && { metadata }),
+      }
+      return { last: envelope(END_STREAM, JSON.stringify(end)) }
+    },
+  }
+  const proto: FramedType = {
+    protocol,
+    format: 'proto',
+    isText: false,
+    contentType: 'application/connect+proto',
+  }
+  const json: FramedType = { ...proto, format: 'json', contentType: 'application/connect+json' }
+  return (contentType) => {
+    const match = STREAM_CONTENT_TYPE.exec(contentType)
+    return match ? (match[1] === undefined ? proto : json) : undefined
   }
 }
