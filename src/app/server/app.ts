@@ -6,15 +6,13 @@ import { createPasswordHasher } from '../../forge/accounts/credentials/passwords
 import { createOAuth2Client } from '../../forge/accounts/sign-on/oauth2.ts'
 import type { App } from '../../forge/app.ts'
 import { newLabels } from '../../forge/conversations/labels.ts'
-import { createBackground } from '../../forge/core/background.ts'
 import {
   type Coordination,
   createCoordination,
   LOCK_LIMITS,
 } from '../../forge/core/coordination.ts'
-import type { Clock, Signals } from '../../forge/core/core.ts'
+import { type Clock, createBackground, MetricsSource, type Signals } from '../../forge/core/core.ts'
 import { UNLIMITED_DISK } from '../../forge/core/disk-space.ts'
-import { MetricsSource } from '../../forge/core/metrics.ts'
 import { createSignal, type Signal } from '../../forge/core/signal.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { createPayloads } from '../../forge/deliveries/payloads.message.ts'

@@ -1,12 +1,20 @@
+import { constants } from 'node:http2'
 import type { Logger } from 'pino'
+import type { SlotRequest } from '../../platform/concurrency/fair-slots.ts'
 import { feed } from '../../platform/concurrency/feed.ts'
+import { accountHolder, type Holder, peerHolder } from '../../platform/concurrency/holders.ts'
+import { Pace } from '../../platform/concurrency/pace.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { drained } from '../../platform/rpc/index.ts'
-import { abort, answerText, UNCACHED } from './answers.ts'
-import type { GitGrant, GitService, PackProcess, PackRequest, RefRequest } from './git-access.ts'
-import { readPushOpening } from './push-commands.ts'
+import type {
+  GitGrant,
+  GitService,
+  PackProcess,
+  PackRequest,
+  PushCommands,
+  RefRequest,
+} from './git-access.ts'
 import { BodyError, bodyOf, type Opening, readOpening, reopened } from './request-body.ts'
-import type { SessionSlot } from './session-slot.ts'
 
 /** Limits of one request. */
 export interface SessionLimits {
@@ -21,7 +29,7 @@ export interface SessionLimits {
 }
 
 /** A request that was granted and holds a slot. */
-export interface GitExchange {
+interface GitExchange {
   readonly request: HttpRequest
   readonly response: HttpResponse
   readonly service: GitService
@@ -347,4 +355,142 @@ function fail(session: Session, status: number, message: string): void {
   if (response.headersSent) abort(response)
   else if (session.timedOut) answerText(response, 504, 'git took too long')
   else answerText(response, status, message)
+}
+
+/** Longest list of commands that is read before Git starts: about 10,000 refs. */
+const MAX_COMMANDS_BYTES = 1024 * 1024
+
+/** The packet that ends the commands (gitprotocol-pack(5), "Reference Update Request"). */
+const FLUSH = '0000'
+const LENGTH_BYTES = FLUSH.length
+
+/** The id, the id and the name of a command, and the capabilities of the client behind a NUL. */
+const COMMAND = /^[0-9a-f]+ ([0-9a-f]+) ([^\0]+?)\n?(?:\0(.*))?$/s
+const ZEROS = /^0+$/
+
+/**
+ * Reads the commands at the beginning of a push, as far as `MAX_COMMANDS_BYTES`.
+ *
+ * @param body is left at the first chunk after the opening.
+ */
+async function readPushOpening(
+  body: AsyncGenerator<Buffer, void, undefined>,
+): Promise<Opening & { readonly commands: PushCommands }> {
+  const chunks: Buffer[] = []
+  const names: string[] = []
+  let isAtomic = false
+  let rest: Buffer = Buffer.alloc(0)
+  for (let bytes = 0; bytes <= MAX_COMMANDS_BYTES; ) {
+    const { value, done } = await body.next()
+    if (done) return { chunks, isWhole: true, commands: { names, isAtomic } }
+    chunks.push(value)
+    bytes += value.length
+    const { lines, end, isLast } = packetsIn(Buffer.concat([rest, value]))
+    for (const line of lines) {
+      const [, newId = '', name = '', capabilities = ''] = COMMAND.exec(line) ?? []
+      if (capabilities.split(/[ \n]/).includes('atomic')) isAtomic = true
+      if (name !== '' && !ZEROS.test(newId)) names.push(name)
+    }
+    if (isLast) break
+    rest = end
+  }
+  return { chunks, isWhole: false, commands: { names, isAtomic } }
+}
+
+/** Returns the lines of complete packets, the data behind them, and whether no line follows. */
+function packetsIn(data: Buffer): {
+  readonly lines: readonly string[]
+  readonly end: Buffer
+  readonly isLast: boolean
+} {
+  const lines: string[] = []
+  let start = 0
+  for (;;) {
+    const digits = data.toString('latin1', start, start + LENGTH_BYTES)
+    const length = Number.parseInt(digits, 16)
+    if (digits.length < LENGTH_BYTES || start + length > data.length)
+      return { lines, end: data.subarray(start), isLast: false }
+    // Git refuses what is no packet.
+    if (!(length >= LENGTH_BYTES)) return { lines, end: data, isLast: true }
+    lines.push(data.toString('utf8', start + LENGTH_BYTES, start + length))
+    start += length
+  }
+}
+
+/** One Git request that holds a slot. */
+export class SessionSlot implements SlotRequest {
+  readonly holder: Holder
+  readonly #pace = new Pace()
+  readonly #service: GitService
+  #onEvicted = () => {}
+
+  constructor({ user, network }: GitGrant, service: GitService) {
+    this.holder = user === undefined ? peerHolder(network) : accountHolder(user)
+    this.#service = service
+  }
+
+  /** Passes output on to the client, and measures how fast the client reads it. */
+  follow(output: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    return this.#pace.follow(output)
+  }
+
+  /** Sets the function that ends the request when it loses its slot. */
+  onEvicted(end: () => void): void {
+    this.#onEvicted = end
+  }
+
+  readonly isTooSlow = (): boolean =>
+    // A push may have begun to move refs. A slow reader of its output must not end it.
+    this.#service === 'git-upload-pack' && this.#pace.isTooSlow()
+
+  readonly evict = (): void => this.#onEvicted()
+}
+
+/** The challenge that makes clients ask for credentials. Git credential helpers show the realm. */
+const CHALLENGE = 'Basic realm="Branchline"'
+
+/** Headers against caching, as git http-backend sends them, which old caches understand too. */
+const UNCACHED: Readonly<Record<string, string>> = {
+  'cache-control': 'no-cache, max-age=0, must-revalidate',
+  pragma: 'no-cache',
+  expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
+}
+
+/**
+ * Sends a sentence, which Git shows to its user. Does nothing after a response has begun.
+ *
+ * @param headers of the response in addition, names in lower case.
+ */
+export function answerText(
+  response: HttpResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (response.headersSent || response.destroyed) return
+  const body = `${message}\n`
+  const all: Record<string, string | number> = {
+    ...UNCACHED,
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  }
+  if (status === 401) all['www-authenticate'] = CHALLENGE
+  response.writeHead(status, all)
+  response.end(body)
+}
+
+/** Answers a request to Git LFS in the form whose message `git lfs` shows to its user. */
+export function answerLfs(response: HttpResponse): void {
+  const message =
+    'This server has no Git LFS. Remove the files from Git LFS (git lfs migrate export), then push again.'
+  answerText(response, 501, JSON.stringify({ message }), {
+    'content-type': 'application/vnd.git-lfs+json',
+  })
+}
+
+/** Cuts a response off in a way that the client recognises as incomplete. */
+export function abort(response: HttpResponse): void {
+  if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  else response.destroy()
 }

@@ -13,10 +13,9 @@ import {
   type RequestBody,
   type SecurityScheme,
 } from './document.ts'
-import { parseRpcComment } from './failures.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
 import { documentPath, type PathParameter, pathsByShape } from './path.ts'
-import { errorSchemas, type ResponseSources, responsesOf } from './responses.ts'
+import { errorSchemas, parseRpcComment, type ResponseSources, responsesOf } from './responses.ts'
 import { Schemas, type Use } from './schemas.ts'
 
 export type { OpenApiDocument } from './document.ts'

@@ -8,7 +8,7 @@ import {
   Histogram,
   Registry,
 } from 'prom-client'
-import type { Metric } from '../../forge/core/metrics.ts'
+import type { Metric } from '../../forge/core/core.ts'
 
 /**
  * Bucket bounds in seconds. A read from SQLite takes less than a millisecond, a password hash tens

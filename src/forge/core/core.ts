@@ -1,12 +1,11 @@
 import type { Logger } from 'pino'
+import { withoutDeadline } from '../../platform/concurrency/call-deadlines.ts'
 import type { Holder } from '../../platform/concurrency/holders.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
-import type { Background } from './background.ts'
 import type { Coordination } from './coordination.ts'
 import type { DiskSpace } from './disk-space.ts'
-import type { MetricsSource } from './metrics.ts'
-import type { PageSizes } from './page-sizes.ts'
+import { deletionError } from './errors.ts'
 import type { MergeStyle } from './schema.ts'
 import type { Signal } from './signal.ts'
 
@@ -31,7 +30,7 @@ export interface Core {
   publicUrl(): string
 }
 /** Renders texts. */
-export interface MarkupRenderer {
+interface MarkupRenderer {
   /**
    * @param holder whom the work counts for.
    * @throws an error with `kind`, if there are too many texts or this one is too complex.
@@ -119,4 +118,98 @@ export interface Settings extends PageSizes {
 /** Returns the time of a clock in whole Unix seconds. */
 export function nowSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000)
+}
+
+/** Page sizes of lists that the operator may configure. */
+export interface PageSizes {
+  /** Size for requests that name none; undefined for the default of the list. */
+  readonly defaultPageSize: number | undefined
+  /** Maximum size; undefined for the maximum of the list. */
+  readonly maxPageSize: number | undefined
+}
+
+/**
+ * Returns the page sizes of a list. Configured sizes override those of the list, and no default
+ * exceeds the maximum.
+ *
+ * @param usual the sizes of the list if the operator configures none.
+ */
+export function pageSizes(
+  { defaultPageSize, maxPageSize }: PageSizes,
+  usual: { readonly defaultPageSize: number; readonly maxPageSize: number },
+): { readonly defaultPageSize: number; readonly maxPageSize: number } {
+  const largest = maxPageSize ?? Math.max(usual.maxPageSize, defaultPageSize ?? 0)
+  return {
+    defaultPageSize: Math.min(defaultPageSize ?? usual.defaultPageSize, largest),
+    maxPageSize: largest,
+  }
+}
+
+/** A value of a metric. */
+export interface MetricSample {
+  /** The name of the metric, which a histogram completes by `_sum` or `_count`. */
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Metrics of the server, as Prometheus defines metrics. */
+export interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  /** Without the buckets of histograms. */
+  readonly samples: readonly MetricSample[]
+}
+
+/** Where the metrics of the server are read. Before the server listens, there are none. */
+export class MetricsSource {
+  #read: () => Promise<readonly Metric[]> = async () => []
+
+  /** Names the function that reads the metrics. */
+  onRead(read: () => Promise<readonly Metric[]>): void {
+    this.#read = read
+  }
+
+  /**
+   * Returns metrics.
+   *
+   * @param names of the metrics; none for all.
+   */
+  async read(names: readonly string[]): Promise<readonly Metric[]> {
+    const wanted = new Set(names)
+    const metrics = await this.#read()
+    return wanted.size === 0 ? metrics : metrics.filter(({ name }) => wanted.has(name))
+  }
+}
+
+/** Runs work that no response waits for. */
+export interface Background {
+  /**
+   * Starts work immediately. A failure is logged and not rethrown.
+   *
+   * @param name name of the work in the log.
+   */
+  run(name: string, work: () => Promise<unknown>): void
+  /** Resolves once no work is running. Used before the database closes, and by tests. */
+  settled(): Promise<void>
+}
+
+export function createBackground(log: Logger): Background {
+  const running = new Set<Promise<unknown>>()
+  return {
+    run(name, work) {
+      const task = withoutDeadline(() => Promise.resolve().then(work))
+        .catch((err: unknown) => {
+          // Deleting what the work is about while the work runs is not a fault.
+          log[deletionError(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')
+        })
+        .finally(() => running.delete(task))
+      running.add(task)
+    },
+    async settled() {
+      // Work may start more work.
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
 }

@@ -6,9 +6,8 @@ import { UPLOADED } from '../accounts/users/avatars.ts'
 import { userResourceName } from '../accounts/users/users.ts'
 import { nowSeconds } from '../core/core.ts'
 import type { User } from '../core/schema.ts'
-import { findAccessToken } from './authorizations.rows.ts'
+import { findAccessToken, listGroupsOfUser } from './authorizations.rows.ts'
 import { OAuth2Refusal } from './refusals.ts'
-import { listGroupsOfUser } from './user-claims.rows.ts'
 
 /** Claims of OpenID Connect Core section 5.1, and `groups`. */
 type UserClaims = Readonly<Record<string, string | number | boolean | readonly string[]>>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readGitRoute } from '../../../src/edge/git-http/routes.ts'
+import { readGitRoute } from '../../../src/edge/git-http/index.ts'
 
 const upload = { owner: 'ada', name: 'engine', service: 'git-upload-pack' }
 const receive = { owner: 'ada', name: 'engine', service: 'git-receive-pack' }

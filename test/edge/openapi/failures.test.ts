@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseRpcComment } from '../../../src/edge/openapi/failures.ts'
+import { parseRpcComment } from '../../../src/edge/openapi/responses.ts'
 
 describe('parseRpcComment', () => {
   it('takes summary, description and failures apart', () => {

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import {
+  type LinkedIdentity as LinkedIdentityMessage,
+  LinkedIdentitySchema,
+} from '#gen/branchline/v1/linked_identity_pb.ts'
+import {
+  type PersonalAccessToken as PersonalAccessTokenMessage,
+  PersonalAccessTokenSchema,
+} from '#gen/branchline/v1/personal_access_token_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -14,6 +23,7 @@ import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { User } from '../../core/schema.ts'
+import { Scopes } from '../../core/scopes.ts'
 import { callerOf, ownerOf, secureOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import {
@@ -23,7 +33,13 @@ import {
   writePageToken,
 } from '../../core/wire/lists.ts'
 import { readReadMask, readUpdateMask, type UpdatableFields } from '../../core/wire/masks.ts'
-import { invalidName, parseOwnedName, parseUserName, userName } from '../../core/wire/names.ts'
+import {
+  invalidName,
+  parseIdentityProviderName,
+  parseOwnedName,
+  parseUserName,
+  userName,
+} from '../../core/wire/names.ts'
 import { clearedRefreshCookie } from '../../core/wire/refresh-cookie.ts'
 import { notificationMethods } from '../../memos/activity/notifications.service.ts'
 import { userStatsMethods } from '../../memos/activity/user-stats.service.ts'
@@ -32,8 +48,20 @@ import {
   userWebhookMethods,
 } from '../../webhooks/registration/account-webhooks.service.ts'
 import { requireConfirmed } from '../credentials/confirmation.ts'
-import { personalAccessTokenMethods } from '../credentials/personal-access-tokens.service.ts'
-import { linkedIdentityMethods } from '../sign-on/linked-identities.service.ts'
+import {
+  createPersonalAccessToken,
+  deletePersonalAccessToken,
+  listPersonalAccessTokens,
+  type PersonalAccessToken,
+} from '../credentials/personal-access-tokens.ts'
+import { identityProviderName } from '../sign-on/identity-providers.ts'
+import {
+  getLinkedIdentity,
+  type LinkedIdentity,
+  linkIdentity,
+  listLinkedIdentities,
+  unlinkIdentity,
+} from '../sign-on/linked-identities.ts'
 import { userMessage } from './accounts.message.ts'
 import { drawAvatar } from './avatars.ts'
 import { createUser } from './create-user.ts'
@@ -258,13 +286,13 @@ const MASK_PATHS: UpdatableFields<string> = {
   fixed: ['name'],
 }
 
-type Methods = Pick<
+type SettingMethods = Pick<
   ServiceImpl<typeof UserService>,
   'listUserSettings' | 'getUserSetting' | 'updateUserSetting'
 >
 
 /** Implements the methods of UserService about settings. */
-function userSettingMethods(app: App): Methods {
+function userSettingMethods(app: App): SettingMethods {
   return {
     async listUserSettings({ pageSize, pageToken }, context) {
       const owner = ownerOf(context)
@@ -353,6 +381,135 @@ function generalMessage(owner: User, preferences: Preferences): UserSetting {
 
 function settingName(owner: User, key: Key): string {
   return `${userName(owner)}/settings/${key}`
+}
+
+/**
+ * The part after the owner in the name of a token. Ids are UUIDs. Similar ids lead to a not-found
+ * error.
+ */
+const TOKEN_PATH = /^personalAccessTokens\/([\w-]{1,64})$/
+
+type TokenMethods = Pick<
+  ServiceImpl<typeof UserService>,
+  'createPersonalAccessToken' | 'deletePersonalAccessToken' | 'listPersonalAccessTokens'
+>
+
+/** Implements the methods of UserService about personal access tokens. */
+export function personalAccessTokenMethods(app: App): TokenMethods {
+  return {
+    async listPersonalAccessTokens({ pageSize, pageToken }, context) {
+      const owner = ownerOf(context)
+      const list: ListIdentity = {
+        method: 'ListPersonalAccessTokens',
+        parent: String(owner.id),
+        filter: '',
+      }
+      const size = readPageSize(app.settings, pageSize)
+      const [afterId = 0] = readPageToken(app, list, pageToken) ?? []
+      const { tokens, more, total } = await listPersonalAccessTokens(app, owner, afterId, size)
+      const last = tokens.at(-1)
+      return {
+        personalAccessTokens: tokens.map((token) => tokenMessage(owner, token)),
+        nextPageToken: more && last ? writePageToken(app, list, [last.id]) : '',
+        totalSize: total,
+      }
+    },
+
+    async createPersonalAccessToken(request, context) {
+      const { description, expiresInDays, scopes, currentPassword } = request
+      const caller = signedIn(callerOf(context))
+      const { token, text } = await createPersonalAccessToken(app, caller, {
+        description,
+        expiresInDays,
+        scopes,
+        currentPassword,
+      })
+      return { personalAccessToken: tokenMessage(caller.user, token), token: text }
+    },
+
+    async deletePersonalAccessToken({ name }, context) {
+      const [, uuid] = TOKEN_PATH.exec(parseOwnedName(name).rest) ?? []
+      if (uuid === undefined) throw invalidName(name)
+      if (!(await deletePersonalAccessToken(app, ownerOf(context), uuid))) {
+        throw new DomainError('TOKEN_NOT_FOUND', { name })
+      }
+      return {}
+    },
+  }
+}
+
+function tokenMessage(owner: User, token: PersonalAccessToken): PersonalAccessTokenMessage {
+  return create(PersonalAccessTokenSchema, {
+    name: `${userName(owner)}/personalAccessTokens/${token.uuid}`,
+    description: token.description,
+    createdAt: timestampFromMs(token.created_at),
+    ...(token.expires_at === null ? {} : { expiresAt: timestampFromMs(token.expires_at) }),
+    ...(token.last_used_at === null ? {} : { lastUsedAt: timestampFromMs(token.last_used_at) }),
+    scopes: [...Scopes.fromText(token.scopes).names],
+  })
+}
+
+/** The part after the owner in the name of an identity: the uid of a provider. */
+const IDENTITY_PATH = /^linkedIdentities\/([\w-]{1,64})$/
+
+type IdentityMethods = Pick<
+  ServiceImpl<typeof UserService>,
+  'listLinkedIdentities' | 'createLinkedIdentity' | 'getLinkedIdentity' | 'deleteLinkedIdentity'
+>
+
+/** Implements the methods of UserService about identities at identity providers. */
+function linkedIdentityMethods(app: App): IdentityMethods {
+  return {
+    async listLinkedIdentities(_, context) {
+      const owner = ownerOf(context)
+      const identities = await listLinkedIdentities(app, owner)
+      return {
+        linkedIdentities: identities.map((identity) => linkedIdentityMessage(owner, identity)),
+      }
+    },
+
+    async createLinkedIdentity({ idpName, code, redirectUri, codeVerifier }, context) {
+      const owner = ownerOf(context)
+      const providerUid = parseIdentityProviderName(idpName)
+      await requireConfirmed(app, signedIn(callerOf(context)))
+      const grant = { code, redirectUri, codeVerifier }
+      return linkedIdentityMessage(
+        owner,
+        await linkIdentity(app, owner, providerUid, grant, context.signal),
+      )
+    },
+
+    async getLinkedIdentity({ name }, context) {
+      const owner = ownerOf(context)
+      return linkedIdentityMessage(
+        owner,
+        await getLinkedIdentity(app, owner, parseProviderUid(name)),
+      )
+    },
+
+    async deleteLinkedIdentity({ name }, context) {
+      await unlinkIdentity(app, ownerOf(context), parseProviderUid(name))
+      return {}
+    },
+  }
+}
+
+/** @throws INVALID_NAME if the name is not that of an identity. */
+function parseProviderUid(name: string): string {
+  const [, uid] = IDENTITY_PATH.exec(parseOwnedName(name).rest) ?? []
+  if (uid === undefined) throw invalidName(name)
+  return uid
+}
+
+function linkedIdentityMessage(
+  owner: User,
+  { provider_uid, extern_uid }: LinkedIdentity,
+): LinkedIdentityMessage {
+  return create(LinkedIdentitySchema, {
+    name: `${userName(owner)}/linkedIdentities/${provider_uid}`,
+    idpName: identityProviderName(provider_uid),
+    externUid: extern_uid,
+  })
 }
 
 export const users = defineService(UserService, (app) => ({

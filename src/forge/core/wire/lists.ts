@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { App } from '../../app.ts'
+import { type PageSizes, pageSizes } from '../core.ts'
 import { DomainError } from '../errors.ts'
-import { type PageSizes, pageSizes } from '../page-sizes.ts'
 
 /** Default page sizes of lists of accounts and memos, as in the specification. */
 const USUAL = { defaultPageSize: 50, maxPageSize: 1000 }
@@ -41,7 +41,7 @@ export interface ListIdentity {
 }
 
 /** The values that a list is ordered by, of one of its results. */
-export type SortKey = readonly (number | string)[]
+type SortKey = readonly (number | string)[]
 
 /**
  * Returns the token of the page that follows a sort key.

@@ -1,6 +1,6 @@
 import type { HandlerContext } from '@connectrpc/connect'
+import { type PageSizes, pageSizes } from '../core.ts'
 import type { Page } from '../names.ts'
-import { type PageSizes, pageSizes } from '../page-sizes.ts'
 
 /** Default page sizes of lists of the forge, as in compatible systems. */
 const USUAL = { defaultPageSize: 30, maxPageSize: 50 }

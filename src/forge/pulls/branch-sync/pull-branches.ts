@@ -1,25 +1,30 @@
 import type { Tx } from '../../../platform/database/schema.ts'
-import { HEADS } from '../../../platform/git/core/ref-names.ts'
+import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
+import { firstParentMerges } from '../../../platform/git/history/commits-of-merge.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { recordTimeline } from '../../conversations/timeline.ts'
+import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type OpenRepository, openRepositoryById } from '../../repositories/access/permissions.ts'
 import type { PullEventType } from '../../repositories/activity/repository-events.ts'
 import type { MovedRef, RefObserver, ReposApp } from '../../repositories/ports.ts'
 import { findBranch, findBranchRename } from '../../repositories/refs/branches.rows.ts'
+import type { Repository } from '../../repositories/schema.ts'
 import { maintainedBranches } from '../heads/merge-rights.ts'
 import * as movedRows from '../heads/moved-branches.rows.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import * as rows from '../heads/pull-heads.rows.ts'
+import { latestOpenPull, listOpenHeads } from '../heads/pull-heads.rows.ts'
 import { keepHeadsOf, prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-heads.ts'
-import { touchPull } from '../heads/pull-requests.rows.ts'
-import { endedMerges, settleMerges } from '../merging/merge-attempts.ts'
+import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
+import { endedMerges, recordMerge, settleMerges } from '../merging/merge-attempts.ts'
+import { type MergeResult, NO_DELETION } from '../merging/merge-checks.ts'
 import { deleteScheduledMergesInto, wakeScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
-import { detectMerges, settleDetected } from './detected-merges.ts'
-import { pullMessages } from './push-messages.ts'
 
 /** The reaction of pull requests to changes of refs. */
 export const pullRefObserver: RefObserver = {
@@ -313,4 +318,172 @@ async function findOrphanedBases(
 async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
   for (const { pullId, head, mergeBase } of departed)
     await rows.putMergeBase(tx, pullId, head, mergeBase)
+}
+
+/**
+ * Detects pull requests that a push has merged: their head commit is new on their base branch. If
+ * the repository has this enabled, the transaction that records the push marks them as merged.
+ */
+
+/** A pull request that a push has merged. */
+interface DetectedMerge {
+  readonly pullId: number
+  readonly baseBranch: string
+  readonly result: MergeResult
+}
+
+/** Detected merges of one push. Each takes one or two Git processes. */
+const MAX_DETECTED = 100
+
+/**
+ * Returns the open pull requests that ref updates have merged.
+ *
+ * @param moved branches and other refs.
+ */
+async function detectMerges(
+  app: ReposApp,
+  repository: Repository,
+  moved: readonly MovedRef[],
+): Promise<readonly DetectedMerge[]> {
+  if (repository.autodetect_manual_merge === 0) return []
+  const detected: DetectedMerge[] = []
+  for (const { ref, oldId, newId, pusherId } of moved) {
+    if (!ref.startsWith(HEADS) || oldId === undefined || newId === undefined) continue
+    const move = { branch: ref.slice(HEADS.length), from: oldId, to: newId, pusherId }
+    try {
+      detected.push(...(await detectOn(app, repository.id, move)))
+    } catch (err) {
+      // The push is done. A user can still mark the pull requests as merged by hand.
+      app.log.warn(
+        { err, repository: repository.id },
+        'what a push has merged could not be found out',
+      )
+    }
+  }
+  return detected
+}
+
+interface Move {
+  readonly branch: string
+  readonly from: string
+  readonly to: string
+  readonly pusherId: number | undefined
+}
+
+async function detectOn(app: ReposApp, repositoryId: number, move: Move): Promise<DetectedMerge[]> {
+  const { branch, from, to, pusherId } = move
+  const open = await listOpenHeads(app.db, repositoryId, branch)
+  if (open.length === 0) return []
+  const mergedBy = await firstParentMerges(app.git, repositoryId, from, to)
+  const candidates = open
+    .filter(({ head_commit }) => mergedBy.has(head_commit))
+    .slice(0, MAX_DETECTED)
+  const [merger_id, time] = [pusherId ?? null, nowSeconds(app.clock)]
+  const detected: DetectedMerge[] = []
+  for (const { id: pullId, head_commit } of candidates) {
+    // If a commit has an earlier date than its parent, an old commit of the branch can be among the
+    // new ones.
+    if (!(await independentCommits(app.git, repositoryId, [from, head_commit])).has(head_commit))
+      continue
+    const merge_base = (await findMergeBase(app.git, repositoryId, from, head_commit)) ?? ''
+    const merge_commit = mergedBy.get(head_commit) ?? to
+    detected.push({
+      pullId,
+      baseBranch: branch,
+      result: {
+        merger_id,
+        base_commit: null,
+        merge_base,
+        head_commit,
+        merge_commit,
+        time,
+        ...NO_DELETION,
+      },
+    })
+  }
+  return detected
+}
+
+/** Marks pull requests as merged, unless they have changed since the detection. */
+async function settleDetected(
+  app: ReposApp,
+  tx: Tx,
+  detected: readonly DetectedMerge[],
+): Promise<void> {
+  for (const { pullId, baseBranch, result } of detected) {
+    const pull = await findPullRequestById(tx, pullId)
+    const isSame = pull?.base_branch === baseBranch && pull.head_commit === result.head_commit
+    if (isSame && pull.state === 'OPEN') await recordMerge(app, tx, pullId, result)
+  }
+}
+
+/** Branches of one push that the messages mention. */
+const MAX_NOTICES = 5
+
+/**
+ * Returns the messages that `git push` prints about pull requests, in the words of compatible
+ * systems: the address of the open pull request of each branch or, if there is none, the address to
+ * create one.
+ *
+ * @param updates moved refs.
+ * @returns lines. None if there is nothing to say.
+ */
+async function pullMessages(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  updates: readonly RefUpdate[],
+): Promise<string[]> {
+  const branches = updates.flatMap(({ name, to }) =>
+    name.startsWith(HEADS) && to !== undefined ? name.slice(HEADS.length) : [],
+  )
+  if (branches.length === 0) return []
+  const places = await placesOf(app, caller, repositoryId)
+  if (!places) return []
+  const { head, base } = places
+  const isFork = head.repository.id !== base.repository.id
+  const proposed = branches.filter((branch) => isFork || branch !== base.repository.default_branch)
+  const lines: string[] = []
+  for (const branch of proposed.slice(0, MAX_NOTICES)) {
+    const url = `${app.publicUrl()}/${base.owner.name}/${base.repository.name}`
+    const pull = await latestOpenPull(app.db, base.repository.id, head.repository.id, branch)
+    const name = isFork ? `${head.owner.name}:${branch}` : branch
+    lines.push(
+      ...(pull
+        ? ['', 'Visit the existing pull request:', `  ${url}/pulls/${pull.number}`, '']
+        : [
+            '',
+            `Create a new pull request for '${name}':`,
+            `  ${url}/compare/${rangeOf(base, name)}`,
+            '',
+          ]),
+    )
+  }
+  return lines
+}
+
+/**
+ * Returns the repository of the push, and the one that its pull requests go to. Undefined if the
+ * caller cannot create pull requests there.
+ */
+async function placesOf(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+): Promise<{ head: OpenRepository; base: OpenRepository } | undefined> {
+  try {
+    const head = await openRepositoryById(app, caller, repositoryId, 'read')
+    const baseId = head.repository.parent_id ?? repositoryId
+    const base = await openRepositoryById(app, caller, baseId, 'read', 'pulls')
+    return base.repository.archive_time === null ? { head, base } : undefined
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
+}
+
+function rangeOf({ repository }: OpenRepository, head: string): string {
+  const escaped = (name: string) =>
+    name.split('/').map(encodeURIComponent).join('/').replaceAll('%3A', ':')
+  return `${escaped(repository.default_branch)}...${escaped(head)}`
 }

@@ -17,7 +17,7 @@ import { findPullRequestById, findPullRequestByMergeCommit } from '../heads/pull
 import { type PullView, viewPull } from '../lists/pull-views.ts'
 import * as rows from '../merging/merge-follow-ups.rows.ts'
 import type { MergeFollowUp, PullRequest } from '../schema.ts'
-import { rangeOf } from './pull-ranges.ts'
+import { rangeOf } from './pull-files.ts'
 
 /**
  * Lists a page of the commits of a pull request, merges included, newest first.

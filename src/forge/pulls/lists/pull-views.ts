@@ -21,7 +21,7 @@ import {
 } from '../../repositories/lifecycle/repository-views.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranches } from '../../repositories/refs/branches.rows.ts'
-import { countPull, type PullCounts } from '../changes/pull-ranges.ts'
+import { countPull, type PullCounts } from '../changes/pull-files.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { findPullRequestsByIds } from '../heads/pull-requests.rows.ts'
 import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'

@@ -12,13 +12,13 @@ import { rereadPull } from '../heads/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { findPullRequestById, touchPull, updatePullRequest } from '../heads/pull-requests.rows.ts'
 import type { PullMergeAttempt, PullRequest } from '../schema.ts'
+import { checkOpen, type MergeResult } from './merge-checks.ts'
 import {
   deleteMergeAttempt,
   listMergeAttempts,
   type MergeIntoBranch,
   putMergeAttempt,
-} from './merge-attempts.rows.ts'
-import { checkOpen, type MergeResult } from './merge-checks.ts'
+} from './merge-follow-ups.rows.ts'
 import { recordFollowUp } from './merge-follow-ups.ts'
 import { deleteScheduledMerge } from './scheduled-merges.rows.ts'
 

@@ -15,8 +15,8 @@ import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { readBranch } from '../../repositories/refs/ref-index.ts'
 import type { PullRequest, Review } from '../schema.ts'
-import { teamReads } from './official-reviewers.ts'
 import { MAX_REVIEWERS, mayReview, type Reviewers, requestReviews } from './review-requests.ts'
+import { teamReads } from './review-rules.ts'
 import { listReviewerIds, listReviewRequests } from './reviews.rows.ts'
 
 /** Possible paths of the file. The first existing file applies. */

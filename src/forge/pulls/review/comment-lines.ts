@@ -18,10 +18,9 @@ import type { ReposApp } from '../../repositories/ports.ts'
 import type { OpenPull } from '../heads/open-pulls.ts'
 import type { ReviewComment } from '../schema.ts'
 import { type HunkFinder, hunkFinder } from './diff-hunks.ts'
-import { insertReviewComment, moveReviewComment } from './review-comments.rows.ts'
 import { isAvailable } from './review-states.ts'
 import type { ReviewedCommit } from './reviewed-commits.ts'
-import { findReviewById } from './reviews.rows.ts'
+import { findReviewById, insertReviewComment, moveReviewComment } from './reviews.rows.ts'
 
 /** Maximum number of comments of a review. */
 const MAX_COMMENTS = 1_000

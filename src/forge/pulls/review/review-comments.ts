@@ -20,9 +20,9 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { changeReviews } from './review-changes.ts'
-import * as rows from './review-comments.rows.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
+import * as rows from './reviews.rows.ts'
 import { findReview } from './reviews.rows.ts'
 import { changePending, type OpenReview, openReview } from './reviews.ts'
 

@@ -22,8 +22,13 @@ import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
 import type { PullRequest } from '../schema.ts'
 import { sameChanges } from './diff-hunks.ts'
-import { findOfficials, type Home } from './official-reviewers.ts'
-import { type Approvals, evaluateApprovals, officialVotes } from './review-rules.ts'
+import {
+  type Approvals,
+  evaluateApprovals,
+  findOfficials,
+  type Home,
+  officialVotes,
+} from './review-rules.ts'
 import * as rows from './reviews.rows.ts'
 
 /**

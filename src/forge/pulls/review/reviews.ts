@@ -14,14 +14,13 @@ import type { ReposApp } from '../../repositories/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../heads/open-pulls.ts'
 import type { PullRequest, Review } from '../schema.ts'
 import { type CommentDraft, insertComments, placeComments } from './comment-lines.ts'
-import { findOfficials } from './official-reviewers.ts'
 import { changeReviews, type ReviewChange, rereadForReview } from './review-changes.ts'
-import { textsOfReview } from './review-comments.rows.ts'
-import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
+import { checkReview, findOfficials, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
 import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
 import { type ReviewedCommit, reviewedCommit } from './reviewed-commits.ts'
 import * as rows from './reviews.rows.ts'
+import { textsOfReview } from './reviews.rows.ts'
 
 interface ReviewDraft {
   /** A word for `readEvent`. */

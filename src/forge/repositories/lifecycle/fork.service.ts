@@ -5,8 +5,7 @@ import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
-import { createFork, listForks } from './forks.ts'
-import { mergeUpstream } from './merge-upstream.ts'
+import { createFork, listForks, mergeUpstream } from './forks.ts'
 import { repositoryMessage } from './repository.message.ts'
 
 /** Implements ForkService. */

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
-import { copyTree } from '../../../platform/git/packs/tree-copies.ts'
+import { copyTree } from '../../../platform/git/packs/forks.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { holderOf, type SignedIn } from '../../core/access.ts'
@@ -16,7 +16,7 @@ import { openPlaceOf } from './migrate.ts'
 import type { RepositoryView } from './repository-views.ts'
 
 /** The request for a repository from a template. Empty texts mean the default. */
-export interface GenerationDraft {
+interface GenerationDraft {
   /** Name of the user or organisation that owns it; empty for the caller. */
   readonly owner: string
   readonly name: string

@@ -10,7 +10,7 @@ import type { User } from '../../core/schema.ts'
 import type { UserWebhook, UserWebhookChanges } from '../schema.ts'
 import * as rows from './account-webhooks.rows.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
-import { checkDestination, readTarget } from './webhook-targets.ts'
+import { checkDestination, readTarget } from './webhook-values.ts'
 
 const MAX_WEBHOOKS = 100
 const MAX_DISPLAY_NAME_CHARACTERS = 128

@@ -12,8 +12,8 @@ import { failWaitingDeliveries } from '../outbox/webhook-deliveries.rows.ts'
 import type { UserWebhook, UserWebhookChanges } from '../schema.ts'
 import { insertUserWebhook, updateUserWebhook } from './account-webhooks.rows.ts'
 import { sealSigningSecret } from './account-webhooks.ts'
-import { checkDestination } from './webhook-targets.ts'
 import {
+  checkDestination,
   type HookValues,
   type NewHookValues,
   readHookValues,
@@ -31,7 +31,7 @@ export type Hook = UserWebhook
 export type HookPlace = rows.HookPlace
 
 /** A page of webhooks. */
-export interface HookPage {
+interface HookPage {
   readonly hooks: readonly Hook[]
   /** The number of webhooks on all pages. */
   readonly total: number

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { createProcessSlots } from '../processes/process-slots.ts'
 import { currentHolder } from '../processes/readers.ts'
 import { HOME_FOLDER, type HookLauncher, LAUNCHERS } from './hook-launchers.ts'
-import { sweep } from './hook-processes.ts'
 import {
   type HookResult,
   type HookRun,
   INPUT_FILE,
   markOf,
   superviseHook,
+  sweep,
 } from './hook-supervision.ts'
 
 /** Scripts at a time. */
@@ -24,7 +24,7 @@ const PROBE = '#!/bin/sh\ngit --version >/dev/stderr && cat </dev/stdin\n'
 const PROBE_TIMEOUT_MS = 10_000
 
 /** The launcher in use, and why more restrictive ones failed. */
-export interface HookReadiness {
+interface HookReadiness {
   readonly kind: HookLauncher['kind']
   readonly failures: readonly string[]
 }

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
 import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { feed } from '../../concurrency/feed.ts'
 import { HEADS, type Ref, TAGS } from '../core/ref-names.ts'
 import { hasCode } from '../core/system-errors.ts'
-import { runGit } from '../processes/child-process.ts'
+import { printedByGit, runGit, spawnGit } from '../processes/child-process.ts'
 import { listRefs, readDefaultBranch } from '../refs/refs.ts'
 import { entriesOf } from '../repositories/folders.ts'
 import { transferByGit } from '../repositories/reading.ts'
@@ -156,5 +157,41 @@ async function share(from: string, to: string): Promise<boolean> {
     if (!hasCode(error, ...UNLINKABLE)) throw error
     await copyFile(from, to, constants.COPYFILE_FICLONE)
     return true
+  }
+}
+
+/** Enough for a tree of some gigabytes. */
+const TIMEOUT_MS = 10 * 60_000
+
+/**
+ * Copies a tree with everything below it to another repository, without any commit. No ref points to
+ * the copy.
+ *
+ * @param treeId full id.
+ */
+export async function copyTree(
+  repositories: Repositories,
+  fromId: number,
+  treeId: string,
+  toId: number,
+): Promise<void> {
+  const { processes } = repositories
+  const options = { processes, timeoutMs: TIMEOUT_MS, priority: 'transfer' as const }
+  const pack = printedByGit(
+    ['pack-objects', '--revs', '--stdout', '--quiet'],
+    { ...options, repository: repositoryPath(repositories, fromId) },
+    `${treeId}\n`,
+  )
+  const indexing = spawnGit(['index-pack', '--stdin'], {
+    ...options,
+    repository: repositoryPath(repositories, toId),
+  })
+  indexing.stdout.resume()
+  try {
+    await feed(pack, indexing.stdin)
+    const { code, stderr } = await indexing.exited
+    if (code !== 0) throw new Error(`git index-pack failed: ${stderr}`)
+  } finally {
+    indexing.stop()
   }
 }

@@ -11,7 +11,7 @@ import {
   ListPersonalAccessTokensResponseSchema,
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
-import { personalAccessTokenMethods } from '../../../../src/forge/accounts/credentials/personal-access-tokens.service.ts'
+import { personalAccessTokenMethods } from '../../../../src/forge/accounts/users/user.service.ts'
 import type { User } from '../../../../src/forge/core/schema.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 import { callContext } from '../../../support/call.ts'

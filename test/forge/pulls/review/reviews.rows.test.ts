@@ -5,16 +5,14 @@ import {
   findVisibleTeams,
 } from '../../../../src/forge/organizations/teams.rows.ts'
 import {
-  findNumberOfComment,
-  listReviewComments,
-} from '../../../../src/forge/pulls/review/review-comments.rows.ts'
-import {
   comparedBases,
   countReviews,
+  findNumberOfComment,
   findPendingReview,
   findReview,
   insertReview,
   listOfficial,
+  listReviewComments,
   listReviewRequests,
   listReviews,
   listUncompared,

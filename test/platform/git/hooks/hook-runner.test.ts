@@ -5,9 +5,12 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { HookLauncher } from '../../../../src/platform/git/hooks/hook-launchers.ts'
-import { familyOf } from '../../../../src/platform/git/hooks/hook-processes.ts'
 import { HookRunner } from '../../../../src/platform/git/hooks/hook-runner.ts'
-import type { HookResult, HookRun } from '../../../../src/platform/git/hooks/hook-supervision.ts'
+import {
+  familyOf,
+  type HookResult,
+  type HookRun,
+} from '../../../../src/platform/git/hooks/hook-supervision.ts'
 import { scratchFolder } from '../fixture.ts'
 
 /**
