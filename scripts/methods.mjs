@@ -7,16 +7,21 @@ import { join } from 'node:path'
 import { createFileRegistry, fromBinary, getOption, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { getComments } from '@bufbuild/protoplugin'
+import { declaredFailures } from './method-failures.mjs'
 import { root } from './setup/child-process.mjs'
 
 const INTRODUCTION = `# Methods
 
 Every method of the API, by service. \`npm run generate\` writes this page from the schema; the
-comments in the proto files say the rest: requests, responses, failures and their reasons.
+comments in the proto files say the rest: requests and responses.
 
 A path with a verb is the REST form of a method. Each method is also served over gRPC, gRPC-Web and
 Connect, as \`/branchline.v1.{Service}/{Method}\`. "Who" is the least that a caller needs: the scope
 counts for personal access tokens, and sessions have every scope.
+
+A reason of a failure stands with its status over REST. [Reasons](#reasons) has the condition of each
+reason, and the code that the other protocols answer. A line below a method has the condition where it
+is another one.
 `
 
 /** The callers of a method, by the audience in its access option. */
@@ -54,7 +59,13 @@ function methodsPage() {
     (type) => type.kind === 'service' && type.file.proto.package === 'branchline.v1',
   )
   services.sort((a, b) => (a.name < b.name ? -1 : 1))
-  return [INTRODUCTION, indexOf(services), ...services.map((s) => section(registry, s))].join('\n')
+  const declared = declaredFailures([...registry])
+  return [
+    INTRODUCTION,
+    indexOf(services),
+    ...services.map((service) => section(registry, service, declared)),
+    reasonsSection(declared),
+  ].join('\n')
 }
 
 function indexOf(services) {
@@ -65,7 +76,7 @@ function indexOf(services) {
   return ['| Service | Subject | Methods |', '| --- | --- | --- |', ...rows, ''].join('\n')
 }
 
-function section(registry, service) {
+function section(registry, service, { failuresOf }) {
   const rows = service.methods.map((method) => {
     const cells = [
       `\`${method.name}\``,
@@ -83,6 +94,33 @@ function section(registry, service) {
     '| Method | REST | Who | What it does |',
     '| --- | --- | --- | --- |',
     ...rows,
+    '',
+    'Failures:',
+    '',
+    ...service.methods.flatMap((method) => failureLines(method.name, failuresOf(method))),
+    '',
+  ].join('\n')
+}
+
+function failureLines(name, failures) {
+  const reasons = failures.map(({ reason }) => `\`${reason.name}\` ${reason.status}`)
+  const special = failures.filter(({ condition }) => condition !== '')
+  return [
+    `- \`${name}\`: ${reasons.join(', ')}`,
+    ...special.map(({ reason, condition }) => `  - \`${reason.name}\`: ${condition}`),
+  ]
+}
+
+function reasonsSection({ reasons, general }) {
+  const items = reasons
+    .filter(({ status }) => status !== '')
+    .map(({ name, paragraphs }) => `- \`${name}\`: ${paragraphs.join(' ')}`)
+  return [
+    '## Reasons',
+    '',
+    `Every method may also fail with ${general.map((name) => `\`${name}\``).join(', ')}.`,
+    '',
+    ...items,
     '',
   ].join('\n')
 }

@@ -14,12 +14,17 @@ import {
 } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
-import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
+import {
+  ErrorReason,
+  ErrorReasonSchema,
+  fails_with,
+  implies,
+} from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
+import { failures } from '#gen/failures.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { refusal, restStatusOf } from '../src/edge/errors.ts'
-import { parseRpcComment } from '../src/edge/openapi/responses.ts'
 import { Scopes } from '../src/forge/core/scopes.ts'
 import { dialectProblems } from '../src/platform/rpc/rest/schema/dialect.ts'
 import { bindingsOf } from '../src/platform/rpc/rest/schema/rules.ts'
@@ -29,7 +34,6 @@ const files = await loadFiles('branchline/v1')
 const types = files.flatMap((file) => [...nestedTypes(file)])
 const services = types.filter((type) => type.kind === 'service')
 const methods = services.flatMap((service) => service.methods)
-const reasonNames = new Set(ErrorReasonSchema.values.map(({ name }) => name))
 
 /** The descriptors of all files in a folder of gen/. */
 async function loadFiles(folder: string): Promise<DescFile[]> {
@@ -50,6 +54,17 @@ function fullName(
   desc: { typeName: string } | { name: string; parent: { typeName: string } },
 ): string {
   return 'typeName' in desc ? desc.typeName : `${desc.parent.typeName}.${desc.name}`
+}
+
+/** The reasons that a reason implies, directly or by others. */
+function impliedBy(reason: ErrorReason, found = new Set<ErrorReason>()): Set<ErrorReason> {
+  const value = ErrorReasonSchema.value[reason]
+  for (const implied of value ? getOption(value, implies) : []) {
+    if (found.has(implied)) continue
+    found.add(implied)
+    impliedBy(implied, found)
+  }
+  return found
 }
 
 /** What is wrong with the methods, by a function that says what is wrong with one. */
@@ -91,17 +106,43 @@ describe('every message, field, enum, value and service', () => {
 })
 
 describe('every method', () => {
-  it('has a comment that says what it does and lists its failures, by reasons that exist', () => {
+  it('has a comment', () => {
+    expect(methods.map(fullName).filter((name) => !comments.has(name))).toEqual([])
+  })
+
+  it('lists its failures, each reason once and none that another one implies', () => {
     const found = mistakes((method) => {
-      const { summary, failures } = parseRpcComment(comments.get(fullName(method)) ?? '')
-      const unknown = failures
-        .flatMap(({ reasons }) => reasons)
-        .filter((reason) => !reasonNames.has(reason))
+      const listed = getOption(method, fails_with)
+      const reasons = listed.map(({ reason }) => reason)
+      const implied = new Set(reasons.flatMap((reason) => [...impliedBy(reason)]))
       return [
-        ...(summary === '' ? ['no comment'] : []),
-        ...(failures.length === 0 ? ['no list of failures'] : []),
-        ...unknown.map((reason) => `${reason} is no reason`),
+        ...(listed.length === 0 ? ['no failures'] : []),
+        ...reasons
+          .filter((reason, i) => reason === 0 || reasons.indexOf(reason) !== i)
+          .map((reason) => `${ErrorReason[reason]} twice, or no reason`),
+        ...listed
+          .filter(({ reason, condition }) => condition === '' && implied.has(reason))
+          .map(({ reason }) => `${ErrorReason[reason]}, which another one implies`),
+        ...listed
+          .filter(({ condition }) => condition !== '' && !/^[A-Z`].*\.$/.test(condition))
+          .map(({ condition }) => `"${condition}" is no sentence`),
       ]
+    })
+    expect(found).toEqual([])
+  })
+
+  it('has all its failures, with their conditions, where programs look for them', () => {
+    const found = mistakes((method) => {
+      const reasons = getOption(method, fails_with).flatMap(({ reason }) => [
+        reason,
+        ...impliedBy(reason),
+      ])
+      const names = new Set(reasons.map((reason) => ErrorReason[reason]))
+      const generated = failures.get(fullName(method)) ?? []
+      return names.size === generated.length &&
+        generated.every(({ reason, condition }) => names.has(reason) && condition !== '')
+        ? []
+        : ['not as in gen/failures.ts']
     })
     expect(found).toEqual([])
   })

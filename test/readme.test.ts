@@ -236,7 +236,7 @@ function endGroup(pid: number | undefined): void {
 describe('the lists in the documentation', () => {
   it('docs/methods.md has every method that the server serves', async () => {
     const page = readPage('docs/methods.md')
-    const listed = [...page.matchAll(/^## (\w+)$/gm)].flatMap(([heading, service]) =>
+    const listed = [...page.matchAll(/^## (\w+Service)$/gm)].flatMap(([heading, service]) =>
       tableBelow(page, heading).flatMap(([method = '']) =>
         codeOf(method).map((name) => `${service}.${name}`),
       ),

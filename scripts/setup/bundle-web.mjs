@@ -49,6 +49,7 @@ async function build() {
       metafile: true,
       write: false,
       logLevel: 'silent',
+      plugins: [withoutReasons],
     })
     .catch((/** @type {Error} */ error) => {
       throw new Failure('The web pages do not compile: correct what is said above.', error.message)
@@ -71,6 +72,29 @@ async function build() {
     ),
     result: `dist/web, at most ${(largest / 1024).toFixed(1)} KiB of script before a page shows`,
   }
+}
+
+/**
+ * Leaves the reasons out of the scripts. Only options of methods refer to them, and the pages about
+ * the API read the options from gen/failures.ts.
+ * @type {import('esbuild').Plugin}
+ */
+const withoutReasons = {
+  name: 'without-reasons',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/]gen[/]branchline[/]v1[/]error_reason_pb[.]ts$/ }, async () => {
+      const { create, toBinary } = await import('@bufbuild/protobuf')
+      const { FileDescriptorProtoSchema } = await import('@bufbuild/protobuf/wkt')
+      const name = 'branchline/v1/error_reason.proto'
+      const file = create(FileDescriptorProtoSchema, { name, syntax: 'proto3' })
+      const descriptor = Buffer.from(toBinary(FileDescriptorProtoSchema, file)).toString('base64')
+      return {
+        contents: `import { fileDesc } from '@bufbuild/protobuf/codegenv2'
+export const file_branchline_v1_error_reason = fileDesc('${descriptor}')`,
+        resolveDir: root,
+      }
+    })
+  },
 }
 
 /**

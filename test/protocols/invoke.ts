@@ -7,6 +7,7 @@ import {
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { expectDeclared } from '../support/declared-failures.ts'
 import { type RpcProtocol, transportTo } from '../support/server.ts'
 
 /** Every way to make a call. */
@@ -94,5 +95,6 @@ async function invokeRest(url: string, made: Call, authorization?: string): Prom
   const info = details.find(
     (detail) => detail['@type'] === 'type.googleapis.com/google.rpc.ErrorInfo',
   )
+  expectDeclared(made.method, info?.reason)
   return { code: Code[code] ?? '', reason: info?.reason, metadata: info?.metadata ?? {} }
 }

@@ -17,6 +17,7 @@ import type { Clock } from '../../src/forge/core/core.ts'
 import { ProcessSpawner } from '../../src/platform/git/processes/process-spawner.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
+import { declaredFailuresOnly } from './declared-failures.ts'
 import { PROCESS_SPAWNER } from './process.ts'
 
 /** The bundle of the program that renders Markdown, which `npm run setup` makes. */
@@ -138,7 +139,7 @@ export function transportTo(url: string, protocol: RpcProtocol, authorization?: 
     if (authorization !== undefined) request.header.set('authorization', authorization)
     return next(request)
   }
-  const common = { baseUrl: url, interceptors: [authorize] }
+  const common = { baseUrl: url, interceptors: [authorize, declaredFailuresOnly] }
   switch (protocol) {
     case 'gRPC':
       return createGrpcTransport(common)

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { AccessToken, AccessTokenSchema } from "./access_token_pb.ts";
 import { file_branchline_v1_access_token } from "./access_token_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/access_token_service.proto.
  */
 export const file_branchline_v1_access_token_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL2FjY2Vzc190b2tlbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIkgKF0xpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiZAoYTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlEioKBnRva2VucxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuQWNjZXNzVG9rZW4SDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiVAoYQ3JlYXRlQWNjZXNzVG9rZW5SZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgZzY29wZXMYAyADKAlCA+BBAiI7ChhEZWxldGVBY2Nlc3NUb2tlblJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDQoFdG9rZW4YAiABKAkiHgocR2V0Q3VycmVudEFjY2Vzc1Rva2VuUmVxdWVzdCIhCh9EZWxldGVDdXJyZW50QWNjZXNzVG9rZW5SZXF1ZXN0MqsGChJBY2Nlc3NUb2tlblNlcnZpY2USuQEKEExpc3RBY2Nlc3NUb2tlbnMSJi5icmFuY2hsaW5lLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiVJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZBAgDOAGC0+STAiliBnRva2VucxIfL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3Rva2VucxKWAQoRQ3JlYXRlQWNjZXNzVG9rZW4SJy5icmFuY2hsaW5lLnYxLkNyZWF0ZUFjY2Vzc1Rva2VuUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuQWNjZXNzVG9rZW4iPJACAPqmGQMIyQGCpxkECAM4AYLT5JMCJDoBKiIfL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3Rva2VucxKQAQoRRGVsZXRlQWNjZXNzVG9rZW4SJy5icmFuY2hsaW5lLnYxLkRlbGV0ZUFjY2Vzc1Rva2VuUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI6kAICgqcZBAgDOAGC0+STAikqJy9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS90b2tlbnMve3Rva2VufRKAAQoVR2V0Q3VycmVudEFjY2Vzc1Rva2VuEisuYnJhbmNobGluZS52MS5HZXRDdXJyZW50QWNjZXNzVG9rZW5SZXF1ZXN0GhouYnJhbmNobGluZS52MS5BY2Nlc3NUb2tlbiIekAIBgqcZAggDgtPkkwIPEg0vYXBpL3YxL3Rva2VuEoIBChhEZWxldGVDdXJyZW50QWNjZXNzVG9rZW4SLi5icmFuY2hsaW5lLnYxLkRlbGV0ZUN1cnJlbnRBY2Nlc3NUb2tlblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiHpACAoKnGQIIA4LT5JMCDyoNL2FwaS92MS90b2tlbhol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_access_token, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL2FjY2Vzc190b2tlbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIkgKF0xpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiZAoYTGlzdEFjY2Vzc1Rva2Vuc1Jlc3BvbnNlEioKBnRva2VucxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuQWNjZXNzVG9rZW4SDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiVAoYQ3JlYXRlQWNjZXNzVG9rZW5SZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgZzY29wZXMYAyADKAlCA+BBAiI7ChhEZWxldGVBY2Nlc3NUb2tlblJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDQoFdG9rZW4YAiABKAkiHgocR2V0Q3VycmVudEFjY2Vzc1Rva2VuUmVxdWVzdCIhCh9EZWxldGVDdXJyZW50QWNjZXNzVG9rZW5SZXF1ZXN0MuAHChJBY2Nlc3NUb2tlblNlcnZpY2USzAEKEExpc3RBY2Nlc3NUb2tlbnMSJi5icmFuY2hsaW5lLnYxLkxpc3RBY2Nlc3NUb2tlbnNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0QWNjZXNzVG9rZW5zUmVzcG9uc2UiZ5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZBAgDOAGKpxkDCOgBiqcZAggZiqcZAggogtPkkwIpYgZ0b2tlbnMSHy9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS90b2tlbnMSvAEKEUNyZWF0ZUFjY2Vzc1Rva2VuEicuYnJhbmNobGluZS52MS5DcmVhdGVBY2Nlc3NUb2tlblJlcXVlc3QaGi5icmFuY2hsaW5lLnYxLkFjY2Vzc1Rva2VuImKQAgD6phkDCMkBgqcZBAgDOAGKpxkDCOgBiqcZAggZiqcZAggoiqcZAggFiqcZAgg9iqcZAwjpAYLT5JMCJDoBKiIfL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3Rva2VucxKwAQoRRGVsZXRlQWNjZXNzVG9rZW4SJy5icmFuY2hsaW5lLnYxLkRlbGV0ZUFjY2Vzc1Rva2VuUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJakAICgqcZBAgDOAGKpxkDCOgBiqcZAggZiqcZAggoiqcZAgg8iqcZAwjqAYLT5JMCKSonL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3Rva2Vucy97dG9rZW59Eq4BChVHZXRDdXJyZW50QWNjZXNzVG9rZW4SKy5icmFuY2hsaW5lLnYxLkdldEN1cnJlbnRBY2Nlc3NUb2tlblJlcXVlc3QaGi5icmFuY2hsaW5lLnYxLkFjY2Vzc1Rva2VuIkyQAgGCpxkCCAOKpxkqCDwSJlRoZSByZXF1ZXN0IGNhcnJpZXMgb3RoZXIgY3JlZGVudGlhbHMugtPkkwIPEg0vYXBpL3YxL3Rva2VuErABChhEZWxldGVDdXJyZW50QWNjZXNzVG9rZW4SLi5icmFuY2hsaW5lLnYxLkRlbGV0ZUN1cnJlbnRBY2Nlc3NUb2tlblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTJACAoKnGQIIA4qnGSoIPBImVGhlIHJlcXVlc3QgY2FycmllcyBvdGhlciBjcmVkZW50aWFscy6C0+STAg8qDS9hcGkvdjEvdG9rZW4aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_access_token, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListAccessTokens.
@@ -190,20 +191,11 @@ export const DeleteCurrentAccessTokenRequestSchema: GenMessage<DeleteCurrentAcce
  * The methods about the tokens of an account require its password by Basic authentication and, if
  * the account has a second factor, a passcode in `X-Service-OTP`.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.AccessTokenService
  */
 export const AccessTokenService: GenService<{
   /**
    * Lists the tokens of an account in the order of creation, expired tokens included.
-   *
-   * Fails with:
-   * - PASSWORD_REQUIRED, when the credentials are not the password by Basic authentication.
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
    *
    * @generated from rpc branchline.v1.AccessTokenService.ListAccessTokens
    */
@@ -216,15 +208,6 @@ export const AccessTokenService: GenService<{
    * Creates a token that does not expire. The response contains its text, which cannot be read
    * again.
    *
-   * Fails with:
-   * - PASSWORD_REQUIRED, when the credentials are not the password by Basic authentication.
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - INVALID_FIELD, when the name is missing or too long.
-   * - INVALID_SCOPE, when there is no scope, an unknown scope, or only `public-only`.
-   * - TOKEN_NAME_TAKEN, when another token of the account has the name.
-   *
    * @generated from rpc branchline.v1.AccessTokenService.CreateAccessToken
    */
   createAccessToken: {
@@ -234,14 +217,6 @@ export const AccessTokenService: GenService<{
   },
   /**
    * Deletes a token. The server refuses the next request with it.
-   *
-   * Fails with:
-   * - PASSWORD_REQUIRED, when the credentials are not the password by Basic authentication.
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - TOKEN_NOT_FOUND, when the account has no such token.
-   * - TOKEN_NAME_AMBIGUOUS, when several tokens of the account have the name.
    *
    * @generated from rpc branchline.v1.AccessTokenService.DeleteAccessToken
    */
@@ -253,9 +228,6 @@ export const AccessTokenService: GenService<{
   /**
    * Returns the token that the request carries.
    *
-   * Fails with:
-   * - TOKEN_NOT_FOUND, when the request carries other credentials.
-   *
    * @generated from rpc branchline.v1.AccessTokenService.GetCurrentAccessToken
    */
   getCurrentAccessToken: {
@@ -265,9 +237,6 @@ export const AccessTokenService: GenService<{
   },
   /**
    * Deletes the token that the request carries. The server refuses the next request with it.
-   *
-   * Fails with:
-   * - TOKEN_NOT_FOUND, when the request carries other credentials.
    *
    * @generated from rpc branchline.v1.AccessTokenService.DeleteCurrentAccessToken
    */

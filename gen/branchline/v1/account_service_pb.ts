@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account, AccountSchema } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -17,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/account_service.proto.
  */
 export const file_branchline_v1_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2FjY291bnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIgCh5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QiTAoVU2VhcmNoQWNjb3VudHNSZXF1ZXN0EgkKAXEYASABKAkSCwoDdWlkGAIgASgDEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUibAoWU2VhcmNoQWNjb3VudHNSZXNwb25zZRI0CgdyZXN1bHRzGAEgASgLMiMuYnJhbmNobGluZS52MS5BY2NvdW50U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJIChRBY2NvdW50U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIkCgRkYXRhGAIgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50IjYKF0xpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiiQEKGExpc3RCbG9ja2VkVXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIoCgZibG9ja3MYBCADKAsyGC5icmFuY2hsaW5lLnYxLlVzZXJCbG9jayJNCglVc2VyQmxvY2sSEAoIYmxvY2tfaWQYASABKAMSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKwoXQ2hlY2tCbG9ja2VkVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiMgoQQmxvY2tVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRub3RlGAIgASgJIiYKElVuYmxvY2tVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCSJPCiNMaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJECiNDaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiSwocQmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSDAoEbm90ZRgDIAEoCSI/Ch5VbmJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIhsKGUdldEFjY291bnRTZXR0aW5nc1JlcXVlc3QiwQEKD0FjY291bnRTZXR0aW5ncxIRCglmdWxsX25hbWUYASABKAkSDwoHd2Vic2l0ZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghsb2NhdGlvbhgEIAEoCRIQCghsYW5ndWFnZRgFIAEoCRINCgV0aGVtZRgGIAEoCRIXCg9kaWZmX3ZpZXdfc3R5bGUYByABKAkSEgoKaGlkZV9lbWFpbBgIIAEoCBIVCg1oaWRlX2FjdGl2aXR5GAkgASgIIp4CChxVcGRhdGVBY2NvdW50U2V0dGluZ3NSZXF1ZXN0EhYKCWZ1bGxfbmFtZRgBIAEoCUgAiAEBEhQKB3dlYnNpdGUYAiABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgDIAEoCUgCiAEBEhUKCGxvY2F0aW9uGAQgASgJSAOIAQESFQoIbGFuZ3VhZ2UYBSABKAlIBIgBARISCgV0aGVtZRgGIAEoCUgFiAEBEhcKCmhpZGVfZW1haWwYByABKAhIBogBAUIMCgpfZnVsbF9uYW1lQgoKCF93ZWJzaXRlQg4KDF9kZXNjcmlwdGlvbkILCglfbG9jYXRpb25CCwoJX2xhbmd1YWdlQggKBl90aGVtZUINCgtfaGlkZV9lbWFpbDLmEQoOQWNjb3VudFNlcnZpY2USigEKF0dldEF1dGhlbnRpY2F0ZWRBY2NvdW50Ei0uYnJhbmNobGluZS52MS5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiKJACAYKnGQ0IAxIJcmVhZDp1c2VygtPkkwIOEgwvYXBpL3YxL3VzZXISkwEKEkdldEFjY291bnRTZXR0aW5ncxIoLmJyYW5jaGxpbmUudjEuR2V0QWNjb3VudFNldHRpbmdzUmVxdWVzdBoeLmJyYW5jaGxpbmUudjEuQWNjb3VudFNldHRpbmdzIjOQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIXEhUvYXBpL3YxL3VzZXIvc2V0dGluZ3MSnQEKFVVwZGF0ZUFjY291bnRTZXR0aW5ncxIrLmJyYW5jaGxpbmUudjEuVXBkYXRlQWNjb3VudFNldHRpbmdzUmVxdWVzdBoeLmJyYW5jaGxpbmUudjEuQWNjb3VudFNldHRpbmdzIjeQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCGjoBKjIVL2FwaS92MS91c2VyL3NldHRpbmdzErIBCg5TZWFyY2hBY2NvdW50cxIkLmJyYW5jaGxpbmUudjEuU2VhcmNoQWNjb3VudHNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5TZWFyY2hBY2NvdW50c1Jlc3BvbnNlIlOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VygtPkkwIfYgdyZXN1bHRzEhQvYXBpL3YxL3VzZXJzL3NlYXJjaBLcAQoQTGlzdEJsb2NrZWRVc2VycxImLmJyYW5jaGxpbmUudjEuTGlzdEJsb2NrZWRVc2Vyc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXNwb25zZSJ3kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwJBWiNiBmJsb2NrcxIZL2FwaS92MS91c2VyL2xpc3RfYmxvY2tlZGIFdXNlcnMSEy9hcGkvdjEvdXNlci9ibG9ja3MSkAEKEENoZWNrQmxvY2tlZFVzZXISJi5icmFuY2hsaW5lLnYxLkNoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjyQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIgEh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0SpAEKCUJsb2NrVXNlchIfLmJyYW5jaGxpbmUudjEuQmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJekAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAkFaHxodL2FwaS92MS91c2VyL2Jsb2NrL3t1c2VybmFtZX0aHi9hcGkvdjEvdXNlci9ibG9ja3Mve3VzZXJuYW1lfRKqAQoLVW5ibG9ja1VzZXISIS5icmFuY2hsaW5lLnYxLlVuYmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJgkAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAkNaIRofL2FwaS92MS91c2VyL3VuYmxvY2sve3VzZXJuYW1lfSoeL2FwaS92MS91c2VyL2Jsb2Nrcy97dXNlcm5hbWV9EokCChxMaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzEjIuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdEJsb2NrZWRVc2Vyc1Jlc3BvbnNlIosBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGC0+STAk1aKWIGYmxvY2tzEh8vYXBpL3YxL29yZ3Mve29yZ30vbGlzdF9ibG9ja2VkYgV1c2VycxIZL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2NrcxK2AQocQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlchIyLmJyYW5jaGxpbmUudjEuQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSpACAYKnGRcIAxIRcmVhZDpvcmdhbml6YXRpb24oAYLT5JMCJhIkL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9EtABChVCbG9ja09yZ2FuaXphdGlvblVzZXISKy5icmFuY2hsaW5lLnYxLkJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicpACAoKnGRgIAxISd3JpdGU6b3JnYW5pemF0aW9uKAGC0+STAk1aJRojL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2NrL3t1c2VybmFtZX0aJC9hcGkvdjEvb3Jncy97b3JnfS9ibG9ja3Mve3VzZXJuYW1lfRLWAQoXVW5ibG9ja09yZ2FuaXphdGlvblVzZXISLS5icmFuY2hsaW5lLnYxLlVuYmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJ0kAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCT1onGiUvYXBpL3YxL29yZ3Mve29yZ30vdW5ibG9jay97dXNlcm5hbWV9KiQvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzL3t1c2VybmFtZX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2FjY291bnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIgCh5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QiTAoVU2VhcmNoQWNjb3VudHNSZXF1ZXN0EgkKAXEYASABKAkSCwoDdWlkGAIgASgDEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUibAoWU2VhcmNoQWNjb3VudHNSZXNwb25zZRI0CgdyZXN1bHRzGAEgASgLMiMuYnJhbmNobGluZS52MS5BY2NvdW50U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJIChRBY2NvdW50U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIkCgRkYXRhGAIgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50IjYKF0xpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiiQEKGExpc3RCbG9ja2VkVXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIoCgZibG9ja3MYBCADKAsyGC5icmFuY2hsaW5lLnYxLlVzZXJCbG9jayJNCglVc2VyQmxvY2sSEAoIYmxvY2tfaWQYASABKAMSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKwoXQ2hlY2tCbG9ja2VkVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiMgoQQmxvY2tVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRub3RlGAIgASgJIiYKElVuYmxvY2tVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCSJPCiNMaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJECiNDaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiSwocQmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSDAoEbm90ZRgDIAEoCSI/Ch5VbmJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIhsKGUdldEFjY291bnRTZXR0aW5nc1JlcXVlc3QiwQEKD0FjY291bnRTZXR0aW5ncxIRCglmdWxsX25hbWUYASABKAkSDwoHd2Vic2l0ZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghsb2NhdGlvbhgEIAEoCRIQCghsYW5ndWFnZRgFIAEoCRINCgV0aGVtZRgGIAEoCRIXCg9kaWZmX3ZpZXdfc3R5bGUYByABKAkSEgoKaGlkZV9lbWFpbBgIIAEoCBIVCg1oaWRlX2FjdGl2aXR5GAkgASgIIp4CChxVcGRhdGVBY2NvdW50U2V0dGluZ3NSZXF1ZXN0EhYKCWZ1bGxfbmFtZRgBIAEoCUgAiAEBEhQKB3dlYnNpdGUYAiABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgDIAEoCUgCiAEBEhUKCGxvY2F0aW9uGAQgASgJSAOIAQESFQoIbGFuZ3VhZ2UYBSABKAlIBIgBARISCgV0aGVtZRgGIAEoCUgFiAEBEhcKCmhpZGVfZW1haWwYByABKAhIBogBAUIMCgpfZnVsbF9uYW1lQgoKCF93ZWJzaXRlQg4KDF9kZXNjcmlwdGlvbkILCglfbG9jYXRpb25CCwoJX2xhbmd1YWdlQggKBl90aGVtZUINCgtfaGlkZV9lbWFpbDKEEwoOQWNjb3VudFNlcnZpY2USkAEKF0dldEF1dGhlbnRpY2F0ZWRBY2NvdW50Ei0uYnJhbmNobGluZS52MS5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiLpACAYKnGQ0IAxIJcmVhZDp1c2VyiqcZAggUgtPkkwIOEgwvYXBpL3YxL3VzZXISmQEKEkdldEFjY291bnRTZXR0aW5ncxIoLmJyYW5jaGxpbmUudjEuR2V0QWNjb3VudFNldHRpbmdzUmVxdWVzdBoeLmJyYW5jaGxpbmUudjEuQWNjb3VudFNldHRpbmdzIjmQAgGCpxkPCAMSCXJlYWQ6dXNlcigBiqcZAggUgtPkkwIXEhUvYXBpL3YxL3VzZXIvc2V0dGluZ3MSqQEKFVVwZGF0ZUFjY291bnRTZXR0aW5ncxIrLmJyYW5jaGxpbmUudjEuVXBkYXRlQWNjb3VudFNldHRpbmdzUmVxdWVzdBoeLmJyYW5jaGxpbmUudjEuQWNjb3VudFNldHRpbmdzIkOQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQIIBYqnGQIINYLT5JMCGjoBKjIVL2FwaS92MS91c2VyL3NldHRpbmdzErgBCg5TZWFyY2hBY2NvdW50cxIkLmJyYW5jaGxpbmUudjEuU2VhcmNoQWNjb3VudHNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5TZWFyY2hBY2NvdW50c1Jlc3BvbnNlIlmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VyiqcZAggUgtPkkwIfYgdyZXN1bHRzEhQvYXBpL3YxL3VzZXJzL3NlYXJjaBLiAQoQTGlzdEJsb2NrZWRVc2VycxImLmJyYW5jaGxpbmUudjEuTGlzdEJsb2NrZWRVc2Vyc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXNwb25zZSJ9kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkPCAMSCXJlYWQ6dXNlcigBiqcZAggUgtPkkwJBWiNiBmJsb2NrcxIZL2FwaS92MS91c2VyL2xpc3RfYmxvY2tlZGIFdXNlcnMSEy9hcGkvdjEvdXNlci9ibG9ja3MSlwEKEENoZWNrQmxvY2tlZFVzZXISJi5icmFuY2hsaW5lLnYxLkNoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkOQAgGCpxkPCAMSCXJlYWQ6dXNlcigBiqcZAwiRAYLT5JMCIBIeL2FwaS92MS91c2VyL2Jsb2Nrcy97dXNlcm5hbWV9ErcBCglCbG9ja1VzZXISHy5icmFuY2hsaW5lLnYxLkJsb2NrVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicZACAoKnGRAIAxIKd3JpdGU6dXNlcigBiqcZAggoiqcZAwiSAYqnGQIIBYLT5JMCQVofGh0vYXBpL3YxL3VzZXIvYmxvY2sve3VzZXJuYW1lfRoeL2FwaS92MS91c2VyL2Jsb2Nrcy97dXNlcm5hbWV9ErABCgtVbmJsb2NrVXNlchIhLmJyYW5jaGxpbmUudjEuVW5ibG9ja1VzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImaQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQIIKILT5JMCQ1ohGh8vYXBpL3YxL3VzZXIvdW5ibG9jay97dXNlcm5hbWV9Kh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0SlwIKHExpc3RPcmdhbml6YXRpb25CbG9ja2VkVXNlcnMSMi5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25CbG9ja2VkVXNlcnNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0QmxvY2tlZFVzZXJzUmVzcG9uc2UimQGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRcIAxIRcmVhZDpvcmdhbml6YXRpb24oAYqnGQMIlgGKpxkDCJcBgtPkkwJNWiliBmJsb2NrcxIfL2FwaS92MS9vcmdzL3tvcmd9L2xpc3RfYmxvY2tlZGIFdXNlcnMSGS9hcGkvdjEvb3Jncy97b3JnfS9ibG9ja3MSywEKHENoZWNrT3JnYW5pemF0aW9uQmxvY2tlZFVzZXISMi5icmFuY2hsaW5lLnYxLkNoZWNrT3JnYW5pemF0aW9uQmxvY2tlZFVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il+QAgGCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGKpxkDCJYBiqcZAwiXAYqnGQMIkQGC0+STAiYSJC9hcGkvdjEvb3Jncy97b3JnfS9ibG9ja3Mve3VzZXJuYW1lfRLyAQoVQmxvY2tPcmdhbml6YXRpb25Vc2VyEisuYnJhbmNobGluZS52MS5CbG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IpMBkAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYqnGQMIlgGKpxkDCJcBiqcZAggoiqcZAwiSAYqnGQIIBYLT5JMCTVolGiMvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2sve3VzZXJuYW1lfRokL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9EusBChdVbmJsb2NrT3JnYW5pemF0aW9uVXNlchItLmJyYW5jaGxpbmUudjEuVW5ibG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IogBkAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYqnGQMIlgGKpxkDCJcBiqcZAggogtPkkwJPWicaJS9hcGkvdjEvb3Jncy97b3JnfS91bmJsb2NrL3t1c2VybmFtZX0qJC9hcGkvdjEvb3Jncy97b3JnfS9ibG9ja3Mve3VzZXJuYW1lfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of GetAuthenticatedAccount.
@@ -596,18 +597,12 @@ export const UpdateAccountSettingsRequestSchema: GenMessage<UpdateAccountSetting
  * A blocked user may not fork repositories of the account, be given access to them, comment on
  * their pull requests or open pull requests there. The user may still read what is public.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.AccountService
  */
 export const AccountService: GenService<{
   /**
    * Returns the caller, with the fields that only the caller sees. A token that is restricted to
    * public data gets the public fields.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.AccountService.GetAuthenticatedAccount
    */
@@ -619,9 +614,6 @@ export const AccountService: GenService<{
   /**
    * Returns the settings of the caller in the form of the forge. UserService has the same settings.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.AccountService.GetAccountSettings
    */
   getAccountSettings: {
@@ -631,10 +623,6 @@ export const AccountService: GenService<{
   },
   /**
    * Changes the settings that the request has, all of them or none, and returns all settings.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when a text is too long or malformed.
-   * - DISPLAY_NAME_CHANGE_CLOSED, when only administrators may change display names.
    *
    * @generated from rpc branchline.v1.AccountService.UpdateAccountSettings
    */
@@ -646,9 +634,6 @@ export const AccountService: GenService<{
   /**
    * Searches active users that the caller may see, by name.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.AccountService.SearchAccounts
    */
   searchAccounts: {
@@ -659,9 +644,6 @@ export const AccountService: GenService<{
   /**
    * Lists the users that the caller has blocked.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.AccountService.ListBlockedUsers
    */
   listBlockedUsers: {
@@ -671,9 +653,6 @@ export const AccountService: GenService<{
   },
   /**
    * Succeeds when the caller has blocked a user.
-   *
-   * Fails with:
-   * - BLOCK_NOT_FOUND, when the caller has not blocked the user, or the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.CheckBlockedUser
    */
@@ -686,11 +665,6 @@ export const AccountService: GenService<{
    * Blocks a user. Both users lose the access that the other has given them to single repositories,
    * and no longer star repositories of each other or follow each other.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - CANNOT_BLOCK, when the user is the caller.
-   * - INVALID_FIELD, when the note is too long.
-   *
    * @generated from rpc branchline.v1.AccountService.BlockUser
    */
   blockUser: {
@@ -700,9 +674,6 @@ export const AccountService: GenService<{
   },
   /**
    * Removes a block, if there is one. Access that was lost does not return.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.UnblockUser
    */
@@ -714,10 +685,6 @@ export const AccountService: GenService<{
   /**
    * Lists the users that an organisation has blocked. For its owners.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
-   *
    * @generated from rpc branchline.v1.AccountService.ListOrganizationBlockedUsers
    */
   listOrganizationBlockedUsers: {
@@ -727,11 +694,6 @@ export const AccountService: GenService<{
   },
   /**
    * Succeeds when an organisation has blocked a user. For its owners.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
-   * - BLOCK_NOT_FOUND, when the organisation has not blocked the user, or the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.CheckOrganizationBlockedUser
    */
@@ -744,13 +706,6 @@ export const AccountService: GenService<{
    * Blocks a user for an organisation. The user loses access to single repositories of the
    * organisation. For its owners.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - CANNOT_BLOCK, when the user is a member of the organisation.
-   * - INVALID_FIELD, when the note is too long.
-   *
    * @generated from rpc branchline.v1.AccountService.BlockOrganizationUser
    */
   blockOrganizationUser: {
@@ -760,11 +715,6 @@ export const AccountService: GenService<{
   },
   /**
    * Removes a block of an organisation, if there is one. For its owners.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
-   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.UnblockOrganizationUser
    */

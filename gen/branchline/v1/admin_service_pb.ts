@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account, AccountSchema } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { OrganizationSchema } from "./organization_pb.ts";
 import { file_branchline_v1_organization } from "./organization_pb.ts";
 import type { ListOrganizationsResponseSchema } from "./organization_service_pb.ts";
@@ -26,7 +27,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/admin_service.proto.
  */
 export const file_branchline_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEi9QIKFUFkbWluTGlzdFVzZXJzUmVxdWVzdBIRCglzb3VyY2VfaWQYASABKAMSEgoKbG9naW5fbmFtZRgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFEgkKAXEYBSABKAkSEgoKdmlzaWJpbGl0eRgGIAEoCRIWCglpc19hY3RpdmUYByABKAhIAIgBARIVCghpc19hZG1pbhgIIAEoCEgBiAEBEhoKDWlzX3Jlc3RyaWN0ZWQYCSABKAhIAogBARIbCg5pc18yZmFfZW5hYmxlZBgKIAEoCEgDiAEBEh4KEWlzX3Byb2hpYml0X2xvZ2luGAsgASgISASIAQESDAoEc29ydBgMIAEoCRINCgVvcmRlchgNIAEoCUIMCgpfaXNfYWN0aXZlQgsKCV9pc19hZG1pbkIQCg5faXNfcmVzdHJpY3RlZEIRCg9faXNfMmZhX2VuYWJsZWRCFAoSX2lzX3Byb2hpYml0X2xvZ2luIl0KFkFkbWluTGlzdFVzZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPAodQWRtaW5MaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJSCiFBZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSLbAQoeQWRtaW5DcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEhUKCHVzZXJuYW1lGAIgASgJQgPgQQISEQoJZnVsbF9uYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg8KB3dlYnNpdGUYBiABKAkSEAoIbG9jYXRpb24YByABKAkSEgoKdmlzaWJpbGl0eRgIIAEoCRIlCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgJIAEoCCKNAgocQWRtaW5DcmVhdGVSZXBvc2l0b3J5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIRCgRuYW1lGAIgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIRCglhdXRvX2luaXQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAkSEAoIdGVtcGxhdGUYByABKAgSGgoSb2JqZWN0X2Zvcm1hdF9uYW1lGAggASgJEg4KBnJlYWRtZRgJIAEoCRISCgpnaXRpZ25vcmVzGAogASgJEg8KB2xpY2Vuc2UYCyABKAkSFAoMaXNzdWVfbGFiZWxzGAwgASgJImgKG0FkbWluQ3JlYXRlUHVibGljS2V5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRISCgV0aXRsZRgCIAEoCUID4EECEhAKA2tleRgDIAEoCUID4EECEhEKCXJlYWRfb25seRgEIAEoCCI7ChtBZG1pbkRlbGV0ZVB1YmxpY0tleVJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSCgoCaWQYAiABKAMiRQoWQWRtaW5SZW5hbWVVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIZCgxuZXdfdXNlcm5hbWUYAiABKAlCA+BBAiLQAQoWQWRtaW5DcmVhdGVVc2VyUmVxdWVzdBIVCgh1c2VybmFtZRgBIAEoCUID4EECEhIKBWVtYWlsGAIgASgJQgPgQQISFQoIcGFzc3dvcmQYAyABKAlCA+BBAhIRCglmdWxsX25hbWUYBCABKAkSEgoKdmlzaWJpbGl0eRgFIAEoCRIXCgpyZXN0cmljdGVkGAYgASgISACIAQESEgoKbG9naW5fbmFtZRgHIAEoCRIRCglzb3VyY2VfaWQYCCABKANCDQoLX3Jlc3RyaWN0ZWQixgMKFEFkbWluRWRpdFVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhIKBWVtYWlsGAIgASgJSACIAQESFQoIcGFzc3dvcmQYAyABKAlIAYgBARIWCglmdWxsX25hbWUYBCABKAlIAogBARIYCgtkZXNjcmlwdGlvbhgFIAEoCUgDiAEBEhIKBWFkbWluGAYgASgISASIAQESEwoGYWN0aXZlGAcgASgISAWIAQESGwoOcHJvaGliaXRfbG9naW4YCCABKAhIBogBARIXCgp2aXNpYmlsaXR5GAkgASgJSAeIAQESFwoKcmVzdHJpY3RlZBgKIAEoCEgIiAEBEhcKCmxvZ2luX25hbWUYCyABKAlICYgBARIWCglzb3VyY2VfaWQYDCABKANICogBAUIICgZfZW1haWxCCwoJX3Bhc3N3b3JkQgwKCl9mdWxsX25hbWVCDgoMX2Rlc2NyaXB0aW9uQggKBl9hZG1pbkIJCgdfYWN0aXZlQhEKD19wcm9oaWJpdF9sb2dpbkINCgtfdmlzaWJpbGl0eUINCgtfcmVzdHJpY3RlZEINCgtfbG9naW5fbmFtZUIMCgpfc291cmNlX2lkIjkKFkFkbWluRGVsZXRlVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDQoFcHVyZ2UYAiABKAgiJwoWQWRtaW5HZXRNZXRyaWNzUmVxdWVzdBINCgVuYW1lcxgBIAMoCSJuChdBZG1pbkdldE1ldHJpY3NSZXNwb25zZRIrCgdyZWFkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgdtZXRyaWNzGAIgAygLMhUuYnJhbmNobGluZS52MS5NZXRyaWMiYAoGTWV0cmljEgwKBG5hbWUYASABKAkSDAoEaGVscBgCIAEoCRIMCgR0eXBlGAMgASgJEiwKB3NhbXBsZXMYBCADKAsyGy5icmFuY2hsaW5lLnYxLk1ldHJpY1NhbXBsZSKTAQoMTWV0cmljU2FtcGxlEgwKBG5hbWUYASABKAkSNwoGbGFiZWxzGAIgAygLMicuYnJhbmNobGluZS52MS5NZXRyaWNTYW1wbGUuTGFiZWxzRW50cnkSDQoFdmFsdWUYAyABKAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATLFEQoMQWRtaW5TZXJ2aWNlEs0BCg5BZG1pbkxpc3RVc2VycxIkLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0VXNlcnNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2Vyc1Jlc3BvbnNlIm6QAgH6phkzGhQKBXRvdGFsEgRwYWdlGgVsaW1pdEobCgRzdWRvCgV0b2tlbgoMYWNjZXNzX3Rva2VugqcZDggGEgpyZWFkOmFkbWlugtPkkwIcYgV1c2VycxITL2FwaS92MS9hZG1pbi91c2VycxKUAQoPQWRtaW5HZXRNZXRyaWNzEiUuYnJhbmNobGluZS52MS5BZG1pbkdldE1ldHJpY3NSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5BZG1pbkdldE1ldHJpY3NSZXNwb25zZSIykAIBgqcZDggGEgpyZWFkOmFkbWlugtPkkwIXEhUvYXBpL3YxL2FkbWluL21ldHJpY3MS5wEKFkFkbWluTGlzdE9yZ2FuaXphdGlvbnMSLC5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlInWQAgH6phkzGhQKBXRvdGFsEgRwYWdlGgVsaW1pdEobCgRzdWRvCgV0b2tlbgoMYWNjZXNzX3Rva2VugqcZDggGEgpyZWFkOmFkbWlugtPkkwIjYg1vcmdhbml6YXRpb25zEhIvYXBpL3YxL2FkbWluL29yZ3MSgQIKGkFkbWluTGlzdFVzZXJPcmdhbml6YXRpb25zEjAuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UihgGQAgH6phkzGhQKBXRvdGFsEgRwYWdlGgVsaW1pdEobCgRzdWRvCgV0b2tlbgoMYWNjZXNzX3Rva2VugqcZDggGEgpyZWFkOmFkbWlugtPkkwI0Yg1vcmdhbml6YXRpb25zEiMvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vb3JncxKvAQoXQWRtaW5DcmVhdGVPcmdhbml6YXRpb24SLS5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIkiQAgD6phkDCMkBgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCJToBKiIgL2FwaS92MS9hZG1pbi91c2Vycy97b3duZXJ9L29yZ3MSrQEKFUFkbWluQ3JlYXRlUmVwb3NpdG9yeRIrLmJyYW5jaGxpbmUudjEuQWRtaW5DcmVhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJMkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAik6ASoiJC9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfS9yZXBvcxKrAQoUQWRtaW5DcmVhdGVQdWJsaWNLZXkSKi5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlUHVibGljS2V5UmVxdWVzdBoYLmJyYW5jaGxpbmUudjEuUHVibGljS2V5Ik2QAgD6phkDCMkBgqcZEQgGEgt3cml0ZTphZG1pbigBgtPkkwIoOgEqIiMvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0va2V5cxKkAQoUQWRtaW5EZWxldGVQdWJsaWNLZXkSKi5icmFuY2hsaW5lLnYxLkFkbWluRGVsZXRlUHVibGljS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJIkAICgqcZEQgGEgt3cml0ZTphZG1pbigBgtPkkwIqKigvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0va2V5cy97aWR9EpgBCg9BZG1pblJlbmFtZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluUmVuYW1lVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiRpACAoKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAio6ASoiJS9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfS9yZW5hbWUSjQEKD0FkbWluQ3JlYXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5DcmVhdGVVc2VyUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQWNjb3VudCI7kAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAhg6ASoiEy9hcGkvdjEvYWRtaW4vdXNlcnMSjQEKDUFkbWluRWRpdFVzZXISIy5icmFuY2hsaW5lLnYxLkFkbWluRWRpdFVzZXJSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50Ij+QAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIjOgEqMh4vYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0SjgEKD0FkbWluRGVsZXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5EZWxldGVVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI8kAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCICoeL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9Gl36phlZCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDSgUIBhCmA0oFCAkQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_branchline_v1_organization_service, file_branchline_v1_public_key, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEi9QIKFUFkbWluTGlzdFVzZXJzUmVxdWVzdBIRCglzb3VyY2VfaWQYASABKAMSEgoKbG9naW5fbmFtZRgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFEgkKAXEYBSABKAkSEgoKdmlzaWJpbGl0eRgGIAEoCRIWCglpc19hY3RpdmUYByABKAhIAIgBARIVCghpc19hZG1pbhgIIAEoCEgBiAEBEhoKDWlzX3Jlc3RyaWN0ZWQYCSABKAhIAogBARIbCg5pc18yZmFfZW5hYmxlZBgKIAEoCEgDiAEBEh4KEWlzX3Byb2hpYml0X2xvZ2luGAsgASgISASIAQESDAoEc29ydBgMIAEoCRINCgVvcmRlchgNIAEoCUIMCgpfaXNfYWN0aXZlQgsKCV9pc19hZG1pbkIQCg5faXNfcmVzdHJpY3RlZEIRCg9faXNfMmZhX2VuYWJsZWRCFAoSX2lzX3Byb2hpYml0X2xvZ2luIl0KFkFkbWluTGlzdFVzZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPAodQWRtaW5MaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJSCiFBZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSLbAQoeQWRtaW5DcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEhUKCHVzZXJuYW1lGAIgASgJQgPgQQISEQoJZnVsbF9uYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg8KB3dlYnNpdGUYBiABKAkSEAoIbG9jYXRpb24YByABKAkSEgoKdmlzaWJpbGl0eRgIIAEoCRIlCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgJIAEoCCKNAgocQWRtaW5DcmVhdGVSZXBvc2l0b3J5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIRCgRuYW1lGAIgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIRCglhdXRvX2luaXQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAkSEAoIdGVtcGxhdGUYByABKAgSGgoSb2JqZWN0X2Zvcm1hdF9uYW1lGAggASgJEg4KBnJlYWRtZRgJIAEoCRISCgpnaXRpZ25vcmVzGAogASgJEg8KB2xpY2Vuc2UYCyABKAkSFAoMaXNzdWVfbGFiZWxzGAwgASgJImgKG0FkbWluQ3JlYXRlUHVibGljS2V5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRISCgV0aXRsZRgCIAEoCUID4EECEhAKA2tleRgDIAEoCUID4EECEhEKCXJlYWRfb25seRgEIAEoCCI7ChtBZG1pbkRlbGV0ZVB1YmxpY0tleVJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSCgoCaWQYAiABKAMiRQoWQWRtaW5SZW5hbWVVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIZCgxuZXdfdXNlcm5hbWUYAiABKAlCA+BBAiLQAQoWQWRtaW5DcmVhdGVVc2VyUmVxdWVzdBIVCgh1c2VybmFtZRgBIAEoCUID4EECEhIKBWVtYWlsGAIgASgJQgPgQQISFQoIcGFzc3dvcmQYAyABKAlCA+BBAhIRCglmdWxsX25hbWUYBCABKAkSEgoKdmlzaWJpbGl0eRgFIAEoCRIXCgpyZXN0cmljdGVkGAYgASgISACIAQESEgoKbG9naW5fbmFtZRgHIAEoCRIRCglzb3VyY2VfaWQYCCABKANCDQoLX3Jlc3RyaWN0ZWQixgMKFEFkbWluRWRpdFVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhIKBWVtYWlsGAIgASgJSACIAQESFQoIcGFzc3dvcmQYAyABKAlIAYgBARIWCglmdWxsX25hbWUYBCABKAlIAogBARIYCgtkZXNjcmlwdGlvbhgFIAEoCUgDiAEBEhIKBWFkbWluGAYgASgISASIAQESEwoGYWN0aXZlGAcgASgISAWIAQESGwoOcHJvaGliaXRfbG9naW4YCCABKAhIBogBARIXCgp2aXNpYmlsaXR5GAkgASgJSAeIAQESFwoKcmVzdHJpY3RlZBgKIAEoCEgIiAEBEhcKCmxvZ2luX25hbWUYCyABKAlICYgBARIWCglzb3VyY2VfaWQYDCABKANICogBAUIICgZfZW1haWxCCwoJX3Bhc3N3b3JkQgwKCl9mdWxsX25hbWVCDgoMX2Rlc2NyaXB0aW9uQggKBl9hZG1pbkIJCgdfYWN0aXZlQhEKD19wcm9oaWJpdF9sb2dpbkINCgtfdmlzaWJpbGl0eUINCgtfcmVzdHJpY3RlZEINCgtfbG9naW5fbmFtZUIMCgpfc291cmNlX2lkIjkKFkFkbWluRGVsZXRlVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDQoFcHVyZ2UYAiABKAgiJwoWQWRtaW5HZXRNZXRyaWNzUmVxdWVzdBINCgVuYW1lcxgBIAMoCSJuChdBZG1pbkdldE1ldHJpY3NSZXNwb25zZRIrCgdyZWFkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgdtZXRyaWNzGAIgAygLMhUuYnJhbmNobGluZS52MS5NZXRyaWMiYAoGTWV0cmljEgwKBG5hbWUYASABKAkSDAoEaGVscBgCIAEoCRIMCgR0eXBlGAMgASgJEiwKB3NhbXBsZXMYBCADKAsyGy5icmFuY2hsaW5lLnYxLk1ldHJpY1NhbXBsZSKTAQoMTWV0cmljU2FtcGxlEgwKBG5hbWUYASABKAkSNwoGbGFiZWxzGAIgAygLMicuYnJhbmNobGluZS52MS5NZXRyaWNTYW1wbGUuTGFiZWxzRW50cnkSDQoFdmFsdWUYAyABKAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATKWFgoMQWRtaW5TZXJ2aWNlEtkBCg5BZG1pbkxpc3RVc2VycxIkLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0VXNlcnNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2Vyc1Jlc3BvbnNlInqQAgH6phkzGhQKBXRvdGFsEgRwYWdlGgVsaW1pdEobCgRzdWRvCgV0b2tlbgoMYWNjZXNzX3Rva2VugqcZDggGEgpyZWFkOmFkbWluiqcZAggFiqcZAggZgtPkkwIcYgV1c2VycxITL2FwaS92MS9hZG1pbi91c2VycxKaAQoPQWRtaW5HZXRNZXRyaWNzEiUuYnJhbmNobGluZS52MS5BZG1pbkdldE1ldHJpY3NSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5BZG1pbkdldE1ldHJpY3NSZXNwb25zZSI4kAIBgqcZDggGEgpyZWFkOmFkbWluiqcZAggZgtPkkwIXEhUvYXBpL3YxL2FkbWluL21ldHJpY3MS7QEKFkFkbWluTGlzdE9yZ2FuaXphdGlvbnMSLC5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlInuQAgH6phkzGhQKBXRvdGFsEgRwYWdlGgVsaW1pdEobCgRzdWRvCgV0b2tlbgoMYWNjZXNzX3Rva2VugqcZDggGEgpyZWFkOmFkbWluiqcZAggZgtPkkwIjYg1vcmdhbml6YXRpb25zEhIvYXBpL3YxL2FkbWluL29yZ3MSjQIKGkFkbWluTGlzdFVzZXJPcmdhbml6YXRpb25zEjAuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UikgGQAgH6phkzGhQKBXRvdGFsEgRwYWdlGgVsaW1pdEobCgRzdWRvCgV0b2tlbgoMYWNjZXNzX3Rva2VugqcZDggGEgpyZWFkOmFkbWluiqcZAggZiqcZAggogtPkkwI0Yg1vcmdhbml6YXRpb25zEiMvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vb3JncxLVAQoXQWRtaW5DcmVhdGVPcmdhbml6YXRpb24SLS5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIm6QAgD6phkDCMkBgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIGYqnGQIIKIqnGQMImAGKpxkDCJkBiqcZAggFiqcZAggrgtPkkwIlOgEqIiAvYXBpL3YxL2FkbWluL3VzZXJzL3tvd25lcn0vb3JncxL3AQoVQWRtaW5DcmVhdGVSZXBvc2l0b3J5EisuYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZVJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IpUBkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBmKpxk4CCgSNE5laXRoZXIgYW4gYWNjb3VudCBub3IgYW4gb3JnYW5pc2F0aW9uIGhhcyB0aGUgbmFtZS6KpxkDCKUBgtPkkwIpOgEqIiQvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vcmVwb3MS7gEKFEFkbWluQ3JlYXRlUHVibGljS2V5EiouYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZVB1YmxpY0tleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleSKPAZACAPqmGQMIyQGCpxkRCAYSC3dyaXRlOmFkbWluKAGKpxkCCBmKpxkCCCiKpxkCCAWKpxkDCN0BiqcZAwjeAYqnGR4I4QESGVRoZSBhY2NvdW50IGhhcyAxMDAga2V5cy6C0+STAig6ASoiIy9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfS9rZXlzErcBChRBZG1pbkRlbGV0ZVB1YmxpY0tleRIqLmJyYW5jaGxpbmUudjEuQWRtaW5EZWxldGVQdWJsaWNLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IluQAgKCpxkRCAYSC3dyaXRlOmFkbWluKAGKpxkCCBmKpxkCCCiKpxkDCN8BgtPkkwIqKigvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0va2V5cy97aWR9EqoBCg9BZG1pblJlbmFtZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluUmVuYW1lVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiWJACAoKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBmKpxkCCCiKpxkCCC6C0+STAio6ASoiJS9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfS9yZW5hbWUSsQEKD0FkbWluQ3JlYXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5DcmVhdGVVc2VyUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQWNjb3VudCJfkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBmKpxkCCCuKpxkCCAWKpxkCCC2KpxkCCC6KpxkCCC+C0+STAhg6ASoiEy9hcGkvdjEvYWRtaW4vdXNlcnMS+AEKDUFkbWluRWRpdFVzZXISIy5icmFuY2hsaW5lLnYxLkFkbWluRWRpdFVzZXJSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50IqkBkAICgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIGYqnGQIIKIqnGTwIHBI4QSB0b2tlbiB0cmllcyB0byBjaGFuZ2UgdGhlIHBhc3N3b3JkIG9mIGl0cyBvd24gYWNjb3VudC6KpxkCCCuKpxkCCAWKpxkCCC2KpxkCCC+KpxkCCDaC0+STAiM6ASoyHi9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfRLUAgoPQWRtaW5EZWxldGVVc2VyEiUuYnJhbmNobGluZS52MS5BZG1pbkRlbGV0ZVVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IoECkAICgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIGYqnGQIIKIqnGQMInAGKpxmnAQg3EqIBYHB1cmdlYCBpcyBmYWxzZSBhbmQgdGhlIGFjY291bnQgb3ducyByZXBvc2l0b3JpZXMgb3IgbWVtb3MuIEl0cyBwdWxsIHJlcXVlc3RzLCBjb21tZW50cywgcmV2aWV3cyBhbmQgcmVsZWFzZXMgaW4gcmVwb3NpdG9yaWVzIG9mIG90aGVycyByZW1haW4gd2l0aG91dCBhbiBhdXRob3IuiqcZAgg2gtPkkwIgKh4vYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0aXfqmGVkIAhACGAIgAigCMAE4AkINL29wZW5hcGkuanNvbkoFCAMQpgNKBQgGEKYDSgUICRCmA1DMAVoeYXBwbGljYXRpb24vanNvbjtjaGFyc2V0PXV0Zi04YAJoA0JYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_branchline_v1_organization, file_branchline_v1_organization_service, file_branchline_v1_public_key, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of AdminListUsers.
@@ -837,19 +838,12 @@ export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
  *
  * The server ignores what such tools send beyond these fields, such as sources of sign-in.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.AdminService
  */
 export const AdminService: GenService<{
   /**
    * Lists accounts, archived ones too. An account has to fit all filters. Over REST, unknown query
    * parameters are an error, so that a misspelt filter does not select everybody.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when `visibility`, `sort` or `order` has another value.
-   * - PERMISSION_DENIED, when the caller is not an administrator.
    *
    * @generated from rpc branchline.v1.AdminService.AdminListUsers
    */
@@ -862,9 +856,6 @@ export const AdminService: GenService<{
    * Returns what the server measures about itself since its start, for charts: what `/metrics` has,
    * without the buckets of histograms. With several worker processes, the sum over all of them.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   *
    * @generated from rpc branchline.v1.AdminService.AdminGetMetrics
    */
   adminGetMetrics: {
@@ -874,9 +865,6 @@ export const AdminService: GenService<{
   },
   /**
    * Lists the organisations of the instance by name, private ones too.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
    *
    * @generated from rpc branchline.v1.AdminService.AdminListOrganizations
    */
@@ -888,10 +876,6 @@ export const AdminService: GenService<{
   /**
    * Lists the organisations of which a user is a member, by name.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   *
    * @generated from rpc branchline.v1.AdminService.AdminListUserOrganizations
    */
   adminListUserOrganizations: {
@@ -901,14 +885,6 @@ export const AdminService: GenService<{
   },
   /**
    * Creates an organisation whose owner is a user.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - INVALID_ORGANIZATION_NAME, when the name is not allowed.
-   * - ORGANIZATION_NAME_TAKEN, when a user or an organisation has the name.
-   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
-   * - INVALID_EMAIL, when the e-mail address is malformed.
    *
    * @generated from rpc branchline.v1.AdminService.AdminCreateOrganization
    */
@@ -920,16 +896,6 @@ export const AdminService: GenService<{
   /**
    * Creates a repository of a user or of an organisation.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when neither an account nor an organisation has the name.
-   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
-   * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when the server has no template of a requested name.
-   * - REPOSITORY_EXISTS, when the owner has a repository of that name.
-   *
    * @generated from rpc branchline.v1.AdminService.AdminCreateRepository
    */
   adminCreateRepository: {
@@ -940,15 +906,6 @@ export const AdminService: GenService<{
   /**
    * Adds an SSH key to an account.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - INVALID_SSH_KEY, when the text is not a key of an allowed type.
-   * - INVALID_FIELD, when the title is missing or too long.
-   * - SSH_KEY_IN_USE, when an account or a repository has the key already.
-   * - SSH_KEY_TITLE_TAKEN, when another key of the account has the title.
-   * - TOO_MANY_KEYS, when the account has 100.
-   *
    * @generated from rpc branchline.v1.AdminService.AdminCreatePublicKey
    */
   adminCreatePublicKey: {
@@ -958,11 +915,6 @@ export const AdminService: GenService<{
   },
   /**
    * Deletes an SSH key of an account.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - KEY_NOT_FOUND, when the account has no such key.
    *
    * @generated from rpc branchline.v1.AdminService.AdminDeletePublicKey
    */
@@ -975,12 +927,6 @@ export const AdminService: GenService<{
    * Renames an account. Its former name redirects to it until another account takes the name, in the
    * API and in Git. Pushes that are under way finish, since no repository moves.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - INVALID_USERNAME, when the new name is not allowed.
-   * - USERNAME_TAKEN, when another account or an organisation has the new name.
-   *
    * @generated from rpc branchline.v1.AdminService.AdminRenameUser
    */
   adminRenameUser: {
@@ -990,15 +936,6 @@ export const AdminService: GenService<{
   },
   /**
    * Creates an account.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - INVALID_USERNAME, when the name is not allowed.
-   * - INVALID_EMAIL, when the address is missing or malformed.
-   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
-   * - WEAK_PASSWORD, when the password is too short, too long, or equal to the name.
-   * - USERNAME_TAKEN, when another account has the name.
-   * - EMAIL_TAKEN, when another account has the address.
    *
    * @generated from rpc branchline.v1.AdminService.AdminCreateUser
    */
@@ -1010,16 +947,6 @@ export const AdminService: GenService<{
   /**
    * Changes the fields that the request names, all of them or none.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - SESSION_REQUIRED, when a token tries to change the password of its own account.
-   * - INVALID_EMAIL, when the address is malformed.
-   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
-   * - WEAK_PASSWORD, when the password is too short, too long, or equal to the name.
-   * - EMAIL_TAKEN, when another account has the address.
-   * - LAST_ADMIN, when the instance would have no administrator.
-   *
    * @generated from rpc branchline.v1.AdminService.AdminEditUser
    */
   adminEditUser: {
@@ -1029,14 +956,6 @@ export const AdminService: GenService<{
   },
   /**
    * Deletes an account with its sessions, tokens, keys and settings.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - USER_NOT_FOUND, when the account does not exist.
-   * - LAST_ORGANIZATION_OWNER, when the user is the only owner of an organisation.
-   * - HAS_ASSOCIATED_DATA, when `purge` is false and the account owns repositories or memos. Its pull
-   *   requests, comments, reviews and releases in repositories of others remain without an author.
-   * - LAST_ADMIN, when the instance would have no administrator.
    *
    * @generated from rpc branchline.v1.AdminService.AdminDeleteUser
    */

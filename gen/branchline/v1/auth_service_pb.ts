@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Session } from "./session_pb.ts";
 import { file_branchline_v1_session } from "./session_pb.ts";
 import type { User } from "./user_pb.ts";
@@ -20,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/auth_service.proto.
  */
 export const file_branchline_v1_auth_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUNvbmZpcm1TZXNzaW9uUmVxdWVzdBIVCghwYXNzd29yZBgBIAEoCUID4EEEEhUKCHBhc3Njb2RlGAIgASgJQgPgQQQSGgoNcmVjb3ZlcnlfY29kZRgDIAEoCUID4EEEIlsKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFgoJcGFnZV9zaXplGAIgASgFQgPgQQESFwoKcGFnZV90b2tlbhgDIAEoCUID4EEBInUKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYuYnJhbmNobGluZS52MS5TZXNzaW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBEhIKCnRvdGFsX3NpemUYAyABKAUiKQoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMq8LCgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4SggEKDkNvbmZpcm1TZXNzaW9uEiQuYnJhbmNobGluZS52MS5Db25maXJtU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMpACAIKnGQQIAyABgtPkkwIhOgEqIhwvYXBpL3YxL2F1dGgvc2Vzc2lvbjpjb25maXJtEpUBCgxMaXN0U2Vzc2lvbnMSIi5icmFuY2hsaW5lLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIjyQAgGCpxkMCAUaBnBhcmVudCABgtPkkwIjEiEvYXBpL3YxL3twYXJlbnQ9dXNlcnMvKn0vc2Vzc2lvbnMSiAEKDURlbGV0ZVNlc3Npb24SIy5icmFuY2hsaW5lLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjqQAgKCpxkKCAUaBG5hbWUgAYLT5JMCIyohL2FwaS92MS97bmFtZT11c2Vycy8qL3Nlc3Npb25zLyp9Gh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_session, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUNvbmZpcm1TZXNzaW9uUmVxdWVzdBIVCghwYXNzd29yZBgBIAEoCUID4EEEEhUKCHBhc3Njb2RlGAIgASgJQgPgQQQSGgoNcmVjb3ZlcnlfY29kZRgDIAEoCUID4EEEIlsKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFgoJcGFnZV9zaXplGAIgASgFQgPgQQESFwoKcGFnZV90b2tlbhgDIAEoCUID4EEBInUKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYuYnJhbmNobGluZS52MS5TZXNzaW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBEhIKCnRvdGFsX3NpemUYAyABKAUiKQoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMrQVCgtBdXRoU2VydmljZRLCAwoGU2lnbkluEhwuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0Gh0uYnJhbmNobGluZS52MS5TaWduSW5SZXNwb25zZSL6ApACAIKnGQQIATABiqcZAggFiqcZZAgVEmBObyBhY2NvdW50IGhhcyB0aGlzIHVzZXJuYW1lIGFuZCBwYXNzd29yZC4gV2l0aCBJTlZBTElEX0FSR1VNRU5UOiB0aGUgcHJvdmlkZXIgcmVmdXNlcyB0aGUgY29kZS6KpxkCCBaKpxkCCBeKpxkCCBiKpxkCCDOKpxk1CAMSMVRoZSBhY2NvdW50IG9yIHRoZSBhZGRyZXNzIGhhZCB0b28gbWFueSBmYWlsdXJlcy6KpxkpCAQSJVRoZSBpZGVudGl0eSBwcm92aWRlciBkb2VzIG5vdCBleGlzdC6KpxkCCEaKpxkCCEiKpxkCCEeKpxlJCDESRVRoZSBpZGVudGl0eSBpcyB1bmtub3duIGFuZCB0aGUgaW5zdGFuY2UgZG9lcyBub3QgYWxsb3cgcmVnaXN0cmF0aW9uLoqnGQIIc4LT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhL+AQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSKkAZACAIKnGQQIATABiqcZFwgUEhNUaGVyZSBpcyBubyBjb29raWUuiqcZVQgVElFUaGUgY29va2llIGlzIGV4cGlyZWQsIHJldm9rZWQgb3IgaW52YWxpZCwgb3IgdGhlIGFjY291bnQgaXMgYXJjaGl2ZWQgb3IgZGVsZXRlZC6KpxkCCHOC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEt8BCgdTaWduT3V0Eh0uYnJhbmNobGluZS52MS5TaWduT3V0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKcAZACAoKnGQIIAYqnGUEIFBI9VGhlIHJlcXVlc3QgaGFzIG5laXRoZXIgYW4gYWNjZXNzIHRva2VuIG5vciBhIHJlZnJlc2ggY29va2llLoqnGSsIFRInVGhlIGFjY2VzcyB0b2tlbiBpcyBleHBpcmVkIG9yIGludmFsaWQugtPkkwIZOgEqIhQvYXBpL3YxL2F1dGgvc2lnbm91dBLIAQoOR2V0Q3VycmVudFVzZXISJC5icmFuY2hsaW5lLnYxLkdldEN1cnJlbnRVc2VyUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXNwb25zZSJpkAIBgqcZDQgDEglyZWFkOnVzZXKKpxkCCBSKpxkCCBWKpxkuCBoSKkEgcGVyc29uYWwgYWNjZXNzIHRva2VuIGxhY2tzIGByZWFkOnVzZXJgLoLT5JMCERIPL2FwaS92MS9hdXRoL21lEo4CChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IrEBkAIAgqcZBAgBMAGKpxk+CAUSOlRoZSByZXF1ZXN0IGhhcyBuZWl0aGVyIG9yIGJvdGggb2YgYHVzZXJuYW1lYCBhbmQgYGVtYWlsYC6KpxkCCHGKpxktCAMSKVRvbyBtYW55IHJlcXVlc3RzIHdhaXQsIGZvciBhbnkgYWNjb3VudHMugtPkkwInOgEqIiIvYXBpL3YxL2F1dGgvcGFzc3dvcmQ6cmVxdWVzdFJlc2V0EpcBCg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJkAIAgqcZBAgBMAGKpxkCCHKKpxkCCC2KpxkCCBaKpxkCCBeC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAgoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSLPAZACAIKnGQ8IBhILd3JpdGU6YWRtaW6KpxkfCAQSG1RoZSBhY2NvdW50IGRvZXMgbm90IGV4aXN0LoqnGQIIKIqnGQIIGYqnGUYIHBJCQSBwZXJzb25hbCBhY2Nlc3MgdG9rZW4gYXNrcyBmb3IgYSByZXNldCB0b2tlbiBvZiBpdHMgb3duIGFjY291bnQuiqcZAggYgtPkkwI0OgEqIi8vYXBpL3YxL3tuYW1lPXVzZXJzLyp9OmNyZWF0ZVBhc3N3b3JkUmVzZXRUb2tlbhLVAgoOQ29uZmlybVNlc3Npb24SJC5icmFuY2hsaW5lLnYxLkNvbmZpcm1TZXNzaW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKEApACAIKnGQQIAyABiqcZAggUiqcZNQgcEjFUaGUgY2FsbGVyIHVzZXMgb3RoZXIgY3JlZGVudGlhbHMgdGhhbiBhIHNlc3Npb24uiqcZGQgFEhVBbGwgZmllbGRzIGFyZSBlbXB0eS6KpxkzCBUSL1RoZSBwYXNzd29yZCBpcyB3cm9uZywgb3IgdGhlIGFjY291bnQgaGFzIG5vbmUuiqcZAghwiqcZNQgDEjFUaGUgYWNjb3VudCBvciB0aGUgYWRkcmVzcyBoYWQgdG9vIG1hbnkgZmFpbHVyZXMugtPkkwIhOgEqIhwvYXBpL3YxL2F1dGgvc2Vzc2lvbjpjb25maXJtEtYBCgxMaXN0U2Vzc2lvbnMSIi5icmFuY2hsaW5lLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIn2QAgGCpxkMCAUaBnBhcmVudCABiqcZAggUiqcZHwgEEhtUaGUgYWNjb3VudCBkb2VzIG5vdCBleGlzdC6KpxkCCCiKpxkCCByKpxkCCBmKpxkCCAmC0+STAiMSIS9hcGkvdjEve3BhcmVudD11c2Vycy8qfS9zZXNzaW9ucxLkAQoNRGVsZXRlU2Vzc2lvbhIjLmJyYW5jaGxpbmUudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkilQGQAgKCpxkKCAUaBG5hbWUgAYqnGQIIFIqnGTgIBBI0VGhlIG5hbWUgaXMgbWFsZm9ybWVkIG9yIHRoZSBhY2NvdW50IGRvZXMgbm90IGV4aXN0LoqnGQIIKIqnGQIIHIqnGQIIGYqnGQMIpgSC0+STAiMqIS9hcGkvdjEve25hbWU9dXNlcnMvKi9zZXNzaW9ucy8qfRof+qYZG3oZYnJhbmNobGluZS52MS5Vc2VyU2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_session, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * The account, and its proof of identity.
@@ -543,24 +544,6 @@ export const AuthService: GenService<{
    * name or address. Without credentials the method signs in the account that a trusted reverse
    * proxy names.
    *
-   * Fails with:
-   * - INVALID_FIELD, when the credentials are missing or incomplete.
-   * - BAD_CREDENTIALS, when no account has this username and password, or, with INVALID_ARGUMENT,
-   *   when the provider refuses the code.
-   * - TWO_FACTOR_REQUIRED, when the account also needs a passcode or a recovery code.
-   * - TWO_FACTOR_INVALID, when that code is wrong or was already used.
-   * - ACCOUNT_ARCHIVED, when the account is archived.
-   * - PASSWORD_SIGN_IN_CLOSED, when the instance allows passwords only for administrators.
-   * - RATE_LIMITED, after too many failures for the account or from the address.
-   * - INVALID_NAME or IDENTITY_PROVIDER_NOT_FOUND, when the identity provider does not exist.
-   * - IDENTITY_REFUSED, when the filter of the provider does not admit the identity.
-   * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or sends an invalid
-   *   response.
-   * - REGISTRATION_CLOSED, when the identity is unknown and the instance does not allow
-   *   registration.
-   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller and the request comes from a page
-   *   of another site.
-   *
    * @generated from rpc branchline.v1.AuthService.SignIn
    */
   signIn: {
@@ -578,13 +561,6 @@ export const AuthService: GenService<{
    * If a trusted reverse proxy names the caller, the method starts a session without a cookie, and
    * replaces the session of another account.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when there is no cookie.
-   * - BAD_CREDENTIALS, when the cookie is expired, revoked or invalid, or the account is archived
-   *   or deleted.
-   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller and the request comes from a page
-   *   of another site.
-   *
    * @generated from rpc branchline.v1.AuthService.RefreshToken
    */
   refreshToken: {
@@ -598,10 +574,6 @@ export const AuthService: GenService<{
    * Accepts the access token, the cookie, or both. The cookie alone is enough, so that a tab with
    * an expired access token can sign out.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the request has neither.
-   * - BAD_CREDENTIALS, when the access token is expired or invalid.
-   *
    * @generated from rpc branchline.v1.AuthService.SignOut
    */
   signOut: {
@@ -611,11 +583,6 @@ export const AuthService: GenService<{
   },
   /**
    * Returns the account of the credentials, with its e-mail address.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when there are no credentials.
-   * - BAD_CREDENTIALS, when they are wrong or expired.
-   * - SCOPE_MISSING, when a personal access token lacks `read:user`.
    *
    * @generated from rpc branchline.v1.AuthService.GetCurrentUser
    */
@@ -631,11 +598,6 @@ export const AuthService: GenService<{
    * has an e-mail address. An account gets at most one mail in three minutes. The server ignores
    * `Authorization`.
    *
-   * Fails with:
-   * - INVALID_FIELD, when the request has neither or both of username and email.
-   * - MAIL_NOT_CONFIGURED, when the instance sends no mail.
-   * - RATE_LIMITED, when too many requests wait, for any accounts.
-   *
    * @generated from rpc branchline.v1.AuthService.RequestPasswordReset
    */
   requestPasswordReset: {
@@ -650,15 +612,6 @@ export const AuthService: GenService<{
    * in. An account with a second factor needs that factor too, and a wrong code does not consume
    * the token. The server ignores `Authorization`.
    *
-   * Fails with:
-   * - INVALID_RESET_TOKEN, when the token is unknown, expired, used, or void because the account
-   *   changed.
-   * - WEAK_PASSWORD, when the new password is missing, too short, too long, or equal to the
-   *   username.
-   * - TWO_FACTOR_REQUIRED, when the account also needs a passcode or a recovery code.
-   * - TWO_FACTOR_INVALID, when that code is wrong or was already used.
-   * - RATE_LIMITED, after too many wrong codes.
-   *
    * @generated from rpc branchline.v1.AuthService.ResetPassword
    */
   resetPassword: {
@@ -671,12 +624,6 @@ export const AuthService: GenService<{
    * the instance sends no mail.
    *
    * The former token of the account stops working.
-   *
-   * Fails with:
-   * - INVALID_NAME or USER_NOT_FOUND, when the account does not exist.
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - SESSION_REQUIRED, when a personal access token asks for a reset token of its own account.
-   * - ACCOUNT_ARCHIVED, when the account is archived.
    *
    * @generated from rpc branchline.v1.AuthService.CreatePasswordResetToken
    */
@@ -693,15 +640,6 @@ export const AuthService: GenService<{
    * the deletion of the account. The proof counts for 15 minutes. The password or a second factor
    * suffices. A user who has neither signs in again.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when there are no credentials.
-   * - SESSION_REQUIRED, when the caller uses other credentials than a session.
-   * - INVALID_FIELD, when all fields are empty.
-   * - BAD_CREDENTIALS, when the password is wrong, or the account has none.
-   * - TWO_FACTOR_NOT_ENABLED, when the account has no second factor.
-   * - TWO_FACTOR_INVALID, when the passcode or recovery code is wrong or was already used.
-   * - RATE_LIMITED, after too many failures for the account or from the address.
-   *
    * @generated from rpc branchline.v1.AuthService.ConfirmSession
    */
   confirmSession: {
@@ -714,15 +652,6 @@ export const AuthService: GenService<{
    *
    * Personal access tokens and tokens of applications are refused, since the list says where the
    * user is. An administrator may list the sessions of others.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when there are no credentials.
-   * - INVALID_NAME or USER_NOT_FOUND, when the account does not exist.
-   * - SESSION_REQUIRED, when the caller uses a token.
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
-   * - INVALID_PAGE_SIZE, when the page size is negative.
-   * - INVALID_PAGE_TOKEN, when the page token is not of this list.
    *
    * @generated from rpc branchline.v1.AuthService.ListSessions
    */
@@ -737,14 +666,6 @@ export const AuthService: GenService<{
    * A caller who ends the own session is signed out, and the response clears the refresh cookie.
    * Personal access tokens and tokens of applications are refused. An administrator may end the
    * sessions of others.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when there are no credentials.
-   * - INVALID_NAME or USER_NOT_FOUND, when the name is malformed or the account does not exist.
-   * - SESSION_REQUIRED, when the caller uses a token.
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
-   * - SESSION_NOT_FOUND, when the account has no such session, or the session has expired.
    *
    * @generated from rpc branchline.v1.AuthService.DeleteSession
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Branch, BranchSchema } from "./branch_pb.ts";
 import { file_branchline_v1_branch } from "./branch_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/branch_service.proto.
  */
 export const file_branchline_v1_branch_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL2JyYW5jaF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIloKE0xpc3RCcmFuY2hlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFEgkKAXEYBSABKAkiXQoUTGlzdEJyYW5jaGVzUmVzcG9uc2USJwoIYnJhbmNoZXMYASADKAsyFS5icmFuY2hsaW5lLnYxLkJyYW5jaBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI/ChBHZXRCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJIn8KE0NyZWF0ZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIcCg9uZXdfYnJhbmNoX25hbWUYAyABKAlCA+BBAhIUCgxvbGRfcmVmX25hbWUYBCABKAkSFwoPb2xkX2JyYW5jaF9uYW1lGAUgASgJIkIKE0RlbGV0ZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZicmFuY2gYAyABKAkiggEKEU1vdmVCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEhoKDW5ld19jb21taXRfaWQYBCABKAlCA+BBAhIVCg1vbGRfY29tbWl0X2lkGAUgASgJEg0KBWZvcmNlGAYgASgIIlUKE1JlbmFtZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZicmFuY2gYAyABKAkSEQoEbmFtZRgEIAEoCUID4EECMqMICg1CcmFuY2hTZXJ2aWNlEsQBCgxMaXN0QnJhbmNoZXMSIi5icmFuY2hsaW5lLnYxLkxpc3RCcmFuY2hlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlImuQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIxYghicmFuY2hlcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcxKYAQoJR2V0QnJhbmNoEh8uYnJhbmNobGluZS52MS5HZXRCcmFuY2hSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5CcmFuY2giU5ACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JyYW5jaGVzL3ticmFuY2g9Kip9Ep0BCgxDcmVhdGVCcmFuY2gSIi5icmFuY2hsaW5lLnYxLkNyZWF0ZUJyYW5jaFJlcXVlc3QaFS5icmFuY2hsaW5lLnYxLkJyYW5jaCJSkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKjoBKiIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcxKgAQoMRGVsZXRlQnJhbmNoEiIuYnJhbmNobGluZS52MS5EZWxldGVCcmFuY2hSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlSQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjMqMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMve2JyYW5jaD0qKn0SnwEKCk1vdmVCcmFuY2gSIC5icmFuY2hsaW5lLnYxLk1vdmVCcmFuY2hSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IleQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjY6ASoaMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMve2JyYW5jaD0qKn0SowEKDFJlbmFtZUJyYW5jaBIiLmJyYW5jaGxpbmUudjEuUmVuYW1lQnJhbmNoUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJXkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI2OgEqMjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JyYW5jaGVzL3ticmFuY2g9Kip9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_branch, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL2JyYW5jaF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIloKE0xpc3RCcmFuY2hlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFEgkKAXEYBSABKAkiXQoUTGlzdEJyYW5jaGVzUmVzcG9uc2USJwoIYnJhbmNoZXMYASADKAsyFS5icmFuY2hsaW5lLnYxLkJyYW5jaBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI/ChBHZXRCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJIn8KE0NyZWF0ZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIcCg9uZXdfYnJhbmNoX25hbWUYAyABKAlCA+BBAhIUCgxvbGRfcmVmX25hbWUYBCABKAkSFwoPb2xkX2JyYW5jaF9uYW1lGAUgASgJIkIKE0RlbGV0ZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZicmFuY2gYAyABKAkiggEKEU1vdmVCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEhoKDW5ld19jb21taXRfaWQYBCABKAlCA+BBAhIVCg1vbGRfY29tbWl0X2lkGAUgASgJEg0KBWZvcmNlGAYgASgIIlUKE1JlbmFtZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZicmFuY2gYAyABKAkSEQoEbmFtZRgEIAEoCUID4EECMs8MCg1CcmFuY2hTZXJ2aWNlEtIBCgxMaXN0QnJhbmNoZXMSIi5icmFuY2hsaW5lLnYxLkxpc3RCcmFuY2hlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlInmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwjBAYqnGQMIjAGC0+STAjFiCGJyYW5jaGVzEiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JyYW5jaGVzEqYBCglHZXRCcmFuY2gSHy5icmFuY2hsaW5lLnYxLkdldEJyYW5jaFJlcXVlc3QaFS5icmFuY2hsaW5lLnYxLkJyYW5jaCJhkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCI4CiqcZAwiMAYLT5JMCMxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcy97YnJhbmNoPSoqfRKJAgoMQ3JlYXRlQnJhbmNoEiIuYnJhbmNobGluZS52MS5DcmVhdGVCcmFuY2hSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5CcmFuY2givQGQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZMAiEARIrVGhlIGNhbGxlciBtYXkgbm90IHdyaXRlIHRvIHRoZSByZXBvc2l0b3J5LoqnGQIIBYqnGQMIuQGKpxkDCJgCiqcZAwiXAoqnGQMIlgKKpxkDCMUBiqcZAwiUAoqnGQMIjAGC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMS/wEKDERlbGV0ZUJyYW5jaBIiLmJyYW5jaGxpbmUudjEuRGVsZXRlQnJhbmNoUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKyAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxkDCLkBiqcZAwiOAoqnGQMIlQKKpxkDCJQCiqcZAwjEAYqnGQMIjAGC0+STAjMqMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMve2JyYW5jaD0qKn0S8QIKCk1vdmVCcmFuY2gSIC5icmFuY2hsaW5lLnYxLk1vdmVCcmFuY2hSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IqgCkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZcQiEARJsVGhlIGNhbGxlciBtYXkgbmVpdGhlciB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeSBub3IgZWRpdCB0aGUgYnJhbmNoIGFzIGEgbWFpbnRhaW5lciBvZiBhIHB1bGwgcmVxdWVzdCdzIGJhc2UuiqcZIAgFEhxUaGUgcmVxdWVzdCBuYW1lcyBubyBjb21taXQuiqcZAwi5AYqnGQMIjgKKpxkDCJ4CiqcZAwicAoqnGQMInQKKpxkDCJQCiqcZAwjEAYqnGQMIjAGC0+STAjY6ASoaMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMve2JyYW5jaD0qKn0SlgIKDFJlbmFtZUJyYW5jaBIiLmJyYW5jaGxpbmUudjEuUmVuYW1lQnJhbmNoUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSLJAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxkCCAWKpxkDCLkBiqcZAwiZAoqnGQMIjgKKpxkDCJoCiqcZAwibAoqnGQMIxQGKpxkDCMQBiqcZAwiMAYLT5JMCNjoBKjIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcy97YnJhbmNoPSoqfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_branch, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListBranches.
@@ -324,21 +325,11 @@ export const RenameBranchRequestSchema: GenMessage<RenameBranchRequest> = /*@__P
 /**
  * Branches of Git.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
- * REPOSITORY_UNIT_CLOSED.
- *
  * @generated from service branchline.v1.BranchService
  */
 export const BranchService: GenService<{
   /**
    * Lists the branches of a repository, latest commit first, then by name.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.ListBranches
    */
@@ -350,13 +341,6 @@ export const BranchService: GenService<{
   /**
    * Returns one branch.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - BRANCH_NOT_FOUND, when the branch does not exist.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.BranchService.GetBranch
    */
   getBranch: {
@@ -366,26 +350,6 @@ export const BranchService: GenService<{
   },
   /**
    * Creates a branch.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the name is missing, too long or not allowed.
-   * - REPOSITORY_EMPTY, when the repository has no branch.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - OLD_BRANCH_NOT_FOUND, when the starting point does not exist.
-   * - BRANCH_NAMED_LIKE_TAG, when a tag has the name.
-   * - BRANCH_EXISTS, when a branch has the name.
-   * - REF_NAME_COLLISION, when the name collides with that of another branch, as `a` does with
-   *   `a/b`.
-   * - BRANCH_PROTECTED, when a branch protection rule denies the change.
-   * - REF_REFUSED, when the server refuses the update of the ref.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.CreateBranch
    */
@@ -397,23 +361,6 @@ export const BranchService: GenService<{
   /**
    * Deletes a branch. No one can delete a branch that a protection rule applies to.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_EMPTY, when the repository has no branch.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - BRANCH_NOT_FOUND, when the branch does not exist.
-   * - BRANCH_NOT_DELETABLE, when it is the default branch or the default target of pull requests.
-   * - BRANCH_PROTECTED, when a branch protection rule applies to it.
-   * - REF_REFUSED, when the server refuses the update of the ref.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when the branch moves at the same time.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.BranchService.DeleteBranch
    */
   deleteBranch: {
@@ -423,27 +370,6 @@ export const BranchService: GenService<{
   },
   /**
    * Moves a branch to another commit.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may neither write to the repository nor edit the
-   *   branch as a maintainer of a pull request's base.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the request names no commit.
-   * - REPOSITORY_EMPTY, when the repository has no branch.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - BRANCH_NOT_FOUND, when the branch does not exist.
-   * - BRANCH_COMMIT_NOT_FOUND, when the repository has no such commit.
-   * - BRANCH_HEAD_DIFFERS, when the tip of the branch is not the expected commit.
-   * - FORCE_REQUIRED, when the update is not a fast-forward and `force` is false.
-   * - BRANCH_PROTECTED, when a branch protection rule denies the change.
-   * - REF_REFUSED, when the server refuses the update of the ref.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when the branch moves at the same time.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.MoveBranch
    */
@@ -455,28 +381,6 @@ export const BranchService: GenService<{
   /**
    * Renames a branch. Its role as the default branch, and a protection rule with exactly its name,
    * follow.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the new name is missing, too long or not allowed.
-   * - REPOSITORY_EMPTY, when the repository has no branch.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - BRANCH_RENAME_CONFLICT, when a branch has the new name already.
-   * - BRANCH_NOT_FOUND, when the branch does not exist.
-   * - BRANCH_RENAME_DENIED, when the branch is the default branch or protected, and the caller is
-   *   not an administrator of the repository.
-   * - BRANCH_RENAME_PROTECTED, when the rule for the new name does not allow the caller to push.
-   * - REF_NAME_COLLISION, when the name collides with that of another branch, as `a` does with
-   *   `a/b`.
-   * - REF_REFUSED, when the server refuses the update of the ref.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when the branch moves at the same time.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.RenameBranch
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
@@ -17,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/collaborator_service.proto.
  */
 export const file_branchline_v1_collaborator_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL2NvbGxhYm9yYXRvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImMKFFJlcG9zaXRvcnlQZXJtaXNzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEiQKBHVzZXIYAyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiVAoYTGlzdENvbGxhYm9yYXRvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChlMaXN0Q29sbGFib3JhdG9yc1Jlc3BvbnNlEi0KDWNvbGxhYm9yYXRvcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoYQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIl8KFkFkZENvbGxhYm9yYXRvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIUCgxjb2xsYWJvcmF0b3IYAyABKAkSEgoKcGVybWlzc2lvbhgEIAEoCSJOChlEZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIlMKHkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGNvbGxhYm9yYXRvchgDIAEoCSIzChRMaXN0QXNzaWduZWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RBc3NpZ25lZXNSZXNwb25zZRIpCglhc3NpZ25lZXMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiRQoUQ2hlY2tBc3NpZ25lZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghhc3NpZ25lZRgDIAEoCSIzChRMaXN0UmV2aWV3ZXJzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RSZXZpZXdlcnNSZXNwb25zZRIpCglyZXZpZXdlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQymwwKE0NvbGxhYm9yYXRvclNlcnZpY2US3QEKEUxpc3RDb2xsYWJvcmF0b3JzEicuYnJhbmNobGluZS52MS5MaXN0Q29sbGFib3JhdG9yc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RDb2xsYWJvcmF0b3JzUmVzcG9uc2UidZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjtiDWNvbGxhYm9yYXRvcnMSKi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycxKxAQoRQ2hlY2tDb2xsYWJvcmF0b3ISJy5icmFuY2hsaW5lLnYxLkNoZWNrQ29sbGFib3JhdG9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJbkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjsSOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRKxAQoPQWRkQ29sbGFib3JhdG9yEiUuYnJhbmNobGluZS52MS5BZGRDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il+QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAj46ASoaOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRK0AQoSRGVsZXRlQ29sbGFib3JhdG9yEiguYnJhbmNobGluZS52MS5EZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlyQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRLVAQoXR2V0UmVwb3NpdG9yeVBlcm1pc3Npb24SLS5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVBlcm1pc3Npb24iZpACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwJGEkQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbGxhYm9yYXRvcnMve2NvbGxhYm9yYXRvcn0vcGVybWlzc2lvbhKvAQoNTGlzdEFzc2lnbmVlcxIjLmJyYW5jaGxpbmUudjEuTGlzdEFzc2lnbmVlc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RBc3NpZ25lZXNSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCWFzc2lnbmVlcxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMSoQEKDUNoZWNrQXNzaWduZWUSIy5icmFuY2hsaW5lLnYxLkNoZWNrQXNzaWduZWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlOQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMve2Fzc2lnbmVlfRKvAQoNTGlzdFJldmlld2VycxIjLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld2Vyc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RSZXZpZXdlcnNSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCXJldmlld2VycxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZXZpZXdlcnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL2NvbGxhYm9yYXRvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImMKFFJlcG9zaXRvcnlQZXJtaXNzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEiQKBHVzZXIYAyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiVAoYTGlzdENvbGxhYm9yYXRvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChlMaXN0Q29sbGFib3JhdG9yc1Jlc3BvbnNlEi0KDWNvbGxhYm9yYXRvcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoYQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIl8KFkFkZENvbGxhYm9yYXRvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIUCgxjb2xsYWJvcmF0b3IYAyABKAkSEgoKcGVybWlzc2lvbhgEIAEoCSJOChlEZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIlMKHkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGNvbGxhYm9yYXRvchgDIAEoCSIzChRMaXN0QXNzaWduZWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RBc3NpZ25lZXNSZXNwb25zZRIpCglhc3NpZ25lZXMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiRQoUQ2hlY2tBc3NpZ25lZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghhc3NpZ25lZRgDIAEoCSIzChRMaXN0UmV2aWV3ZXJzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RSZXZpZXdlcnNSZXNwb25zZRIpCglyZXZpZXdlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQy5g4KE0NvbGxhYm9yYXRvclNlcnZpY2US6wEKEUxpc3RDb2xsYWJvcmF0b3JzEicuYnJhbmNobGluZS52MS5MaXN0Q29sbGFib3JhdG9yc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RDb2xsYWJvcmF0b3JzUmVzcG9uc2UiggGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAggUiqcZAwiHAYLT5JMCO2INY29sbGFib3JhdG9ycxIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzEsYBChFDaGVja0NvbGxhYm9yYXRvchInLmJyYW5jaGxpbmUudjEuQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5InCQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjQGKpxkDCI4BiqcZAwiHAYLT5JMCOxI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzL3tjb2xsYWJvcmF0b3J9EpUCCg9BZGRDb2xsYWJvcmF0b3ISJS5icmFuY2hsaW5lLnYxLkFkZENvbGxhYm9yYXRvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiwgGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMIjQGKpxkDCI8BiqcZQwiQARI+VGhlIHVzZXIgb3IgdGhlIG93bmVyIG9mIHRoZSByZXBvc2l0b3J5IGhhcyBibG9ja2VkIHRoZSBvdGhlci6C0+STAj46ASoaOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRLJAQoSRGVsZXRlQ29sbGFib3JhdG9yEiguYnJhbmNobGluZS52MS5EZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5InGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMIjQGC0+STAjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRK2AgoXR2V0UmVwb3NpdG9yeVBlcm1pc3Npb24SLS5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVBlcm1pc3Npb24ixgGQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGVYIhAESUVRoZSBjYWxsZXIgaXMgbm90IGFuIGFkbWluaXN0cmF0b3Igb2YgdGhlIHJlcG9zaXRvcnkgYW5kIGFza3MgYWJvdXQgYW5vdGhlciB1c2VyLoqnGQIIKILT5JMCRhJEL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzL3tjb2xsYWJvcmF0b3J9L3Blcm1pc3Npb24SvAEKDUxpc3RBc3NpZ25lZXMSIy5icmFuY2hsaW5lLnYxLkxpc3RBc3NpZ25lZXNSZXF1ZXN0GiQuYnJhbmNobGluZS52MS5MaXN0QXNzaWduZWVzUmVzcG9uc2UiYJACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAggUiqcZAwiHAYLT5JMCM2IJYXNzaWduZWVzEiYvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2Fzc2lnbmVlcxLVAQoNQ2hlY2tBc3NpZ25lZRIjLmJyYW5jaGxpbmUudjEuQ2hlY2tBc3NpZ25lZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkihgGQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjQGKpxkhCI4BEhxUaGUgdXNlciBjYW5ub3QgYmUgYXNzaWduZWQuiqcZAwiHAYLT5JMCMxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMve2Fzc2lnbmVlfRK8AQoNTGlzdFJldmlld2VycxIjLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld2Vyc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RSZXZpZXdlcnNSZXNwb25zZSJgkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkCCBSKpxkDCIcBgtPkkwIzYglyZXZpZXdlcnMSJi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmV2aWV3ZXJzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * The permission of a user on a repository.
@@ -414,19 +415,11 @@ export const ListReviewersResponseSchema: GenMessage<ListReviewersResponse> = /*
 /**
  * Users with access to one repository.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. All fail
- * with REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it, and
- * with REPOSITORY_MOVED and REPOSITORY_OWNER_RENAMED, when it has another name now.
- *
  * @generated from service branchline.v1.CollaboratorService
  */
 export const CollaboratorService: GenService<{
   /**
    * Lists the collaborators of a repository. For callers who may read a part of it.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.CollaboratorService.ListCollaborators
    */
@@ -437,10 +430,6 @@ export const CollaboratorService: GenService<{
   },
   /**
    * Succeeds when a user is a collaborator of a repository. For callers who may read a part of it.
-   *
-   * Fails with:
-   * - UNKNOWN_USER, when the user does not exist.
-   * - COLLABORATOR_NOT_FOUND, when the user is not a collaborator.
    *
    * @generated from rpc branchline.v1.CollaboratorService.CheckCollaborator
    */
@@ -453,13 +442,6 @@ export const CollaboratorService: GenService<{
    * Makes a user a collaborator, or changes the permission of a collaborator. For administrators of
    * the repository.
    *
-   * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - UNKNOWN_USER, when the user does not exist.
-   * - INVALID_COLLABORATOR, when the user owns the repository, or the permission is unknown.
-   * - USER_BLOCKED, when the user or the owner of the repository has blocked the other.
-   *
    * @generated from rpc branchline.v1.CollaboratorService.AddCollaborator
    */
   addCollaborator: {
@@ -471,11 +453,6 @@ export const CollaboratorService: GenService<{
    * Removes a collaborator, if the user is one. For administrators of the repository. A user who can
    * no longer read the repository no longer watches or stars it.
    *
-   * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - UNKNOWN_USER, when the user does not exist.
-   *
    * @generated from rpc branchline.v1.CollaboratorService.DeleteCollaborator
    */
   deleteCollaborator: {
@@ -486,11 +463,6 @@ export const CollaboratorService: GenService<{
   /**
    * Returns the permission of a user on a repository, from all sources. For the user and for
    * administrators of the repository.
-   *
-   * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository and asks
-   *   about another user.
-   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.CollaboratorService.GetRepositoryPermission
    */
@@ -504,9 +476,6 @@ export const CollaboratorService: GenService<{
    * the repository as owner, collaborator or member of a team. Every other user who may read its
    * pull requests can also be assigned by name. For callers who may read a part of the repository.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.CollaboratorService.ListAssignees
    */
   listAssignees: {
@@ -517,10 +486,6 @@ export const CollaboratorService: GenService<{
   /**
    * Succeeds when a user can be assigned to pull requests of a repository: an active user who may
    * read them. For callers who may read a part of it.
-   *
-   * Fails with:
-   * - UNKNOWN_USER, when the user does not exist.
-   * - COLLABORATOR_NOT_FOUND, when the user cannot be assigned.
    *
    * @generated from rpc branchline.v1.CollaboratorService.CheckAssignee
    */
@@ -534,9 +499,6 @@ export const CollaboratorService: GenService<{
    * pull requests of the repository as owner, collaborator or member of a team. The author of a
    * pull request cannot review it. Every other user who may read both can also be asked by name.
    * For callers who may read a part of the repository.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.CollaboratorService.ListReviewers
    */

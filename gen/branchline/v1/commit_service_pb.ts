@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Commit, CommitSchema } from "./commit_pb.ts";
 import { file_branchline_v1_commit } from "./commit_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { HttpBodySchema } from "../../google/api/httpbody_pb.ts";
 import { file_google_api_httpbody } from "../../google/api/httpbody_pb.ts";
@@ -19,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/commit_service.proto.
  */
 export const file_branchline_v1_commit_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL2NvbW1pdF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrICChJMaXN0Q29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkSDAoEcGF0aBgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKBHN0YXQYByABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YCCABKAhIAYgBARISCgVmaWxlcxgJIAEoCEgCiAEBEgsKA25vdBgKIAEoCRIMCgRwYWdlGAsgASgFEg0KBWxpbWl0GAwgASgFQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlsKE0xpc3RDb21taXRzUmVzcG9uc2USJgoHY29tbWl0cxgBIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqIBChBHZXRDb21taXRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEhEKBHN0YXQYBCABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YBSABKAhIAYgBARISCgVmaWxlcxgGIAEoCEgCiAEBQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlAKFEdldENvbW1pdERpZmZSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJjChVDb21wYXJlQ29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghiYXNlaGVhZBgDIAEoCRIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIlkKGEdldENvbXBhcmlzb25EaWZmUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhAKCGJhc2VoZWFkGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJICgdDb21wYXJlEhUKDXRvdGFsX2NvbW1pdHMYASABKAMSJgoHY29tbWl0cxgCIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0MswHCg1Db21taXRTZXJ2aWNlEr8BCgtMaXN0Q29tbWl0cxIhLmJyYW5jaGxpbmUudjEuTGlzdENvbW1pdHNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Q29tbWl0c1Jlc3BvbnNlImmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIvYgdjb21taXRzEiQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbW1pdHMSlQEKCUdldENvbW1pdBIfLmJyYW5jaGxpbmUudjEuR2V0Q29tbWl0UmVxdWVzdBoVLmJyYW5jaGxpbmUudjEuQ29tbWl0IlCQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMBIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvY29tbWl0cy97c2hhfRLnAQoNR2V0Q29tbWl0RGlmZhIjLmJyYW5jaGxpbmUudjEuR2V0Q29tbWl0RGlmZlJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IpgBkAIB+qYZehJEEkIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2dpdC9jb21taXRzL3tzaGF9Lntmb3JtYXQ9ZGlmZnxwYXRjaH0SMhIwL3tvd25lcn0ve3JlcG99L2NvbW1pdC97c2hhfS57Zm9ybWF0PWRpZmZ8cGF0Y2h9gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnkwARKkAQoOQ29tcGFyZUNvbW1pdHMSJC5icmFuY2hsaW5lLnYxLkNvbXBhcmVDb21taXRzUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQ29tcGFyZSJUkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjQSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tcGFyZS97YmFzZWhlYWQ9Kip9EqgBChFHZXRDb21wYXJpc29uRGlmZhInLmJyYW5jaGxpbmUudjEuR2V0Q29tcGFyaXNvbkRpZmZSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJSkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjISMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZGlmZnMve2Jhc2VoZWFkPSoqfTABGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_commit, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL2NvbW1pdF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrICChJMaXN0Q29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkSDAoEcGF0aBgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKBHN0YXQYByABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YCCABKAhIAYgBARISCgVmaWxlcxgJIAEoCEgCiAEBEgsKA25vdBgKIAEoCRIMCgRwYWdlGAsgASgFEg0KBWxpbWl0GAwgASgFQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlsKE0xpc3RDb21taXRzUmVzcG9uc2USJgoHY29tbWl0cxgBIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqIBChBHZXRDb21taXRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEhEKBHN0YXQYBCABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YBSABKAhIAYgBARISCgVmaWxlcxgGIAEoCEgCiAEBQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlAKFEdldENvbW1pdERpZmZSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJjChVDb21wYXJlQ29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghiYXNlaGVhZBgDIAEoCRIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIlkKGEdldENvbXBhcmlzb25EaWZmUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhAKCGJhc2VoZWFkGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJICgdDb21wYXJlEhUKDXRvdGFsX2NvbW1pdHMYASABKAMSJgoHY29tbWl0cxgCIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Mu4JCg1Db21taXRTZXJ2aWNlEvEBCgtMaXN0Q29tbWl0cxIhLmJyYW5jaGxpbmUudjEuTGlzdENvbW1pdHNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Q29tbWl0c1Jlc3BvbnNlIpoBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxkDCLkBiqcZHwi9ARIaTm8gZmlsZSBjYW4gaGF2ZSB0aGUgcGF0aC6C0+STAi9iB2NvbW1pdHMSJC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tbWl0cxKxAQoJR2V0Q29tbWl0Eh8uYnJhbmNobGluZS52MS5HZXRDb21taXRSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5Db21taXQibJACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMIuwGKpxkDCLwBiqcZAwjBAYLT5JMCMBIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvY29tbWl0cy97c2hhfRKCAgoNR2V0Q29tbWl0RGlmZhIjLmJyYW5jaGxpbmUudjEuR2V0Q29tbWl0RGlmZlJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IrMBkAIB+qYZehJEEkIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2dpdC9jb21taXRzL3tzaGF9Lntmb3JtYXQ9ZGlmZnxwYXRjaH0SMhIwL3tvd25lcn0ve3JlcG99L2NvbW1pdC97c2hhfS57Zm9ybWF0PWRpZmZ8cGF0Y2h9gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkCCAWKpxkDCLsBiqcZAwi8AYqnGQMIlQMwARKBAgoOQ29tcGFyZUNvbW1pdHMSJC5icmFuY2hsaW5lLnYxLkNvbXBhcmVDb21taXRzUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQ29tcGFyZSKwAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGUoIugESRUEgc2lkZSBuYW1lcyBubyBjb21taXQsIG9yIGEgcmVwb3NpdG9yeSB0aGF0IHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkLoqnGQMIwQGC0+STAjQSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tcGFyZS97YmFzZWhlYWQ9Kip9EoQCChFHZXRDb21wYXJpc29uRGlmZhInLmJyYW5jaGxpbmUudjEuR2V0Q29tcGFyaXNvbkRpZmZSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSKtAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAggFiqcZSgi6ARJFQSBzaWRlIG5hbWVzIG5vIGNvbW1pdCwgb3IgYSByZXBvc2l0b3J5IHRoYXQgdGhlIGNhbGxlciBtYXkgbm90IHJlYWQuiqcZAwiVA4LT5JMCMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9kaWZmcy97YmFzZWhlYWQ9Kip9MAEaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListCommits.
@@ -378,9 +379,6 @@ export const CompareSchema: GenMessage<Compare> = /*@__PURE__*/
  * A repository is named by its owner and its name, in any case of letters. A repository that the
  * caller may not read does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.CommitService
  */
 export const CommitService: GenService<{
@@ -389,17 +387,6 @@ export const CommitService: GenService<{
    *
    * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount`, `X-HasMore` and `X-Total` describe
    * the page.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REPOSITORY_EMPTY, when the repository has no commit.
-   * - REF_NOT_FOUND, when `sha` or `not` names no commit.
-   * - PATH_NOT_FOUND, when no file can have the path.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.ListCommits
    */
@@ -410,16 +397,6 @@ export const CommitService: GenService<{
   },
   /**
    * Returns one commit.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - INVALID_REF, when `sha` is neither an id nor a valid name of a ref.
-   * - COMMIT_NOT_FOUND, when `sha` names no commit.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.GetCommit
    */
@@ -432,18 +409,6 @@ export const CommitService: GenService<{
    * Returns the change of a commit as text: the output of `git diff` against its first parent, or a
    * mail of `git format-patch`.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - INVALID_FIELD, when the format is unknown.
-   * - INVALID_REF, when `sha` is neither an id nor a valid name of a ref.
-   * - COMMIT_NOT_FOUND, when `sha` names no commit.
-   * - DIFF_TOO_LARGE, when the text would be too long.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.CommitService.GetCommitDiff
    */
   getCommitDiff: {
@@ -453,15 +418,6 @@ export const CommitService: GenService<{
   },
   /**
    * Lists the commits that the head has and the base does not have, newest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REF_NOT_FOUND, when a side names no commit, or a repository that the caller may not read.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.CompareCommits
    */
@@ -474,17 +430,6 @@ export const CommitService: GenService<{
    * Returns what the head changes since its merge base with the base, as text: the output of `git
    * diff`, or the mails of `git format-patch`. When both have no common history, everything in the
    * head is new.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - INVALID_FIELD, when the format is unknown.
-   * - REF_NOT_FOUND, when a side names no commit, or a repository that the caller may not read.
-   * - DIFF_TOO_LARGE, when the text would be too long.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.GetComparisonDiff
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { CombinedStatusSchema, CommitStatus, CommitStatusSchema } from "./commit_status_pb.ts";
 import { file_branchline_v1_commit_status } from "./commit_status_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
@@ -16,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/commit_status_service.proto.
  */
 export const file_branchline_v1_commit_status_service: GenFile = /*@__PURE__*/
-  fileDesc("CilicmFuY2hsaW5lL3YxL2NvbW1pdF9zdGF0dXNfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKTAQoZQ3JlYXRlQ29tbWl0U3RhdHVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3NoYRgDIAEoCRISCgVzdGF0ZRgEIAEoCUID4EECEhIKCnRhcmdldF91cmwYBSABKAkSEwoLZGVzY3JpcHRpb24YBiABKAkSDwoHY29udGV4dBgHIAEoCSJ/ChlMaXN0Q29tbWl0U3RhdHVzZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDcmVmGAMgASgJEgwKBHNvcnQYBCABKAkSDQoFc3RhdGUYBSABKAkSDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSJpChpMaXN0Q29tbWl0U3RhdHVzZXNSZXNwb25zZRItCghzdGF0dXNlcxgBIAMoCzIbLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImEKGEdldENvbWJpbmVkU3RhdHVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3JlZhgDIAEoCRIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFMuoFChNDb21taXRTdGF0dXNTZXJ2aWNlErUBChJDcmVhdGVDb21taXRTdGF0dXMSKC5icmFuY2hsaW5lLnYxLkNyZWF0ZUNvbW1pdFN0YXR1c1JlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkNvbW1pdFN0YXR1cyJYkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMDoBKiIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9zdGF0dXNlcy97c2hhfRKhAgoSTGlzdENvbW1pdFN0YXR1c2VzEiguYnJhbmNobGluZS52MS5MaXN0Q29tbWl0U3RhdHVzZXNSZXF1ZXN0GikuYnJhbmNobGluZS52MS5MaXN0Q29tbWl0U3RhdHVzZXNSZXNwb25zZSK1AZACAfqmGVoSQmIIc3RhdHVzZXMSNi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tbWl0cy97cmVmPSoqfS9zdGF0dXNlcxoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCN2IIc3RhdHVzZXMSKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3RhdHVzZXMve3JlZn0SzwEKEUdldENvbWJpbmVkU3RhdHVzEicuYnJhbmNobGluZS52MS5HZXRDb21iaW5lZFN0YXR1c1JlcXVlc3QaHS5icmFuY2hsaW5lLnYxLkNvbWJpbmVkU3RhdHVzInKQAgH6phlUEjYSNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tbWl0cy97cmVmPSoqfS9zdGF0dXMaGgoLdG90YWxfY291bnQSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnkaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_commit_status, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
+  fileDesc("CilicmFuY2hsaW5lL3YxL2NvbW1pdF9zdGF0dXNfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKTAQoZQ3JlYXRlQ29tbWl0U3RhdHVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3NoYRgDIAEoCRISCgVzdGF0ZRgEIAEoCUID4EECEhIKCnRhcmdldF91cmwYBSABKAkSEwoLZGVzY3JpcHRpb24YBiABKAkSDwoHY29udGV4dBgHIAEoCSJ/ChlMaXN0Q29tbWl0U3RhdHVzZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDcmVmGAMgASgJEgwKBHNvcnQYBCABKAkSDQoFc3RhdGUYBSABKAkSDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSJpChpMaXN0Q29tbWl0U3RhdHVzZXNSZXNwb25zZRItCghzdGF0dXNlcxgBIAMoCzIbLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImEKGEdldENvbWJpbmVkU3RhdHVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3JlZhgDIAEoCRIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFMu4GChNDb21taXRTdGF0dXNTZXJ2aWNlEpwCChJDcmVhdGVDb21taXRTdGF0dXMSKC5icmFuY2hsaW5lLnYxLkNyZWF0ZUNvbW1pdFN0YXR1c1JlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkNvbW1pdFN0YXR1cyK+AZACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMIvAGKpxkDCNMBiqcZPwgFEjtBIHRleHQgaXMgdG9vIGxvbmcsIG9yIGB0YXJnZXRfdXJsYCBoYXMgY29udHJvbCBjaGFyYWN0ZXJzLoqnGQMI2AGC0+STAjA6ASoiKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3RhdHVzZXMve3NoYX0SrwIKEkxpc3RDb21taXRTdGF0dXNlcxIoLmJyYW5jaGxpbmUudjEuTGlzdENvbW1pdFN0YXR1c2VzUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuTGlzdENvbW1pdFN0YXR1c2VzUmVzcG9uc2UiwwGQAgH6phlaEkJiCHN0YXR1c2VzEjYvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbW1pdHMve3JlZj0qKn0vc3RhdHVzZXMaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwi8AYLT5JMCN2IIc3RhdHVzZXMSKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3RhdHVzZXMve3JlZn0S3gEKEUdldENvbWJpbmVkU3RhdHVzEicuYnJhbmNobGluZS52MS5HZXRDb21iaW5lZFN0YXR1c1JlcXVlc3QaHS5icmFuY2hsaW5lLnYxLkNvbWJpbmVkU3RhdHVzIoABkAIB+qYZVBI2EjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbW1pdHMve3JlZj0qKn0vc3RhdHVzGhoKC3RvdGFsX2NvdW50EgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMIvAEaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_commit_status, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
 
 /**
  * Request of CreateCommitStatus.
@@ -236,9 +237,6 @@ export const GetCombinedStatusRequestSchema: GenMessage<GetCombinedStatusRequest
  *
  * A repository of which the caller may read no part does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.CommitStatusService
  */
 export const CommitStatusService: GenService<{
@@ -246,16 +244,6 @@ export const CommitStatusService: GenService<{
    * Creates a status of a commit. For users who may push to the repository.
    *
    * A commit keeps the latest status of each context, and its newest 5000 statuses of all contexts.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - COMMIT_NOT_FOUND, when `sha` names no commit of the repository.
-   * - INVALID_STATUS_STATE, when the state is unknown.
-   * - INVALID_FIELD, when a text is too long, or target_url has control characters.
-   * - TOO_MANY_STATUS_CONTEXTS, when the commit has the largest number of contexts.
    *
    * @generated from rpc branchline.v1.CommitStatusService.CreateCommitStatus
    */
@@ -267,12 +255,6 @@ export const CommitStatusService: GenService<{
   /**
    * Lists the statuses of a commit, newest first by default.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - COMMIT_NOT_FOUND, when `sha` names no commit of the repository.
-   *
    * @generated from rpc branchline.v1.CommitStatusService.ListCommitStatuses
    */
   listCommitStatuses: {
@@ -282,12 +264,6 @@ export const CommitStatusService: GenService<{
   },
   /**
    * The combination of the latest statuses of a commit, one for each context.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - COMMIT_NOT_FOUND, when `sha` names no commit of the repository.
    *
    * @generated from rpc branchline.v1.CommitStatusService.GetCombinedStatus
    */

@@ -9,6 +9,7 @@ import type { CommitUser } from "./commit_pb.ts";
 import { file_branchline_v1_commit } from "./commit_pb.ts";
 import type { ContentsResponse, FileResponseSchema, FilesResponseSchema } from "./content_pb.ts";
 import { file_branchline_v1_content } from "./content_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { HttpBodySchema } from "../../google/api/httpbody_pb.ts";
@@ -22,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/content_service.proto.
  */
 export const file_branchline_v1_content_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJvChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJEhAKCHJlZl9raW5kGAYgASgJIlAKFkdldEVkaXRvckNvbmZpZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSLsAQoMRWRpdG9yQ29uZmlnEhQKB2NoYXJzZXQYASABKAlCA+BBAxIZCgxpbmRlbnRfc3R5bGUYAiABKAlCA+BBAxIYCgtpbmRlbnRfc2l6ZRgDIAEoCUID4EEDEhgKC2VuZF9vZl9saW5lGAQgASgJQgPgQQMSRAoKcHJvcGVydGllcxgFIAMoCzIrLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnLlByb3BlcnRpZXNFbnRyeUID4EEDGjEKD1Byb3BlcnRpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImUKD0dldEJsYW1lUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhoKEmJ5cGFzc19pZ25vcmVfcmV2cxgFIAEoCCKrAQoFQmxhbWUSLwoGcmFuZ2VzGAEgAygLMhouYnJhbmNobGluZS52MS5CbGFtZWRMaW5lc0ID4EEDEjEKB2NvbW1pdHMYAiADKAsyGy5icmFuY2hsaW5lLnYxLkJsYW1lZENvbW1pdEID4EEDEh0KEHVzZXNfaWdub3JlX3JldnMYAyABKAhCA+BBAxIfChJmYXVsdHlfaWdub3JlX3JldnMYBCABKAhCA+BBAyJRCgtCbGFtZWRMaW5lcxIXCgpzdGFydF9saW5lGAEgASgFQgPgQQMSFwoKbGluZV9jb3VudBgCIAEoBUID4EEDEhAKA3NoYRgDIAEoCUID4EEDIn0KDEJsYW1lZENvbW1pdBIQCgNzaGEYASABKAlCA+BBAxIUCgdzdWJqZWN0GAIgASgJQgPgQQMSLgoGYXV0aG9yGAMgASgLMhkuYnJhbmNobGluZS52MS5Db21taXRVc2VyQgPgQQMSFQoIaHRtbF91cmwYBCABKAlCA+BBAyJPChFHZXRBcmNoaXZlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg8KB2FyY2hpdmUYAyABKAkSDAoEcGF0aBgEIAMoCSInCghJZGVudGl0eRIMCgRuYW1lGAEgASgJEg0KBWVtYWlsGAIgASgJImgKC0NvbW1pdERhdGVzEioKBmF1dGhvchgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJY29tbWl0dGVyGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKpAgoRQ3JlYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCLJAgoRVXBkYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCBILCgNzaGEYDSABKAkSEQoJZnJvbV9wYXRoGA4gASgJIqoCChFEZWxldGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSEAoDc2hhGAQgASgJQgPgQQISDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCK6AgoSQ2hhbmdlRmlsZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSLQoFZmlsZXMYAyADKAsyGS5icmFuY2hsaW5lLnYxLkZpbGVDaGFuZ2VCA+BBAhIPCgdtZXNzYWdlGAQgASgJEg4KBmJyYW5jaBgFIAEoCRISCgpuZXdfYnJhbmNoGAYgASgJEicKBmF1dGhvchgHIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgJIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgKIAEoCBISCgpmb3JjZV9wdXNoGAsgASgIImgKCkZpbGVDaGFuZ2USFgoJb3BlcmF0aW9uGAEgASgJQgPgQQISEQoEcGF0aBgCIAEoCUID4EECEg8KB2NvbnRlbnQYAyABKAkSCwoDc2hhGAQgASgJEhEKCWZyb21fcGF0aBgFIAEoCTKRDgoOQ29udGVudFNlcnZpY2US7gEKC0dldENvbnRlbnRzEiEuYnJhbmNobGluZS52MS5HZXRDb250ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVzcG9uc2UilwGQAgH6phkHMgVlbnRyeYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwJsWjBiB2VudHJpZXMSJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHNiB2VudHJpZXMSLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9ErsCCgpHZXRSYXdGaWxlEiAuYnJhbmNobGluZS52MS5HZXRSYXdGaWxlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHki8gGQAgH6phk7EjkSNy97b3duZXJ9L3tyZXBvfS9yYXcve3JlZl9raW5kPWJyYW5jaHx0YWd9L3tyZWZfcGF0aD0qKn2CpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCkgFaLBIqL3tvd25lcn0ve3JlcG99L3Jhdy9jb21taXQve3JlZn0ve3BhdGg9Kip9WjISMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbWVkaWEve3JlZl9wYXRoPSoqfRIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yYXcve3JlZl9wYXRoPSoqfTABEqwBCg9HZXRFZGl0b3JDb25maWcSJS5icmFuY2hsaW5lLnYxLkdldEVkaXRvckNvbmZpZ1JlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkVkaXRvckNvbmZpZyJVkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjUSMy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZWRpdG9yY29uZmlnL3twYXRoPSoqfRKQAQoIR2V0QmxhbWUSHi5icmFuY2hsaW5lLnYxLkdldEJsYW1lUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuQmxhbWUiTpACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIuEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JsYW1lL3twYXRoPSoqfRLDAQoKR2V0QXJjaGl2ZRIgLmJyYW5jaGxpbmUudjEuR2V0QXJjaGl2ZVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5InuQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCW1omEiQve293bmVyfS97cmVwb30vYXJjaGl2ZS97YXJjaGl2ZT0qKn0SMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYXJjaGl2ZS97YXJjaGl2ZT0qKn0wARKpAQoKQ3JlYXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuQ3JlYXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSJckAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNDoBKiIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0SqgEKClVwZGF0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLlVwZGF0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UiXZACAPqmGQRCAskBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI0OgEqGi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKiAQoKRGVsZXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuRGVsZXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSJVkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI0OgEqKi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKiAQoLQ2hhbmdlRmlsZXMSIS5icmFuY2hsaW5lLnYxLkNoYW5nZUZpbGVzUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuRmlsZXNSZXNwb25zZSJSkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKjoBKiIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_content, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJvChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJEhAKCHJlZl9raW5kGAYgASgJIlAKFkdldEVkaXRvckNvbmZpZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSLsAQoMRWRpdG9yQ29uZmlnEhQKB2NoYXJzZXQYASABKAlCA+BBAxIZCgxpbmRlbnRfc3R5bGUYAiABKAlCA+BBAxIYCgtpbmRlbnRfc2l6ZRgDIAEoCUID4EEDEhgKC2VuZF9vZl9saW5lGAQgASgJQgPgQQMSRAoKcHJvcGVydGllcxgFIAMoCzIrLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnLlByb3BlcnRpZXNFbnRyeUID4EEDGjEKD1Byb3BlcnRpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImUKD0dldEJsYW1lUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhoKEmJ5cGFzc19pZ25vcmVfcmV2cxgFIAEoCCKrAQoFQmxhbWUSLwoGcmFuZ2VzGAEgAygLMhouYnJhbmNobGluZS52MS5CbGFtZWRMaW5lc0ID4EEDEjEKB2NvbW1pdHMYAiADKAsyGy5icmFuY2hsaW5lLnYxLkJsYW1lZENvbW1pdEID4EEDEh0KEHVzZXNfaWdub3JlX3JldnMYAyABKAhCA+BBAxIfChJmYXVsdHlfaWdub3JlX3JldnMYBCABKAhCA+BBAyJRCgtCbGFtZWRMaW5lcxIXCgpzdGFydF9saW5lGAEgASgFQgPgQQMSFwoKbGluZV9jb3VudBgCIAEoBUID4EEDEhAKA3NoYRgDIAEoCUID4EEDIn0KDEJsYW1lZENvbW1pdBIQCgNzaGEYASABKAlCA+BBAxIUCgdzdWJqZWN0GAIgASgJQgPgQQMSLgoGYXV0aG9yGAMgASgLMhkuYnJhbmNobGluZS52MS5Db21taXRVc2VyQgPgQQMSFQoIaHRtbF91cmwYBCABKAlCA+BBAyJPChFHZXRBcmNoaXZlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg8KB2FyY2hpdmUYAyABKAkSDAoEcGF0aBgEIAMoCSInCghJZGVudGl0eRIMCgRuYW1lGAEgASgJEg0KBWVtYWlsGAIgASgJImgKC0NvbW1pdERhdGVzEioKBmF1dGhvchgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJY29tbWl0dGVyGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKpAgoRQ3JlYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCLJAgoRVXBkYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCBILCgNzaGEYDSABKAkSEQoJZnJvbV9wYXRoGA4gASgJIqoCChFEZWxldGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSEAoDc2hhGAQgASgJQgPgQQISDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCK6AgoSQ2hhbmdlRmlsZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSLQoFZmlsZXMYAyADKAsyGS5icmFuY2hsaW5lLnYxLkZpbGVDaGFuZ2VCA+BBAhIPCgdtZXNzYWdlGAQgASgJEg4KBmJyYW5jaBgFIAEoCRISCgpuZXdfYnJhbmNoGAYgASgJEicKBmF1dGhvchgHIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgJIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgKIAEoCBISCgpmb3JjZV9wdXNoGAsgASgIImgKCkZpbGVDaGFuZ2USFgoJb3BlcmF0aW9uGAEgASgJQgPgQQISEQoEcGF0aBgCIAEoCUID4EECEg8KB2NvbnRlbnQYAyABKAkSCwoDc2hhGAQgASgJEhEKCWZyb21fcGF0aBgFIAEoCTLwFQoOQ29udGVudFNlcnZpY2USgwIKC0dldENvbnRlbnRzEiEuYnJhbmNobGluZS52MS5HZXRDb250ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVzcG9uc2UirAGQAgH6phkHMgVlbnRyeYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMIvQGKpxkDCMEBgtPkkwJsWjBiB2VudHJpZXMSJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHNiB2VudHJpZXMSLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9Et0CCgpHZXRSYXdGaWxlEiAuYnJhbmNobGluZS52MS5HZXRSYXdGaWxlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkilAKQAgH6phk7EjkSNy97b3duZXJ9L3tyZXBvfS9yYXcve3JlZl9raW5kPWJyYW5jaHx0YWd9L3tyZWZfcGF0aD0qKn2CpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIrgKKpxkCCAWKpxkDCIwBiqcZAwi9AYqnGQMIwQGC0+STApIBWiwSKi97b3duZXJ9L3tyZXBvfS9yYXcvY29tbWl0L3tyZWZ9L3twYXRoPSoqfVoyEjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21lZGlhL3tyZWZfcGF0aD0qKn0SLi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmF3L3tyZWZfcGF0aD0qKn0wARLXAgoPR2V0RWRpdG9yQ29uZmlnEiUuYnJhbmNobGluZS52MS5HZXRFZGl0b3JDb25maWdSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5FZGl0b3JDb25maWci/wGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxkzCL0BEi5UaGUgY29tbWl0IGhhcyBubyBgLmVkaXRvcmNvbmZpZ2AgYXQgaXRzIHJvb3QuiqcZYQiJBBJcYC5lZGl0b3Jjb25maWdgIGlzIGxhcmdlciB0aGFuIDY0IEtpQiwgb3IgaXRzIGdsb2JzIGhhdmUgbW9yZSB0aGFuIDQwOTYgY2hhcmFjdGVycyB0b2dldGhlci6KpxkDCMEBgtPkkwI1EjMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2VkaXRvcmNvbmZpZy97cGF0aD0qKn0S3AEKCEdldEJsYW1lEh4uYnJhbmNobGluZS52MS5HZXRCbGFtZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLkJsYW1lIpkBkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwi9AYqnGTII2AQSLVRoZSBmaWxlIGhhcyBtb3JlIHRoYW4gMSBNaUIgb3IgMTAsMDAwIGxpbmVzLoqnGQMIwQGC0+STAi4SLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYmxhbWUve3BhdGg9Kip9ErUCCgpHZXRBcmNoaXZlEiAuYnJhbmNobGluZS52MS5HZXRBcmNoaXZlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHki7AGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxlYCAUSVGBhcmNoaXZlYCBoYXMgYW4gdW5rbm93biBmb3JtYXQsIG9yIHRoZXJlIGFyZSB0b28gbWFueSBwYXRocywgb3IgcGF0aHMgZm9yIGEgYnVuZGxlLoqnGQMIvQGKpxkDCMEBgtPkkwJbWiYSJC97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfRIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfTABEuUBCgpDcmVhdGVGaWxlEiAuYnJhbmNobGluZS52MS5DcmVhdGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIpcBkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxkDCNEBgtPkkwI0OgEqIi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKxAwoKVXBkYXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuVXBkYXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSLjApACAPqmGQRCAskBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZMAiEARIrVGhlIGNhbGxlciBtYXkgbm90IHdyaXRlIHRvIHRoZSByZXBvc2l0b3J5LoqnGVcI0QESUlRoZSBwYXRoIGhhcyBhIGZpbGUgYW5kIHRoZSByZXF1ZXN0IGhhcyBuZWl0aGVyIGBzaGFgIG5vciBhIGRpZmZlcmVudCBgZnJvbV9wYXRoYC6KpxkDCPABiqcZMgi9ARItVGhlIGZpbGUgdG8gcmVwbGFjZSBvciByZW5hbWUgZG9lcyBub3QgZXhpc3QuiqcZLwjAARIqVGhlIHNlcnZlciBjYW5ub3QgcmVhZCBhIHJlbmFtZWQgZmlsZSBub3cuiqcZAwjBAYLT5JMCNDoBKhovL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0S5QEKCkRlbGV0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLkRlbGV0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UilwGQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkwCIQBEitUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgdG8gdGhlIHJlcG9zaXRvcnkuiqcZAwjwAYqnGQMIvQGC0+STAjQ6ASoqLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EtsCCgtDaGFuZ2VGaWxlcxIhLmJyYW5jaGxpbmUudjEuQ2hhbmdlRmlsZXNSZXF1ZXN0GhwuYnJhbmNobGluZS52MS5GaWxlc1Jlc3BvbnNlIooCkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxkDCNEBiqcZAwjwAYqnGTgIvQESM0EgZmlsZSB0byByZXBsYWNlLCByZW5hbWUgb3IgZGVsZXRlIGRvZXMgbm90IGV4aXN0LoqnGS8IwAESKlRoZSBzZXJ2ZXIgY2Fubm90IHJlYWQgYSByZW5hbWVkIGZpbGUgbm93LoqnGQMIwQGC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_content, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of GetContents.
@@ -977,9 +978,6 @@ export const FileChangeSchema: GenMessage<FileChange> = /*@__PURE__*/
  * caller may not read does not exist for the caller, and neither do a ref and a path that are not
  * there. Paths are relative to the root of the repository, without a slash at either end.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.ContentService
  */
 export const ContentService: GenService<{
@@ -989,16 +987,6 @@ export const ContentService: GenService<{
    *
    * Over REST the response is an array for a directory, and one object otherwise. A directory has
    * its first 1000 entries, in the order of Git. GetGitTree returns all of them.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REF_NOT_FOUND, when `ref` names no commit.
-   * - PATH_NOT_FOUND, when the commit has nothing at the path.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.GetContents
    */
@@ -1015,18 +1003,6 @@ export const ContentService: GenService<{
    * Over REST the response has `Content-Length` and a strong `ETag`, the id of the blob. The server
    * answers `If-None-Match` with 304, and one range of bytes (`Range`, `If-Range`) with 206.
    *
-   * Fails with:
-   * - RANGE_NOT_SATISFIABLE, when the range begins after the end of the file.
-   * - INVALID_FIELD, when `ref_kind` has another value.
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REF_NOT_FOUND, when `ref` names no commit.
-   * - PATH_NOT_FOUND, when the commit has no file at the path.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.ContentService.GetRawFile
    */
   getRawFile: {
@@ -1037,18 +1013,6 @@ export const ContentService: GenService<{
   /**
    * Returns what the file `.editorconfig` at the root of a commit says about a file, which need not
    * exist. See https://spec.editorconfig.org. Other files of this name do not count.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REF_NOT_FOUND, when `ref` names no commit.
-   * - PATH_NOT_FOUND, when the commit has no `.editorconfig` at its root.
-   * - TEXT_TOO_COMPLEX, when `.editorconfig` is larger than 64 KiB, or its globs have more than 4096
-   *   characters together.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.GetEditorConfig
    */
@@ -1068,17 +1032,6 @@ export const ContentService: GenService<{
    * The file does nothing when it is a symbolic link, is faulty (a line has something else, or the
    * file has more than 128 KiB or 1,000 ids), or the request bypasses it.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REF_NOT_FOUND, when `ref` names no commit.
-   * - PATH_NOT_FOUND, when the commit has no file at the path.
-   * - FILE_TOO_LARGE, when the file has more than 1 MiB or 10,000 lines.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.ContentService.GetBlame
    */
   getBlame: {
@@ -1093,18 +1046,6 @@ export const ContentService: GenService<{
    * Over REST the response has a weak `ETag`, and the server answers a matching `If-None-Match`
    * with 304. The length is not known in advance, so the server does not support ranges.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - INVALID_FIELD, when `archive` has an unknown format, or when there are too many paths, or
-   *   paths for a bundle.
-   * - REF_NOT_FOUND, when `archive` names no commit.
-   * - PATH_NOT_FOUND, when the commit has no file or directory at one of the paths.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.ContentService.GetArchive
    */
   getArchive: {
@@ -1114,25 +1055,6 @@ export const ContentService: GenService<{
   },
   /**
    * Creates a file with a new commit. In an empty repository it is the first commit.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
-   * - TOO_MANY_FILE_CHANGES, when the change is too large.
-   * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
-   * - REF_NOT_FOUND, when the branch does not exist.
-   * - NEW_BRANCH_EXISTS, when the new branch exists already.
-   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
-   * - REF_REFUSED, when a rule denies the change of the branch.
-   * - REF_CHANGED, when other updates of the branch win every time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - FILE_EXISTS, when the path has a file already.
    *
    * @generated from rpc branchline.v1.ContentService.CreateFile
    */
@@ -1145,30 +1067,6 @@ export const ContentService: GenService<{
    * Replaces a file, renames it if `from_path` is set, or creates it if `sha` is empty, with a new
    * commit, even if nothing changes. An executable file stays executable.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
-   * - TOO_MANY_FILE_CHANGES, when the change is too large.
-   * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
-   * - REF_NOT_FOUND, when the branch does not exist.
-   * - NEW_BRANCH_EXISTS, when the new branch exists already.
-   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
-   * - REF_REFUSED, when a rule denies the change of the branch.
-   * - REF_CHANGED, when other updates of the branch win every time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - FILE_EXISTS, when the path has a file and the request has neither `sha` nor a different
-   *   `from_path`.
-   * - FILE_CHANGED, when the present file is not the one that `sha` names.
-   * - PATH_NOT_FOUND, when the file to replace or rename does not exist.
-   * - SERVER_BUSY, when the server cannot read a renamed file now.
-   * - GIT_TIMEOUT, when reading the file takes too long.
-   *
    * @generated from rpc branchline.v1.ContentService.UpdateFile
    */
   updateFile: {
@@ -1179,26 +1077,6 @@ export const ContentService: GenService<{
   /**
    * Deletes a file with a new commit.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
-   * - TOO_MANY_FILE_CHANGES, when the change is too large.
-   * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
-   * - REF_NOT_FOUND, when the branch does not exist.
-   * - NEW_BRANCH_EXISTS, when the new branch exists already.
-   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
-   * - REF_REFUSED, when a rule denies the change of the branch.
-   * - REF_CHANGED, when other updates of the branch win every time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - FILE_CHANGED, when the present file is not the one that `sha` names.
-   * - PATH_NOT_FOUND, when the file does not exist.
-   *
    * @generated from rpc branchline.v1.ContentService.DeleteFile
    */
   deleteFile: {
@@ -1208,29 +1086,6 @@ export const ContentService: GenService<{
   },
   /**
    * Changes several files with one new commit, all of them or none, even if nothing changes.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
-   * - TOO_MANY_FILE_CHANGES, when the change is too large.
-   * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
-   * - REF_NOT_FOUND, when the branch does not exist.
-   * - NEW_BRANCH_EXISTS, when the new branch exists already.
-   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
-   * - REF_REFUSED, when a rule denies the change of the branch.
-   * - REF_CHANGED, when other updates of the branch win every time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - FILE_EXISTS, when a file to create, or the new name of a file, exists already.
-   * - FILE_CHANGED, when a present file is not the one that its `sha` names.
-   * - PATH_NOT_FOUND, when a file to replace, rename or delete does not exist.
-   * - SERVER_BUSY, when the server cannot read a renamed file now.
-   * - GIT_TIMEOUT, when reading the file takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.ChangeFiles
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { DeployKey, DeployKeySchema } from "./deploy_key_pb.ts";
 import { file_branchline_v1_deploy_key } from "./deploy_key_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/deploy_key_service.proto.
  */
 export const file_branchline_v1_deploy_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL2RlcGxveV9rZXlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJ2ChVMaXN0RGVwbG95S2V5c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZrZXlfaWQYAyABKAMSEwoLZmluZ2VycHJpbnQYBCABKAkSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSJeChZMaXN0RGVwbG95S2V5c1Jlc3BvbnNlEiYKBGtleXMYASADKAsyGC5icmFuY2hsaW5lLnYxLkRlcGxveUtleRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJuChZDcmVhdGVEZXBsb3lLZXlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEgoFdGl0bGUYAyABKAlCA+BBAhIQCgNrZXkYBCABKAlCA+BBAhIRCglyZWFkX29ubHkYBSABKAgiPgoTR2V0RGVwbG95S2V5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIkEKFkRlbGV0ZURlcGxveUtleVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAzLaBQoQRGVwbG95S2V5U2VydmljZRLCAQoOTGlzdERlcGxveUtleXMSJC5icmFuY2hsaW5lLnYxLkxpc3REZXBsb3lLZXlzUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuTGlzdERlcGxveUtleXNSZXNwb25zZSJjkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCKWIEa2V5cxIhL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9rZXlzEqIBCg9DcmVhdGVEZXBsb3lLZXkSJS5icmFuY2hsaW5lLnYxLkNyZWF0ZURlcGxveUtleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLkRlcGxveUtleSJOkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCJjoBKiIhL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9rZXlzEpYBCgxHZXREZXBsb3lLZXkSIi5icmFuY2hsaW5lLnYxLkdldERlcGxveUtleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLkRlcGxveUtleSJIkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAigSJi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30va2V5cy97aWR9EpsBCg9EZWxldGVEZXBsb3lLZXkSJS5icmFuY2hsaW5lLnYxLkRlbGV0ZURlcGxveUtleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKComL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9rZXlzL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_deploy_key, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL2RlcGxveV9rZXlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJ2ChVMaXN0RGVwbG95S2V5c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZrZXlfaWQYAyABKAMSEwoLZmluZ2VycHJpbnQYBCABKAkSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSJeChZMaXN0RGVwbG95S2V5c1Jlc3BvbnNlEiYKBGtleXMYASADKAsyGC5icmFuY2hsaW5lLnYxLkRlcGxveUtleRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJuChZDcmVhdGVEZXBsb3lLZXlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEgoFdGl0bGUYAyABKAlCA+BBAhIQCgNrZXkYBCABKAlCA+BBAhIRCglyZWFkX29ubHkYBSABKAgiPgoTR2V0RGVwbG95S2V5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIkEKFkRlbGV0ZURlcGxveUtleVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAzLTBgoQRGVwbG95S2V5U2VydmljZRLJAQoOTGlzdERlcGxveUtleXMSJC5icmFuY2hsaW5lLnYxLkxpc3REZXBsb3lLZXlzUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuTGlzdERlcGxveUtleXNSZXNwb25zZSJqkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGC0+STAiliBGtleXMSIS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30va2V5cxLxAQoPQ3JlYXRlRGVwbG95S2V5EiUuYnJhbmNobGluZS52MS5DcmVhdGVEZXBsb3lLZXlSZXF1ZXN0GhguYnJhbmNobGluZS52MS5EZXBsb3lLZXkinAGQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiEAYqnGQMIhQGKpxkCCAWKpxkDCN0BiqcZAwjiAYqnGQMI4wGKpxkhCOEBEhxUaGUgcmVwb3NpdG9yeSBoYXMgMTAwIGtleXMugtPkkwImOgEqIiEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2tleXMSpAEKDEdldERlcGxveUtleRIiLmJyYW5jaGxpbmUudjEuR2V0RGVwbG95S2V5UmVxdWVzdBoYLmJyYW5jaGxpbmUudjEuRGVwbG95S2V5IlaQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCN8BgtPkkwIoEiYvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2tleXMve2lkfRKwAQoPRGVsZXRlRGVwbG95S2V5EiUuYnJhbmNobGluZS52MS5EZWxldGVEZXBsb3lLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il6QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMI3wGC0+STAigqJi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30va2V5cy97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_deploy_key, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListDeployKeys.
@@ -237,19 +238,11 @@ export const DeleteDeployKeyRequestSchema: GenMessage<DeleteDeployKeyRequest> = 
  * owner and its name, in any case of letters. A repository that the caller may not read does not
  * exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.DeployKeyService
  */
 export const DeployKeyService: GenService<{
   /**
    * Lists the keys of a repository in the order in which they were added.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    *
    * @generated from rpc branchline.v1.DeployKeyService.ListDeployKeys
    */
@@ -262,18 +255,6 @@ export const DeployKeyService: GenService<{
    * Adds a key to a repository: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`,
    * `ssh-rsa` of 2048 to 16384 bits, or one of the two types of a security key.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_SSH_KEY, when the text is not such a key.
-   * - INVALID_FIELD, when the title is missing or too long.
-   * - SSH_KEY_IN_USE, when an account has the key.
-   * - DEPLOY_KEY_EXISTS, when the repository has the key already.
-   * - DEPLOY_KEY_TITLE_TAKEN, when another key of the repository has the title.
-   * - TOO_MANY_KEYS, when the repository has 100.
-   *
    * @generated from rpc branchline.v1.DeployKeyService.CreateDeployKey
    */
   createDeployKey: {
@@ -284,12 +265,6 @@ export const DeployKeyService: GenService<{
   /**
    * Returns one key of a repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - KEY_NOT_FOUND, when the repository has no such key.
-   *
    * @generated from rpc branchline.v1.DeployKeyService.GetDeployKey
    */
   getDeployKey: {
@@ -299,13 +274,6 @@ export const DeployKeyService: GenService<{
   },
   /**
    * Removes a key from a repository. Other repositories keep it.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - KEY_NOT_FOUND, when the repository has no such key.
    *
    * @generated from rpc branchline.v1.DeployKeyService.DeleteDeployKey
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Event, Event_Type } from "./event_pb.ts";
 import { file_branchline_v1_event } from "./event_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -16,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/event_service.proto.
  */
 export const file_branchline_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWAoSV2F0Y2hFdmVudHNSZXF1ZXN0EhMKBmN1cnNvchgBIAEoCUID4EEBEi0KBXR5cGVzGAIgAygOMhkuYnJhbmNobGluZS52MS5FdmVudC5UeXBlQgPgQQEiSgoTV2F0Y2hFdmVudHNSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSIwoFZXZlbnQYAiABKAsyFC5icmFuY2hsaW5lLnYxLkV2ZW50MsQBCgxFdmVudFNlcnZpY2USkgEKC1dhdGNoRXZlbnRzEiEuYnJhbmNobGluZS52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiOpACAYKnGRcIAxIRcmVhZDpub3RpZmljYXRpb24oAYLT5JMCFhIUL2FwaS92MS9ldmVudHM6d2F0Y2gwARof+qYZG3oZYnJhbmNobGluZS52MS5Vc2VyU2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_event, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWAoSV2F0Y2hFdmVudHNSZXF1ZXN0EhMKBmN1cnNvchgBIAEoCUID4EEBEi0KBXR5cGVzGAIgAygOMhkuYnJhbmNobGluZS52MS5FdmVudC5UeXBlQgPgQQEiSgoTV2F0Y2hFdmVudHNSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSIwoFZXZlbnQYAiABKAsyFC5icmFuY2hsaW5lLnYxLkV2ZW50MsQCCgxFdmVudFNlcnZpY2USkgIKC1dhdGNoRXZlbnRzEiEuYnJhbmNobGluZS52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiuQGQAgGCpxkXCAMSEXJlYWQ6bm90aWZpY2F0aW9uKAGKpxkCCAWKpxkCCHiKpxkCCHmKpxljCBoSX0EgdG9rZW4gbGFja3MgYHJlYWQ6bm90aWZpY2F0aW9uYCwgb3IgYHJlYWQ6bWVtb2AgdW5sZXNzIHRoZSByZXF1ZXN0IGlzIGZvciBub3RpZmljYXRpb25zIG9ubHkuiqcZAgh6gtPkkwIWEhQvYXBpL3YxL2V2ZW50czp3YXRjaDABGh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_event, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
 
 /**
  * The events to stream.
@@ -77,9 +78,6 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
 /**
  * Streams of events.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.EventService
  */
 export const EventService: GenService<{
@@ -92,15 +90,6 @@ export const EventService: GenService<{
    * also after a restart of the server, and misses nothing. Over REST the responses are JSON
    * objects, one per line. The stream ends when the credentials expire or are revoked, and with
    * UNAVAILABLE when the server stops. A client then connects again.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when `types` has an unknown type.
-   * - INVALID_CURSOR, when the cursor is not from this method for this account.
-   * - CURSOR_EXPIRED, when events after the cursor were deleted. Read the lists, then start without
-   *   a cursor.
-   * - SCOPE_MISSING, when a token lacks `read:notification`, or `read:memo` unless the request is
-   *   for notifications only.
-   * - TOO_MANY_STREAMS, when the account has the largest number of open streams.
    *
    * @generated from rpc branchline.v1.EventService.WatchEvents
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
@@ -17,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/follow_service.proto.
  */
 export const file_branchline_v1_follow_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL2ZvbGxvd19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjUKFkxpc3RNeUZvbGxvd2Vyc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSI1ChZMaXN0TXlGb2xsb3dpbmdSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiWgoTTGlzdEZvbGxvd3NSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSIpChVDaGVja0ZvbGxvd2luZ1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiJQoRRm9sbG93VXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiJwoTVW5mb2xsb3dVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCSJJChhMaXN0VXNlckZvbGxvd2Vyc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJJChhMaXN0VXNlckZvbGxvd2luZ1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSI9ChlDaGVja1VzZXJGb2xsb3dpbmdSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEg4KBnRhcmdldBgCIAEoCTLuCgoNRm9sbG93U2VydmljZRKxAQoPTGlzdE15Rm9sbG93ZXJzEiUuYnJhbmNobGluZS52MS5MaXN0TXlGb2xsb3dlcnNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Rm9sbG93c1Jlc3BvbnNlIlOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VygtPkkwIfYgV1c2VycxIWL2FwaS92MS91c2VyL2ZvbGxvd2VycxKxAQoPTGlzdE15Rm9sbG93aW5nEiUuYnJhbmNobGluZS52MS5MaXN0TXlGb2xsb3dpbmdSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Rm9sbG93c1Jlc3BvbnNlIlOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VygtPkkwIfYgV1c2VycxIWL2FwaS92MS91c2VyL2ZvbGxvd2luZxKNAQoOQ2hlY2tGb2xsb3dpbmcSJC5icmFuY2hsaW5lLnYxLkNoZWNrRm9sbG93aW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI9kAIBgqcZDQgDEglyZWFkOnVzZXKC0+STAiMSIS9hcGkvdjEvdXNlci9mb2xsb3dpbmcve3VzZXJuYW1lfRKGAQoKRm9sbG93VXNlchIgLmJyYW5jaGxpbmUudjEuRm9sbG93VXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPpACAoKnGQ4IAxIKd3JpdGU6dXNlcoLT5JMCIxohL2FwaS92MS91c2VyL2ZvbGxvd2luZy97dXNlcm5hbWV9EooBCgxVbmZvbGxvd1VzZXISIi5icmFuY2hsaW5lLnYxLlVuZm9sbG93VXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPpACAoKnGQ4IAxIKd3JpdGU6dXNlcoLT5JMCIyohL2FwaS92MS91c2VyL2ZvbGxvd2luZy97dXNlcm5hbWV9EsEBChFMaXN0VXNlckZvbGxvd2VycxInLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJGb2xsb3dlcnNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Rm9sbG93c1Jlc3BvbnNlIl+QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAhIJcmVhZDp1c2VygtPkkwIrYgV1c2VycxIiL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L2ZvbGxvd2VycxLBAQoRTGlzdFVzZXJGb2xsb3dpbmcSJy5icmFuY2hsaW5lLnYxLkxpc3RVc2VyRm9sbG93aW5nUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuTGlzdEZvbGxvd3NSZXNwb25zZSJfkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkNCAISCXJlYWQ6dXNlcoLT5JMCK2IFdXNlcnMSIi9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9mb2xsb3dpbmcSnwEKEkNoZWNrVXNlckZvbGxvd2luZxIoLmJyYW5jaGxpbmUudjEuQ2hlY2tVc2VyRm9sbG93aW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJHkAIBgqcZDQgCEglyZWFkOnVzZXKC0+STAi0SKy9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9mb2xsb3dpbmcve3RhcmdldH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL2ZvbGxvd19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjUKFkxpc3RNeUZvbGxvd2Vyc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSI1ChZMaXN0TXlGb2xsb3dpbmdSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiWgoTTGlzdEZvbGxvd3NSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSIpChVDaGVja0ZvbGxvd2luZ1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiJQoRRm9sbG93VXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiJwoTVW5mb2xsb3dVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCSJJChhMaXN0VXNlckZvbGxvd2Vyc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJJChhMaXN0VXNlckZvbGxvd2luZ1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSI9ChlDaGVja1VzZXJGb2xsb3dpbmdSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEg4KBnRhcmdldBgCIAEoCTLqCwoNRm9sbG93U2VydmljZRK3AQoPTGlzdE15Rm9sbG93ZXJzEiUuYnJhbmNobGluZS52MS5MaXN0TXlGb2xsb3dlcnNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Rm9sbG93c1Jlc3BvbnNlIlmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VyiqcZAggUgtPkkwIfYgV1c2VycxIWL2FwaS92MS91c2VyL2ZvbGxvd2VycxK3AQoPTGlzdE15Rm9sbG93aW5nEiUuYnJhbmNobGluZS52MS5MaXN0TXlGb2xsb3dpbmdSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Rm9sbG93c1Jlc3BvbnNlIlmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VyiqcZAggUgtPkkwIfYgV1c2VycxIWL2FwaS92MS91c2VyL2ZvbGxvd2luZxKaAQoOQ2hlY2tGb2xsb3dpbmcSJC5icmFuY2hsaW5lLnYxLkNoZWNrRm9sbG93aW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAIBgqcZDQgDEglyZWFkOnVzZXKKpxkCCCiKpxkDCJMEgtPkkwIjEiEvYXBpL3YxL3VzZXIvZm9sbG93aW5nL3t1c2VybmFtZX0SygEKCkZvbGxvd1VzZXISIC5icmFuY2hsaW5lLnYxLkZvbGxvd1VzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IoEBkAICgqcZDggDEgp3cml0ZTp1c2VyiqcZAggoiqcZAwiUBIqnGTIIkAESLVRoZSB1c2VyIG9yIHRoZSBjYWxsZXIgaGFzIGJsb2NrZWQgdGhlIG90aGVyLoLT5JMCIxohL2FwaS92MS91c2VyL2ZvbGxvd2luZy97dXNlcm5hbWV9EpABCgxVbmZvbGxvd1VzZXISIi5icmFuY2hsaW5lLnYxLlVuZm9sbG93VXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiRJACAoKnGQ4IAxIKd3JpdGU6dXNlcoqnGQIIKILT5JMCIyohL2FwaS92MS91c2VyL2ZvbGxvd2luZy97dXNlcm5hbWV9EscBChFMaXN0VXNlckZvbGxvd2VycxInLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJGb2xsb3dlcnNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Rm9sbG93c1Jlc3BvbnNlImWQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAhIJcmVhZDp1c2VyiqcZAggogtPkkwIrYgV1c2VycxIiL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L2ZvbGxvd2VycxLHAQoRTGlzdFVzZXJGb2xsb3dpbmcSJy5icmFuY2hsaW5lLnYxLkxpc3RVc2VyRm9sbG93aW5nUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuTGlzdEZvbGxvd3NSZXNwb25zZSJlkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkNCAISCXJlYWQ6dXNlcoqnGQIIKILT5JMCK2IFdXNlcnMSIi9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9mb2xsb3dpbmcSrAEKEkNoZWNrVXNlckZvbGxvd2luZxIoLmJyYW5jaGxpbmUudjEuQ2hlY2tVc2VyRm9sbG93aW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJUkAIBgqcZDQgCEglyZWFkOnVzZXKKpxkCCCiKpxkDCJMEgtPkkwItEisvYXBpL3YxL3VzZXJzL3t1c2VybmFtZX0vZm9sbG93aW5nL3t0YXJnZXR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListMyFollowers.
@@ -277,17 +278,11 @@ export const CheckUserFollowingRequestSchema: GenMessage<CheckUserFollowingReque
  * Lists have only users that the caller may see. Organisations have no followers and follow nobody.
  * A block ends that the two users follow each other.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.FollowService
  */
 export const FollowService: GenService<{
   /**
    * Lists the users who follow the caller, in the order in which they began to.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.FollowService.ListMyFollowers
    */
@@ -299,9 +294,6 @@ export const FollowService: GenService<{
   /**
    * Lists the users whom the caller follows, in the order in which the caller began to.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.FollowService.ListMyFollowing
    */
   listMyFollowing: {
@@ -311,10 +303,6 @@ export const FollowService: GenService<{
   },
   /**
    * Succeeds when the caller follows a user.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   * - FOLLOW_NOT_FOUND, when the caller does not follow the user.
    *
    * @generated from rpc branchline.v1.FollowService.CheckFollowing
    */
@@ -326,11 +314,6 @@ export const FollowService: GenService<{
   /**
    * Makes the caller follow a user. Has no effect if the caller does already.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   * - CANNOT_FOLLOW, when the account is the caller or an organisation.
-   * - USER_BLOCKED, when the user or the caller has blocked the other.
-   *
    * @generated from rpc branchline.v1.FollowService.FollowUser
    */
   followUser: {
@@ -340,9 +323,6 @@ export const FollowService: GenService<{
   },
   /**
    * Ends that the caller follows a user, if the caller does.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.FollowService.UnfollowUser
    */
@@ -354,9 +334,6 @@ export const FollowService: GenService<{
   /**
    * Lists the users who follow a user, in the order in which they began to.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.FollowService.ListUserFollowers
    */
   listUserFollowers: {
@@ -367,9 +344,6 @@ export const FollowService: GenService<{
   /**
    * Lists the users whom a user follows, in the order in which the user began to.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.FollowService.ListUserFollowing
    */
   listUserFollowing: {
@@ -379,10 +353,6 @@ export const FollowService: GenService<{
   },
   /**
    * Succeeds when a user follows another one.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   * - FOLLOW_NOT_FOUND, when the first one does not follow the second one.
    *
    * @generated from rpc branchline.v1.FollowService.CheckUserFollowing
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Repository, RepositorySchema } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -15,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/fork_service.proto.
  */
 export const file_branchline_v1_fork_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2Zvcmtfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJUChFDcmVhdGVGb3JrUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDG9yZ2FuaXphdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJIkwKEExpc3RGb3Jrc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIlsKEUxpc3RGb3Jrc1Jlc3BvbnNlEigKBWZvcmtzGAEgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIlQKFE1lcmdlVXBzdHJlYW1SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2ZmX29ubHkYBCABKAgiKwoVTWVyZ2VVcHN0cmVhbVJlc3BvbnNlEhIKCm1lcmdlX3R5cGUYASABKAkyuQQKC0ZvcmtTZXJ2aWNlEpoBCgpDcmVhdGVGb3JrEiAuYnJhbmNobGluZS52MS5DcmVhdGVGb3JrUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJPkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCJzoBKiIiL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9mb3JrcxK1AQoJTGlzdEZvcmtzEh8uYnJhbmNobGluZS52MS5MaXN0Rm9ya3NSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0Rm9ya3NSZXNwb25zZSJlkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCK2IFZm9ya3MSIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZm9ya3MSrQEKDU1lcmdlVXBzdHJlYW0SIy5icmFuY2hsaW5lLnYxLk1lcmdlVXBzdHJlYW1SZXF1ZXN0GiQuYnJhbmNobGluZS52MS5NZXJnZVVwc3RyZWFtUmVzcG9uc2UiUZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMDoBKiIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tZXJnZS11cHN0cmVhbRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2Zvcmtfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJUChFDcmVhdGVGb3JrUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDG9yZ2FuaXphdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJIkwKEExpc3RGb3Jrc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIlsKEUxpc3RGb3Jrc1Jlc3BvbnNlEigKBWZvcmtzGAEgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIlQKFE1lcmdlVXBzdHJlYW1SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2ZmX29ubHkYBCABKAgiKwoVTWVyZ2VVcHN0cmVhbVJlc3BvbnNlEhIKCm1lcmdlX3R5cGUYASABKAkymgYKC0ZvcmtTZXJ2aWNlEoICCgpDcmVhdGVGb3JrEiAuYnJhbmNobGluZS52MS5DcmVhdGVGb3JrUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSK2AZACAPqmGQMIygGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwiQAYqnGQMIlgGKpxlACJcBEjtUaGUgY2FsbGVyIG1heSBub3QgY3JlYXRlIHJlcG9zaXRvcmllcyBpbiB0aGUgb3JnYW5pc2F0aW9uLoqnGQMIgwGKpxkDCK8BgtPkkwInOgEqIiIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2ZvcmtzErwBCglMaXN0Rm9ya3MSHy5icmFuY2hsaW5lLnYxLkxpc3RGb3Jrc1JlcXVlc3QaIC5icmFuY2hsaW5lLnYxLkxpc3RGb3Jrc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYLT5JMCK2IFZm9ya3MSIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZm9ya3MSnwIKDU1lcmdlVXBzdHJlYW0SIy5icmFuY2hsaW5lLnYxLk1lcmdlVXBzdHJlYW1SZXF1ZXN0GiQuYnJhbmNobGluZS52MS5NZXJnZVVwc3RyZWFtUmVzcG9uc2UiwgGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwiEAYqnGQMItgKKpxkDCLcCiqcZAwi4AoqnGTUIuQISMGBmZl9vbmx5YCBpcyBzZXQgYW5kIHRoZSBicmFuY2hlcyBoYXZlIGRpdmVyZ2VkLoqnGQMIugKKpxkDCJQCiqcZAwjEAYLT5JMCMDoBKiIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tZXJnZS11cHN0cmVhbRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_repository, file_google_api_annotations, file_rest_v1_rest]);
 
 /**
  * Request of CreateFork.
@@ -206,9 +207,6 @@ export const MergeUpstreamResponseSchema: GenMessage<MergeUpstreamResponse> = /*
  * caller may not read does not exist for the caller. A renamed or transferred repository answers
  * its former name with REPOSITORY_MOVED.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.ForkService
  */
 export const ForkService: GenService<{
@@ -220,17 +218,6 @@ export const ForkService: GenService<{
    * the deletion of the repository, and then has no parent. A fork of a private repository is
    * private.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - USER_BLOCKED, when the owner has blocked the caller.
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
-   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - FORK_EXISTS, when the new owner has a fork of the repository, or owns it.
-   * - REPOSITORY_EXISTS, when the new owner has another repository of that name.
-   *
    * @generated from rpc branchline.v1.ForkService.CreateFork
    */
   createFork: {
@@ -240,11 +227,6 @@ export const ForkService: GenService<{
   },
   /**
    * Lists the forks of a repository that the caller may read, oldest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
    *
    * @generated from rpc branchline.v1.ForkService.ListForks
    */
@@ -262,25 +244,6 @@ export const ForkService: GenService<{
    *
    * Over REST the body of MERGE_CONFLICT has `message`, `Style`, `StdOut` with the output of Git,
    * `StdErr` and `Err`.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - REPOSITORY_NOT_FORK, when the repository is not a fork, or its parent was deleted.
-   * - UPSTREAM_ACCESS_DENIED, when the caller may not read the parent.
-   * - UPSTREAM_BRANCH_NOT_FOUND, when the fork does not have the branch, or the parent has no
-   *   branch to merge.
-   * - FAST_FORWARD_IMPOSSIBLE, when ff_only is set and the branches have diverged.
-   * - MERGE_CONFLICT, when the branches have conflicts.
-   * - BRANCH_PROTECTED, REF_REFUSED, GIT_HOOK_REFUSED, when the caller may not push the result to
-   *   the branch.
-   * - REF_CHANGED, when the branch moves at the same time.
-   * - SERVER_BUSY, TOO_MANY_GIT_HOOKS, when too many Git processes or hooks run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ForkService.MergeUpstream
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { GitHook, GitHookSchema } from "./git_hook_pb.ts";
 import { file_branchline_v1_git_hook } from "./git_hook_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -17,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/git_hook_service.proto.
  */
 export const file_branchline_v1_git_hook_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL2dpdF9ob29rX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiMgoTTGlzdEdpdEhvb2tzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkEKFExpc3RHaXRIb29rc1Jlc3BvbnNlEikKCWdpdF9ob29rcxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuR2l0SG9vayI8ChFHZXRHaXRIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgJIl8KEkVkaXRHaXRIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgJEhQKB2NvbnRlbnQYBCABKAlIAIgBAUIKCghfY29udGVudCI/ChREZWxldGVHaXRIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgJMrsFCg5HaXRIb29rU2VydmljZRKsAQoMTGlzdEdpdEhvb2tzEiIuYnJhbmNobGluZS52MS5MaXN0R2l0SG9va3NSZXF1ZXN0GiMuYnJhbmNobGluZS52MS5MaXN0R2l0SG9va3NSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCWdpdF9ob29rcxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy9naXQSlQEKCkdldEdpdEhvb2sSIC5icmFuY2hsaW5lLnYxLkdldEdpdEhvb2tSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5HaXRIb29rIk2QAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy9naXQve2lkfRKbAQoLRWRpdEdpdEhvb2sSIS5icmFuY2hsaW5lLnYxLkVkaXRHaXRIb29rUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuR2l0SG9vayJRkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIwOgEqMisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2hvb2tzL2dpdC97aWR9EpwBCg1EZWxldGVHaXRIb29rEiMuYnJhbmNobGluZS52MS5EZWxldGVHaXRIb29rUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJOkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwItKisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2hvb2tzL2dpdC97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_git_hook, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL2dpdF9ob29rX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiMgoTTGlzdEdpdEhvb2tzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkEKFExpc3RHaXRIb29rc1Jlc3BvbnNlEikKCWdpdF9ob29rcxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuR2l0SG9vayI8ChFHZXRHaXRIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgJIl8KEkVkaXRHaXRIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgJEhQKB2NvbnRlbnQYBCABKAlIAIgBAUIKCghfY29udGVudCI/ChREZWxldGVHaXRIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgJMp8GCg5HaXRIb29rU2VydmljZRKzAQoMTGlzdEdpdEhvb2tzEiIuYnJhbmNobGluZS52MS5MaXN0R2l0SG9va3NSZXF1ZXN0GiMuYnJhbmNobGluZS52MS5MaXN0R2l0SG9va3NSZXNwb25zZSJakAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCLsCgtPkkwIzYglnaXRfaG9va3MSJi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3MvZ2l0EpwBCgpHZXRHaXRIb29rEiAuYnJhbmNobGluZS52MS5HZXRHaXRIb29rUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuR2l0SG9vayJUkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCL0CgtPkkwItEisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2hvb2tzL2dpdC97aWR9EuMBCgtFZGl0R2l0SG9vaxIhLmJyYW5jaGxpbmUudjEuRWRpdEdpdEhvb2tSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5HaXRIb29rIpgBkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiFAYqnGQMIvQKKpxk1CAUSMVRoZSBzY3JpcHQgaXMgbG9uZ2VyIHRoYW4gMjU2IEtpQiBvciBpcyBub3QgdGV4dC6C0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3MvZ2l0L3tpZH0SqgEKDURlbGV0ZUdpdEhvb2sSIy5icmFuY2hsaW5lLnYxLkRlbGV0ZUdpdEhvb2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlyQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIUBiqcZAwi9AoLT5JMCLSorL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy9naXQve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_git_hook, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListGitHooks.
@@ -190,22 +191,12 @@ export const DeleteGitHookRequestSchema: GenMessage<DeleteGitHookRequest> = /*@_
  * operator enables them, and only administrators of the instance manage them. Their access tokens
  * also need the scope `read:admin` or `write:admin`.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.GitHookService
  */
 export const GitHookService: GenService<{
   /**
    * Lists the three hooks of a repository in the order in which Git runs them: `pre-receive`,
    * `update`, `post-receive`.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
    *
    * @generated from rpc branchline.v1.GitHookService.ListGitHooks
    */
@@ -216,14 +207,6 @@ export const GitHookService: GenService<{
   },
   /**
    * Returns one hook.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
-   * - GIT_HOOK_NOT_FOUND, when the hook does not exist.
    *
    * @generated from rpc branchline.v1.GitHookService.GetGitHook
    */
@@ -236,16 +219,6 @@ export const GitHookService: GenService<{
    * Sets the script of a hook, which applies from the next push on. A script of white space only
    * removes the script.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - GIT_HOOK_NOT_FOUND, when the hook does not exist.
-   * - INVALID_FIELD, when the script is longer than 256 KiB or is not text.
-   *
    * @generated from rpc branchline.v1.GitHookService.EditGitHook
    */
   editGitHook: {
@@ -255,15 +228,6 @@ export const GitHookService: GenService<{
   },
   /**
    * Removes the script of a hook. The hook remains, empty.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - GIT_HOOK_NOT_FOUND, when the hook does not exist.
    *
    * @generated from rpc branchline.v1.GitHookService.DeleteGitHook
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { AnnotatedTagSchema, GitBlobSchema, GitTreeSchema, Reference } from "./git_object_pb.ts";
 import { file_branchline_v1_git_object } from "./git_object_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -15,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/git_object_service.proto.
  */
 export const file_branchline_v1_git_object_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL2dpdF9vYmplY3Rfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJBChJMaXN0R2l0UmVmc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZwcmVmaXgYAyABKAkiZAoTTGlzdEdpdFJlZnNSZXNwb25zZRIlCgNyZWYYASABKAsyGC5icmFuY2hsaW5lLnYxLlJlZmVyZW5jZRImCgRyZWZzGAIgAygLMhguYnJhbmNobGluZS52MS5SZWZlcmVuY2UicAoRR2V0R2l0VHJlZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkSEQoJcmVjdXJzaXZlGAQgASgIEgwKBHBhZ2UYBSABKAUSEAoIcGVyX3BhZ2UYBiABKAUiPQoRR2V0R2l0QmxvYlJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkiQgoWR2V0QW5ub3RhdGVkVGFnUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3NoYRgDIAEoCTL9BQoQR2l0T2JqZWN0U2VydmljZRLoAQoLTGlzdEdpdFJlZnMSIS5icmFuY2hsaW5lLnYxLkxpc3RHaXRSZWZzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuTGlzdEdpdFJlZnNSZXNwb25zZSKRAZACAfqmGQUyA3JlZoKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwJoWi1iBHJlZnMSJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZ2l0L3JlZnNiBHJlZnMSMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZ2l0L3JlZnMve3ByZWZpeD0qKn0SlgEKCkdldEdpdFRyZWUSIC5icmFuY2hsaW5lLnYxLkdldEdpdFRyZWVSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5HaXRUcmVlIk6QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLhIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvdHJlZXMve3NoYX0SlgEKCkdldEdpdEJsb2ISIC5icmFuY2hsaW5lLnYxLkdldEdpdEJsb2JSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5HaXRCbG9iIk6QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLhIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvYmxvYnMve3NoYX0SpAEKD0dldEFubm90YXRlZFRhZxIlLmJyYW5jaGxpbmUudjEuR2V0QW5ub3RhdGVkVGFnUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuQW5ub3RhdGVkVGFnIk2QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvdGFncy97c2hhfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_git_object, file_google_api_annotations, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL2dpdF9vYmplY3Rfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJBChJMaXN0R2l0UmVmc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIOCgZwcmVmaXgYAyABKAkiZAoTTGlzdEdpdFJlZnNSZXNwb25zZRIlCgNyZWYYASABKAsyGC5icmFuY2hsaW5lLnYxLlJlZmVyZW5jZRImCgRyZWZzGAIgAygLMhguYnJhbmNobGluZS52MS5SZWZlcmVuY2UicAoRR2V0R2l0VHJlZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkSEQoJcmVjdXJzaXZlGAQgASgIEgwKBHBhZ2UYBSABKAUSEAoIcGVyX3BhZ2UYBiABKAUiPQoRR2V0R2l0QmxvYlJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkiQgoWR2V0QW5ub3RhdGVkVGFnUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3NoYRgDIAEoCTKnBgoQR2l0T2JqZWN0U2VydmljZRL2AQoLTGlzdEdpdFJlZnMSIS5icmFuY2hsaW5lLnYxLkxpc3RHaXRSZWZzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuTGlzdEdpdFJlZnNSZXNwb25zZSKfAZACAfqmGQUyA3JlZoKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMIugGC0+STAmhaLWIEcmVmcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvcmVmc2IEcmVmcxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvcmVmcy97cHJlZml4PSoqfRKdAQoKR2V0R2l0VHJlZRIgLmJyYW5jaGxpbmUudjEuR2V0R2l0VHJlZVJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkdpdFRyZWUiVZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwi+AYLT5JMCLhIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvdHJlZXMve3NoYX0SnQEKCkdldEdpdEJsb2ISIC5icmFuY2hsaW5lLnYxLkdldEdpdEJsb2JSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5HaXRCbG9iIlWQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIvgGC0+STAi4SLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZ2l0L2Jsb2JzL3tzaGF9ErIBCg9HZXRBbm5vdGF0ZWRUYWcSJS5icmFuY2hsaW5lLnYxLkdldEFubm90YXRlZFRhZ1JlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkFubm90YXRlZFRhZyJbkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCL4BiqcZAwi/AYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvdGFncy97c2hhfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_git_object, file_google_api_annotations, file_rest_v1_rest]);
 
 /**
  * Request of ListGitRefs.
@@ -213,9 +214,6 @@ export const GetAnnotatedTagRequestSchema: GenMessage<GetAnnotatedTagRequest> = 
  * caller may not read does not exist for the caller. Objects are found by their id, whether or not
  * a ref reaches them.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.GitObjectService
  */
 export const GitObjectService: GenService<{
@@ -224,13 +222,6 @@ export const GitObjectService: GenService<{
    * server.
    *
    * Over REST the response is one object if a ref has exactly this name, otherwise an array.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - REF_NOT_FOUND, when no ref has the prefix.
    *
    * @generated from rpc branchline.v1.GitObjectService.ListGitRefs
    */
@@ -242,15 +233,6 @@ export const GitObjectService: GenService<{
   /**
    * Returns a page of a tree, or of a tree and everything below it.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - OBJECT_NOT_FOUND, when `sha` names no tree.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.GitObjectService.GetGitTree
    */
   getGitTree: {
@@ -261,15 +243,6 @@ export const GitObjectService: GenService<{
   /**
    * A blob.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - OBJECT_NOT_FOUND, when no blob has this id.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.GitObjectService.GetGitBlob
    */
   getGitBlob: {
@@ -279,16 +252,6 @@ export const GitObjectService: GenService<{
   },
   /**
    * An annotated tag.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
-   *   code.
-   * - OBJECT_NOT_FOUND, when no object has this id.
-   * - TAG_NOT_ANNOTATED, when the object is not an annotated tag.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.GitObjectService.GetAnnotatedTag
    */

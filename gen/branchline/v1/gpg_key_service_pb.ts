@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { GpgKey, GpgKeySchema } from "./gpg_key_pb.ts";
 import { file_branchline_v1_gpg_key } from "./gpg_key_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -20,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/gpg_key_service.proto.
  */
 export const file_branchline_v1_gpg_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2dwZ19rZXlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIzChRMaXN0TXlHcGdLZXlzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIkcKFkxpc3RVc2VyR3BnS2V5c1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJYChNMaXN0R3BnS2V5c1Jlc3BvbnNlEiMKBGtleXMYASADKAsyFS5icmFuY2hsaW5lLnYxLkdwZ0tleRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJwChNDcmVhdGVHcGdLZXlSZXF1ZXN0Eh8KEmFybW9yZWRfcHVibGljX2tleRgBIAEoCUID4EECEhkKEWFybW9yZWRfc2lnbmF0dXJlGAIgASgJEh0KEGN1cnJlbnRfcGFzc3dvcmQYAyABKAlCA+BBBCIeChBHZXRHcGdLZXlSZXF1ZXN0EgoKAmlkGAEgASgDIiEKE0RlbGV0ZUdwZ0tleVJlcXVlc3QSCgoCaWQYASABKAMiFwoVR2V0R3BnS2V5VG9rZW5SZXF1ZXN0IkoKE1ZlcmlmeUdwZ0tleVJlcXVlc3QSEwoGa2V5X2lkGAEgASgJQgPgQQISHgoRYXJtb3JlZF9zaWduYXR1cmUYAiABKAlCA+BBAjLLCAoNR3BnS2V5U2VydmljZRKtAQoNTGlzdE15R3BnS2V5cxIjLmJyYW5jaGxpbmUudjEuTGlzdE15R3BnS2V5c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkxpc3RHcGdLZXlzUmVzcG9uc2UiU5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCHWIEa2V5cxIVL2FwaS92MS91c2VyL2dwZ19rZXlzErsBCg9MaXN0VXNlckdwZ0tleXMSJS5icmFuY2hsaW5lLnYxLkxpc3RVc2VyR3BnS2V5c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkxpc3RHcGdLZXlzUmVzcG9uc2UiXZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgCEglyZWFkOnVzZXKC0+STAiliBGtleXMSIS9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9ncGdfa2V5cxKJAQoMQ3JlYXRlR3BnS2V5EiIuYnJhbmNobGluZS52MS5DcmVhdGVHcGdLZXlSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5HcGdLZXkiPpACAPqmGQMIyQGCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCGjoBKiIVL2FwaS92MS91c2VyL2dwZ19rZXlzEn0KCUdldEdwZ0tleRIfLmJyYW5jaGxpbmUudjEuR2V0R3BnS2V5UmVxdWVzdBoVLmJyYW5jaGxpbmUudjEuR3BnS2V5IjiQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIcEhovYXBpL3YxL3VzZXIvZ3BnX2tleXMve2lkfRKFAQoMRGVsZXRlR3BnS2V5EiIuYnJhbmNobGluZS52MS5EZWxldGVHcGdLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjmQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCHCoaL2FwaS92MS91c2VyL2dwZ19rZXlzL3tpZH0ShgEKDkdldEdwZ0tleVRva2VuEiQuYnJhbmNobGluZS52MS5HZXRHcGdLZXlUb2tlblJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IjiQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIcEhovYXBpL3YxL3VzZXIvZ3BnX2tleV90b2tlbhKIAQoMVmVyaWZ5R3BnS2V5EiIuYnJhbmNobGluZS52MS5WZXJpZnlHcGdLZXlSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5HcGdLZXkiPZACAoKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIgOgEqIhsvYXBpL3YxL3VzZXIvZ3BnX2tleV92ZXJpZnkaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_gpg_key, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2dwZ19rZXlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIzChRMaXN0TXlHcGdLZXlzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIkcKFkxpc3RVc2VyR3BnS2V5c1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJYChNMaXN0R3BnS2V5c1Jlc3BvbnNlEiMKBGtleXMYASADKAsyFS5icmFuY2hsaW5lLnYxLkdwZ0tleRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJwChNDcmVhdGVHcGdLZXlSZXF1ZXN0Eh8KEmFybW9yZWRfcHVibGljX2tleRgBIAEoCUID4EECEhkKEWFybW9yZWRfc2lnbmF0dXJlGAIgASgJEh0KEGN1cnJlbnRfcGFzc3dvcmQYAyABKAlCA+BBBCIeChBHZXRHcGdLZXlSZXF1ZXN0EgoKAmlkGAEgASgDIiEKE0RlbGV0ZUdwZ0tleVJlcXVlc3QSCgoCaWQYASABKAMiFwoVR2V0R3BnS2V5VG9rZW5SZXF1ZXN0IkoKE1ZlcmlmeUdwZ0tleVJlcXVlc3QSEwoGa2V5X2lkGAEgASgJQgPgQQISHgoRYXJtb3JlZF9zaWduYXR1cmUYAiABKAlCA+BBAjLhCQoNR3BnS2V5U2VydmljZRKzAQoNTGlzdE15R3BnS2V5cxIjLmJyYW5jaGxpbmUudjEuTGlzdE15R3BnS2V5c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkxpc3RHcGdLZXlzUmVzcG9uc2UiWZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDwgDEglyZWFkOnVzZXIoAYqnGQIIFILT5JMCHWIEa2V5cxIVL2FwaS92MS91c2VyL2dwZ19rZXlzEsEBCg9MaXN0VXNlckdwZ0tleXMSJS5icmFuY2hsaW5lLnYxLkxpc3RVc2VyR3BnS2V5c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkxpc3RHcGdLZXlzUmVzcG9uc2UiY5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgCEglyZWFkOnVzZXKKpxkCCCiC0+STAiliBGtleXMSIS9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9ncGdfa2V5cxLwAQoMQ3JlYXRlR3BnS2V5EiIuYnJhbmNobGluZS52MS5DcmVhdGVHcGdLZXlSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5HcGdLZXkipAGQAgD6phkDCMkBgqcZEAgDEgp3cml0ZTp1c2VyKAGKpxkCCB2KpxkgCBUSHGBjdXJyZW50X3Bhc3N3b3JkYCBpcyB3cm9uZy6KpxkDCOQBiqcZAwjnAYqnGQMI5gGKpxkDCOUBiqcZHAjhARIXVGhlIGNhbGxlciBoYXMgNTAga2V5cy6C0+STAho6ASoiFS9hcGkvdjEvdXNlci9ncGdfa2V5cxKEAQoJR2V0R3BnS2V5Eh8uYnJhbmNobGluZS52MS5HZXRHcGdLZXlSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5HcGdLZXkiP5ACAYKnGQ8IAxIJcmVhZDp1c2VyKAGKpxkDCN8BgtPkkwIcEhovYXBpL3YxL3VzZXIvZ3BnX2tleXMve2lkfRKMAQoMRGVsZXRlR3BnS2V5EiIuYnJhbmNobGluZS52MS5EZWxldGVHcGdLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkCQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQMI3wGC0+STAhwqGi9hcGkvdjEvdXNlci9ncGdfa2V5cy97aWR9EowBCg5HZXRHcGdLZXlUb2tlbhIkLmJyYW5jaGxpbmUudjEuR2V0R3BnS2V5VG9rZW5SZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSI+kAIBgqcZDwgDEglyZWFkOnVzZXIoAYqnGQIIFILT5JMCHBIaL2FwaS92MS91c2VyL2dwZ19rZXlfdG9rZW4SlgEKDFZlcmlmeUdwZ0tleRIiLmJyYW5jaGxpbmUudjEuVmVyaWZ5R3BnS2V5UmVxdWVzdBoVLmJyYW5jaGxpbmUudjEuR3BnS2V5IkuQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQMI3wGKpxkDCOcBgtPkkwIgOgEqIhsvYXBpL3YxL3VzZXIvZ3BnX2tleV92ZXJpZnkaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_gpg_key, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListMyGpgKeys.
@@ -249,17 +250,11 @@ export const VerifyGpgKeyRequestSchema: GenMessage<VerifyGpgKeyRequest> = /*@__P
  * A signature of the text that GetGpgKeyToken returns proves possession of the private key, for
  * example from `gpg --armor --detach-sign`, with or without a line break after the text.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.GpgKeyService
  */
 export const GpgKeyService: GenService<{
   /**
    * Lists the keys of the caller in the order in which they were added.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.GpgKeyService.ListMyGpgKeys
    */
@@ -270,9 +265,6 @@ export const GpgKeyService: GenService<{
   },
   /**
    * Lists the keys of an account in the order in which they were added.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.GpgKeyService.ListUserGpgKeys
    */
@@ -291,16 +283,6 @@ export const GpgKeyService: GenService<{
    * A session needs a proof that its owner is present: `current_password`, or ConfirmSession or a
    * sign-in within the last 15 minutes.
    *
-   * Fails with:
-   * - CONFIRMATION_REQUIRED, when a session calls without a proof that its owner is present.
-   * - BAD_CREDENTIALS, when current_password is wrong.
-   * - INVALID_GPG_KEY, when the text is not a usable public key.
-   * - GPG_SIGNATURE_INVALID, when the signature does not prove possession.
-   * - GPG_KEY_EMAIL_UNKNOWN, when there is no signature, and no address of the key is known to be
-   *   the caller's.
-   * - GPG_KEY_IN_USE, when an account has the key already.
-   * - TOO_MANY_KEYS, when the caller has 50.
-   *
    * @generated from rpc branchline.v1.GpgKeyService.CreateGpgKey
    */
   createGpgKey: {
@@ -311,9 +293,6 @@ export const GpgKeyService: GenService<{
   /**
    * Returns one key of the caller.
    *
-   * Fails with:
-   * - KEY_NOT_FOUND, when the caller has no such key.
-   *
    * @generated from rpc branchline.v1.GpgKeyService.GetGpgKey
    */
   getGpgKey: {
@@ -323,9 +302,6 @@ export const GpgKeyService: GenService<{
   },
   /**
    * Deletes a key of the caller, with its subkeys.
-   *
-   * Fails with:
-   * - KEY_NOT_FOUND, when the caller has no such key.
    *
    * @generated from rpc branchline.v1.GpgKeyService.DeleteGpgKey
    */
@@ -338,9 +314,6 @@ export const GpgKeyService: GenService<{
    * Returns the text whose signature proves that a key belongs to the caller. It is valid for one
    * to two hours, and for no other account.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.GpgKeyService.GetGpgKeyToken
    */
   getGpgKeyToken: {
@@ -350,10 +323,6 @@ export const GpgKeyService: GenService<{
   },
   /**
    * Proves that a key belongs to the caller.
-   *
-   * Fails with:
-   * - KEY_NOT_FOUND, when the caller has no such key.
-   * - GPG_SIGNATURE_INVALID, when the signature does not prove possession.
    *
    * @generated from rpc branchline.v1.GpgKeyService.VerifyGpgKey
    */

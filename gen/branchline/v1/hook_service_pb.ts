@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Hook, HookConfig, HookDelivery, HookDeliverySchema, HookSchema } from "./hook_pb.ts";
 import { file_branchline_v1_hook } from "./hook_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/hook_service.proto.
  */
 export const file_branchline_v1_hook_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2hvb2tfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJWChpMaXN0UmVwb3NpdG9yeUhvb2tzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiXwobTGlzdFJlcG9zaXRvcnlIb29rc1Jlc3BvbnNlEiIKBWhvb2tzGAEgAygLMhMuYnJhbmNobGluZS52MS5Ib29rEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIs0BChtDcmVhdGVSZXBvc2l0b3J5SG9va1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIRCgR0eXBlGAMgASgJQgPgQQISKQoGY29uZmlnGAQgASgLMhkuYnJhbmNobGluZS52MS5Ib29rQ29uZmlnEg4KBmV2ZW50cxgFIAMoCRIVCg1icmFuY2hfZmlsdGVyGAYgASgJEhwKFGF1dGhvcml6YXRpb25faGVhZGVyGAcgASgJEg4KBmFjdGl2ZRgIIAEoCCJDChhHZXRSZXBvc2l0b3J5SG9va1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyKJAgoZRWRpdFJlcG9zaXRvcnlIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEikKBmNvbmZpZxgEIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYBSADKAkSGgoNYnJhbmNoX2ZpbHRlchgGIAEoCUgAiAEBEiEKFGF1dGhvcml6YXRpb25faGVhZGVyGAcgASgJSAGIAQESEwoGYWN0aXZlGAggASgISAKIAQFCEAoOX2JyYW5jaF9maWx0ZXJCFwoVX2F1dGhvcml6YXRpb25faGVhZGVyQgkKB19hY3RpdmUiRgobRGVsZXRlUmVwb3NpdG9yeUhvb2tSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMiUQoZVGVzdFJlcG9zaXRvcnlIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEgsKA3JlZhgEIAEoCSJrCiNMaXN0UmVwb3NpdG9yeUhvb2tEZWxpdmVyaWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUidQokTGlzdFJlcG9zaXRvcnlIb29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJgCiBHZXRSZXBvc2l0b3J5SG9va0RlbGl2ZXJ5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhMKC2RlbGl2ZXJ5X2lkGAQgASgJImYKJlJlZGVsaXZlclJlcG9zaXRvcnlIb29rRGVsaXZlcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSEwoLZGVsaXZlcnlfaWQYBCABKAkykA4KC0hvb2tTZXJ2aWNlEtMBChNMaXN0UmVwb3NpdG9yeUhvb2tzEikuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUhvb2tzUmVxdWVzdBoqLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlIb29rc1Jlc3BvbnNlImWQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwIrYgVob29rcxIiL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcxKoAQoUQ3JlYXRlUmVwb3NpdG9yeUhvb2sSKi5icmFuY2hsaW5lLnYxLkNyZWF0ZVJlcG9zaXRvcnlIb29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayJPkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCJzoBKiIiL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcxKcAQoRR2V0UmVwb3NpdG9yeUhvb2sSJy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlIb29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayJJkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAikSJy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3Mve2lkfRKiAQoSRWRpdFJlcG9zaXRvcnlIb29rEiguYnJhbmNobGluZS52MS5FZGl0UmVwb3NpdG9yeUhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIk2QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAiw6ASoyJy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3Mve2lkfRKmAQoURGVsZXRlUmVwb3NpdG9yeUhvb2sSKi5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlcG9zaXRvcnlIb29rUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIpKicvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2hvb2tzL3tpZH0SqAEKElRlc3RSZXBvc2l0b3J5SG9vaxIoLmJyYW5jaGxpbmUudjEuVGVzdFJlcG9zaXRvcnlIb29rUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJQkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIvIi0vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2hvb2tzL3tpZH0vdGVzdHMSgwIKHExpc3RSZXBvc2l0b3J5SG9va0RlbGl2ZXJpZXMSMi5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3J5SG9va0RlbGl2ZXJpZXNSZXF1ZXN0GjMuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUhvb2tEZWxpdmVyaWVzUmVzcG9uc2UiepACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAkBiCmRlbGl2ZXJpZXMSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3Mve2lkfS9kZWxpdmVyaWVzEs0BChlHZXRSZXBvc2l0b3J5SG9va0RlbGl2ZXJ5Ei8uYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5SG9va0RlbGl2ZXJ5UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSG9va0RlbGl2ZXJ5ImKQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCQhJAL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfRLqAQofUmVkZWxpdmVyUmVwb3NpdG9yeUhvb2tEZWxpdmVyeRI1LmJyYW5jaGxpbmUudjEuUmVkZWxpdmVyUmVwb3NpdG9yeUhvb2tEZWxpdmVyeVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeSJzkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCSyJJL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfS9hdHRlbXB0cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2hvb2tfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJWChpMaXN0UmVwb3NpdG9yeUhvb2tzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiXwobTGlzdFJlcG9zaXRvcnlIb29rc1Jlc3BvbnNlEiIKBWhvb2tzGAEgAygLMhMuYnJhbmNobGluZS52MS5Ib29rEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIs0BChtDcmVhdGVSZXBvc2l0b3J5SG9va1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIRCgR0eXBlGAMgASgJQgPgQQISKQoGY29uZmlnGAQgASgLMhkuYnJhbmNobGluZS52MS5Ib29rQ29uZmlnEg4KBmV2ZW50cxgFIAMoCRIVCg1icmFuY2hfZmlsdGVyGAYgASgJEhwKFGF1dGhvcml6YXRpb25faGVhZGVyGAcgASgJEg4KBmFjdGl2ZRgIIAEoCCJDChhHZXRSZXBvc2l0b3J5SG9va1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyKJAgoZRWRpdFJlcG9zaXRvcnlIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEikKBmNvbmZpZxgEIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYBSADKAkSGgoNYnJhbmNoX2ZpbHRlchgGIAEoCUgAiAEBEiEKFGF1dGhvcml6YXRpb25faGVhZGVyGAcgASgJSAGIAQESEwoGYWN0aXZlGAggASgISAKIAQFCEAoOX2JyYW5jaF9maWx0ZXJCFwoVX2F1dGhvcml6YXRpb25faGVhZGVyQgkKB19hY3RpdmUiRgobRGVsZXRlUmVwb3NpdG9yeUhvb2tSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMiUQoZVGVzdFJlcG9zaXRvcnlIb29rUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEgsKA3JlZhgEIAEoCSJrCiNMaXN0UmVwb3NpdG9yeUhvb2tEZWxpdmVyaWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUidQokTGlzdFJlcG9zaXRvcnlIb29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJgCiBHZXRSZXBvc2l0b3J5SG9va0RlbGl2ZXJ5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhMKC2RlbGl2ZXJ5X2lkGAQgASgJImYKJlJlZGVsaXZlclJlcG9zaXRvcnlIb29rRGVsaXZlcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSEwoLZGVsaXZlcnlfaWQYBCABKAkyiBIKC0hvb2tTZXJ2aWNlEtoBChNMaXN0UmVwb3NpdG9yeUhvb2tzEikuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUhvb2tzUmVxdWVzdBoqLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlIb29rc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYLT5JMCK2IFaG9va3MSIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3MSuwIKFENyZWF0ZVJlcG9zaXRvcnlIb29rEiouYnJhbmNobGluZS52MS5DcmVhdGVSZXBvc2l0b3J5SG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2si4QGQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiEAYqnGQMIhQGKpxl6CAUSdlRoZSB0eXBlLCB0aGUgY29udGVudCB0eXBlLCBhbiBldmVudCwgdGhlIGJyYW5jaCBmaWx0ZXIsIHRoZSBzZWNyZXQsIHRoZSBoZWFkZXIgb3IgYSBzZXR0aW5nIG9mIGEgY2hhdCBpcyBub3QgYWxsb3dlZC6KpxkCCFSC0+STAic6ASoiIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3MSqQEKEUdldFJlcG9zaXRvcnlIb29rEicuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5SG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2siVpACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYqnGQIIUILT5JMCKRInL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9ErsCChJFZGl0UmVwb3NpdG9yeUhvb2sSKC5icmFuY2hsaW5lLnYxLkVkaXRSZXBvc2l0b3J5SG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2si5QGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQIIUIqnGXoIBRJ2VGhlIHR5cGUsIHRoZSBjb250ZW50IHR5cGUsIGFuIGV2ZW50LCB0aGUgYnJhbmNoIGZpbHRlciwgdGhlIHNlY3JldCwgdGhlIGhlYWRlciBvciBhIHNldHRpbmcgb2YgYSBjaGF0IGlzIG5vdCBhbGxvd2VkLoqnGQIIUYLT5JMCLDoBKjInL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9EroBChREZWxldGVSZXBvc2l0b3J5SG9vaxIqLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVwb3NpdG9yeUhvb2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il6QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQIIUILT5JMCKSonL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9Eu0BChJUZXN0UmVwb3NpdG9yeUhvb2sSKC5icmFuY2hsaW5lLnYxLlRlc3RSZXBvc2l0b3J5SG9va1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkilAGQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwi6AYqnGQIIVoqnGSwIAxIoVG9vIG1hbnkgZGVsaXZlcmllcyBvZiB0aGUgd2ViaG9vayB3YWl0LoLT5JMCLyItL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9L3Rlc3RzEpECChxMaXN0UmVwb3NpdG9yeUhvb2tEZWxpdmVyaWVzEjIuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUhvb2tEZWxpdmVyaWVzUmVxdWVzdBozLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlIb29rRGVsaXZlcmllc1Jlc3BvbnNlIocBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGKpxkCCFCC0+STAkBiCmRlbGl2ZXJpZXMSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3Mve2lkfS9kZWxpdmVyaWVzEtoBChlHZXRSZXBvc2l0b3J5SG9va0RlbGl2ZXJ5Ei8uYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5SG9va0RlbGl2ZXJ5UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSG9va0RlbGl2ZXJ5Im+QAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGKpxkCCFWC0+STAkISQC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaG9va3Mve2lkfS9kZWxpdmVyaWVzL3tkZWxpdmVyeV9pZH0SrgIKH1JlZGVsaXZlclJlcG9zaXRvcnlIb29rRGVsaXZlcnkSNS5icmFuY2hsaW5lLnYxLlJlZGVsaXZlclJlcG9zaXRvcnlIb29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkitgGQAgD6phkDCMoBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiEAYqnGQIIVYqnGQIIVoqnGSwIAxIoVG9vIG1hbnkgZGVsaXZlcmllcyBvZiB0aGUgd2ViaG9vayB3YWl0LoLT5JMCSyJJL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfS9hdHRlbXB0cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListRepositoryHooks.
@@ -529,19 +530,11 @@ export const RedeliverRepositoryHookDeliveryRequestSchema: GenMessage<RedeliverR
  * A repository is named by its owner and its name, in any case of letters. A repository that the
  * caller may not read does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.HookService
  */
 export const HookService: GenService<{
   /**
    * Lists the webhooks of a repository in the order in which they were added.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    *
    * @generated from rpc branchline.v1.HookService.ListRepositoryHooks
    */
@@ -553,17 +546,6 @@ export const HookService: GenService<{
   /**
    * Adds a webhook to a repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   * - TOO_MANY_WEBHOOKS, when the repository has 50.
-   *
    * @generated from rpc branchline.v1.HookService.CreateRepositoryHook
    */
   createRepositoryHook: {
@@ -573,12 +555,6 @@ export const HookService: GenService<{
   },
   /**
    * Returns one webhook of a repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
    *
    * @generated from rpc branchline.v1.HookService.GetRepositoryHook
    */
@@ -591,17 +567,6 @@ export const HookService: GenService<{
    * Changes the given properties of a webhook, all or none. From then on the webhook acts for the
    * caller. A webhook that becomes inactive abandons what waits.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   *
    * @generated from rpc branchline.v1.HookService.EditRepositoryHook
    */
   editRepositoryHook: {
@@ -611,13 +576,6 @@ export const HookService: GenService<{
   },
   /**
    * Deletes a webhook with its deliveries. A delivery that is being sent may still arrive.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
    *
    * @generated from rpc branchline.v1.HookService.DeleteRepositoryHook
    */
@@ -630,15 +588,6 @@ export const HookService: GenService<{
    * Queues a delivery of the event `push` about the head of a branch, whatever events the webhook
    * receives.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
-   * - REF_NOT_FOUND, when the branch does not exist.
-   * - WEBHOOK_DISABLED, when the webhook is not active.
-   * - RATE_LIMITED, when too many deliveries of the webhook wait.
-   *
    * @generated from rpc branchline.v1.HookService.TestRepositoryHook
    */
   testRepositoryHook: {
@@ -648,12 +597,6 @@ export const HookService: GenService<{
   },
   /**
    * Lists the stored deliveries of a webhook, newest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
    *
    * @generated from rpc branchline.v1.HookService.ListRepositoryHookDeliveries
    */
@@ -665,13 +608,6 @@ export const HookService: GenService<{
   /**
    * Returns one delivery of a webhook, with the body that the next attempt would send.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   *
    * @generated from rpc branchline.v1.HookService.GetRepositoryHookDelivery
    */
   getRepositoryHookDelivery: {
@@ -681,15 +617,6 @@ export const HookService: GenService<{
   },
   /**
    * Schedules a delivery for now, with all its retries: again, or earlier than planned.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   * - WEBHOOK_DISABLED, when the webhook is not active.
-   * - RATE_LIMITED, when too many deliveries of the webhook wait.
    *
    * @generated from rpc branchline.v1.HookService.RedeliverRepositoryHookDelivery
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { IdentityProvider, IdentityProviderSchema } from "./identity_provider_pb.ts";
 import { file_branchline_v1_identity_provider } from "./identity_provider_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/identity_provider_service.proto.
  */
 export const file_branchline_v1_identity_provider_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1icmFuY2hsaW5lL3YxL2lkZW50aXR5X3Byb3ZpZGVyX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiHgocTGlzdElkZW50aXR5UHJvdmlkZXJzUmVxdWVzdCJcCh1MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZRI7ChJpZGVudGl0eV9wcm92aWRlcnMYASADKAsyHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiLwoaR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECIoMBCh1DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBI/ChFpZGVudGl0eV9wcm92aWRlchgBIAEoCzIfLmJyYW5jaGxpbmUudjEuSWRlbnRpdHlQcm92aWRlckID4EECEiEKFGlkZW50aXR5X3Byb3ZpZGVyX2lkGAIgASgJQgPgQQEilgEKHVVwZGF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0Ej8KEWlkZW50aXR5X3Byb3ZpZGVyGAEgASgLMh8uYnJhbmNobGluZS52MS5JZGVudGl0eVByb3ZpZGVyQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiMgodRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMr8HChdJZGVudGl0eVByb3ZpZGVyU2VydmljZRKfAQoVTGlzdElkZW50aXR5UHJvdmlkZXJzEisuYnJhbmNobGluZS52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZSIrkAIBgqcZAggBgtPkkwIcEhovYXBpL3YxL2lkZW50aXR5LXByb3ZpZGVycxKiAQoTR2V0SWRlbnRpdHlQcm92aWRlchIpLmJyYW5jaGxpbmUudjEuR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiP5ACAYKnGQ0IAxIJcmVhZDptaXNjgtPkkwIlEiMvYXBpL3YxL3tuYW1lPWlkZW50aXR5LXByb3ZpZGVycy8qfRK0AQoWQ3JlYXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiS5ACAIKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAi86EWlkZW50aXR5X3Byb3ZpZGVyIhovYXBpL3YxL2lkZW50aXR5LXByb3ZpZGVycxLgAQoWVXBkYXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuVXBkYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIid5ACAvqmGQ0qC3VwZGF0ZV9tYXNrgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCSjoRaWRlbnRpdHlfcHJvdmlkZXIyNS9hcGkvdjEve2lkZW50aXR5X3Byb3ZpZGVyLm5hbWU9aWRlbnRpdHktcHJvdmlkZXJzLyp9EqEBChZEZWxldGVJZGVudGl0eVByb3ZpZGVyEiwuYnJhbmNobGluZS52MS5EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJBkAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCJSojL2FwaS92MS97bmFtZT1pZGVudGl0eS1wcm92aWRlcnMvKn0aH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_identity_provider, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_rest_v1_rest]);
+  fileDesc("Ci1icmFuY2hsaW5lL3YxL2lkZW50aXR5X3Byb3ZpZGVyX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiHgocTGlzdElkZW50aXR5UHJvdmlkZXJzUmVxdWVzdCJcCh1MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZRI7ChJpZGVudGl0eV9wcm92aWRlcnMYASADKAsyHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiLwoaR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECIoMBCh1DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBI/ChFpZGVudGl0eV9wcm92aWRlchgBIAEoCzIfLmJyYW5jaGxpbmUudjEuSWRlbnRpdHlQcm92aWRlckID4EECEiEKFGlkZW50aXR5X3Byb3ZpZGVyX2lkGAIgASgJQgPgQQEilgEKHVVwZGF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0Ej8KEWlkZW50aXR5X3Byb3ZpZGVyGAEgASgLMh8uYnJhbmNobGluZS52MS5JZGVudGl0eVByb3ZpZGVyQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiMgodRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMogIChdJZGVudGl0eVByb3ZpZGVyU2VydmljZRKlAQoVTGlzdElkZW50aXR5UHJvdmlkZXJzEisuYnJhbmNobGluZS52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZSIxkAIBgqcZAggBiqcZAggVgtPkkwIcEhovYXBpL3YxL2lkZW50aXR5LXByb3ZpZGVycxKoAQoTR2V0SWRlbnRpdHlQcm92aWRlchIpLmJyYW5jaGxpbmUudjEuR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiRZACAYKnGQ0IAxIJcmVhZDptaXNjiqcZAghGgtPkkwIlEiMvYXBpL3YxL3tuYW1lPWlkZW50aXR5LXByb3ZpZGVycy8qfRLMAQoWQ3JlYXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiY5ACAIKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCAWKpxkCCE2KpxkCCE+KpxkCCE6C0+STAi86EWlkZW50aXR5X3Byb3ZpZGVyIhovYXBpL3YxL2lkZW50aXR5LXByb3ZpZGVycxL5AQoWVXBkYXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuVXBkYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIijwGQAgL6phkNKgt1cGRhdGVfbWFza4KnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCEaKpxkCCAeKpxkCCAWKpxkCCE+C0+STAko6EWlkZW50aXR5X3Byb3ZpZGVyMjUvYXBpL3YxL3tpZGVudGl0eV9wcm92aWRlci5uYW1lPWlkZW50aXR5LXByb3ZpZGVycy8qfRKtAQoWRGVsZXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTZACAoKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCEaKpxkCCEWC0+STAiUqIy9hcGkvdjEve25hbWU9aWRlbnRpdHktcHJvdmlkZXJzLyp9Gh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_identity_provider, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_rest_v1_rest]);
 
 /**
  * Empty: the response has all providers.
@@ -158,18 +159,11 @@ export const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProvi
 /**
  * External services through which users sign in. Administrators configure them.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their
- * access rule demands, with UNAUTHENTICATED, PERMISSION_DENIED and SCOPE_MISSING; and with
- * INVALID_NAME when the resource name in the request is malformed.
- *
  * @generated from service branchline.v1.IdentityProviderService
  */
 export const IdentityProviderService: GenService<{
   /**
    * Lists all providers in the order of creation, without their secrets, for a sign-in page.
-   *
-   * Fails with:
-   * - BAD_CREDENTIALS, when the request has credentials that are not valid.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.ListIdentityProviders
    */
@@ -181,9 +175,6 @@ export const IdentityProviderService: GenService<{
   /**
    * Returns one provider, without its secret.
    *
-   * Fails with:
-   * - IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
-   *
    * @generated from rpc branchline.v1.IdentityProviderService.GetIdentityProvider
    */
   getIdentityProvider: {
@@ -193,13 +184,6 @@ export const IdentityProviderService: GenService<{
   },
   /**
    * Adds a provider.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not
-   *   allowed.
-   * - INVALID_IDENTITY_PROVIDER_ID, when the chosen id is not allowed.
-   * - INVALID_IDENTIFIER_FILTER, when the filter is not a valid regular expression.
-   * - IDENTITY_PROVIDER_ID_TAKEN, when another provider has the id.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.CreateIdentityProvider
    */
@@ -215,13 +199,6 @@ export const IdentityProviderService: GenService<{
    * that an empty secret keeps the stored one. Paths into `config` mean all of it. With `config`,
    * the type is required.
    *
-   * Fails with:
-   * - IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
-   * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not
-   *   allowed.
-   * - INVALID_IDENTIFIER_FILTER, when the filter is not a valid regular expression.
-   *
    * @generated from rpc branchline.v1.IdentityProviderService.UpdateIdentityProvider
    */
   updateIdentityProvider: {
@@ -231,11 +208,6 @@ export const IdentityProviderService: GenService<{
   },
   /**
    * Deletes a provider and all its linked identities.
-   *
-   * Fails with:
-   * - IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
-   * - LAST_IDENTITY_PROVIDER, when it is the last provider and the instance does not allow sign-in
-   *   by password.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.DeleteIdentityProvider
    */

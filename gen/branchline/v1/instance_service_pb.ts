@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/instance_service.proto.
  */
 export const file_branchline_v1_instance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL2luc3RhbmNlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiFwoVR2V0QXBpU2V0dGluZ3NSZXF1ZXN0Ih4KHEdldFJlcG9zaXRvcnlTZXR0aW5nc1JlcXVlc3QiFgoUR2V0VWlTZXR0aW5nc1JlcXVlc3QiHgocR2V0QXR0YWNobWVudFNldHRpbmdzUmVxdWVzdCIUChJHZXROb2RlSW5mb1JlcXVlc3QiiAEKC0FwaVNldHRpbmdzEhoKEm1heF9yZXNwb25zZV9pdGVtcxgBIAEoBRIaChJkZWZhdWx0X3BhZ2luZ19udW0YAiABKAUSIgoaZGVmYXVsdF9naXRfdHJlZXNfcGVyX3BhZ2UYAyABKAUSHQoVZGVmYXVsdF9tYXhfYmxvYl9zaXplGAQgASgDIrgBChJSZXBvc2l0b3J5U2V0dGluZ3MSGAoQbWlycm9yc19kaXNhYmxlZBgBIAEoCBIZChFodHRwX2dpdF9kaXNhYmxlZBgCIAEoCBIbChNtaWdyYXRpb25zX2Rpc2FibGVkGAMgASgIEh4KFnRpbWVfdHJhY2tpbmdfZGlzYWJsZWQYBCABKAgSFAoMbGZzX2Rpc2FibGVkGAUgASgIEhoKEmdpdF9ob29rc19kaXNhYmxlZBgGIAEoCCInCgpVaVNldHRpbmdzEhkKEWFsbG93ZWRfcmVhY3Rpb25zGAEgAygJImEKEkF0dGFjaG1lbnRTZXR0aW5ncxIPCgdlbmFibGVkGAEgASgIEhUKDWFsbG93ZWRfdHlwZXMYAiABKAkSEQoJbWF4X2ZpbGVzGAMgASgFEhAKCG1heF9zaXplGAQgASgDIpgCCghOb2RlSW5mbxIPCgd2ZXJzaW9uGAEgASgJEjEKCHNvZnR3YXJlGAIgASgLMh8uYnJhbmNobGluZS52MS5Ob2RlSW5mb1NvZnR3YXJlEhEKCXByb3RvY29scxgDIAMoCRIxCghzZXJ2aWNlcxgEIAEoCzIfLmJyYW5jaGxpbmUudjEuTm9kZUluZm9TZXJ2aWNlcxIiChJvcGVuX3JlZ2lzdHJhdGlvbnMYBSABKAhCBvqmGQIQARIrCgV1c2FnZRgGIAEoCzIcLmJyYW5jaGxpbmUudjEuTm9kZUluZm9Vc2FnZRIxCghtZXRhZGF0YRgHIAEoCzIfLmJyYW5jaGxpbmUudjEuTm9kZUluZm9NZXRhZGF0YSIxChBOb2RlSW5mb1NvZnR3YXJlEgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCSI1ChBOb2RlSW5mb1NlcnZpY2VzEg8KB2luYm91bmQYASADKAkSEAoIb3V0Ym91bmQYAiADKAkiPAoNTm9kZUluZm9Vc2FnZRIrCgV1c2VycxgBIAEoCzIcLmJyYW5jaGxpbmUudjEuTm9kZUluZm9Vc2VycyIPCg1Ob2RlSW5mb1VzZXJzIhIKEE5vZGVJbmZvTWV0YWRhdGEyyAUKD0luc3RhbmNlU2VydmljZRJ5Cg5HZXRBcGlTZXR0aW5ncxIkLmJyYW5jaGxpbmUudjEuR2V0QXBpU2V0dGluZ3NSZXF1ZXN0GhouYnJhbmNobGluZS52MS5BcGlTZXR0aW5ncyIlkAIBgqcZAggCgtPkkwIWEhQvYXBpL3YxL3NldHRpbmdzL2FwaRKVAQoVR2V0UmVwb3NpdG9yeVNldHRpbmdzEisuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5U2V0dGluZ3NSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2V0dGluZ3MiLJACAYKnGQIIAoLT5JMCHRIbL2FwaS92MS9zZXR0aW5ncy9yZXBvc2l0b3J5EnUKDUdldFVpU2V0dGluZ3MSIy5icmFuY2hsaW5lLnYxLkdldFVpU2V0dGluZ3NSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5VaVNldHRpbmdzIiSQAgGCpxkCCAKC0+STAhUSEy9hcGkvdjEvc2V0dGluZ3MvdWkSlQEKFUdldEF0dGFjaG1lbnRTZXR0aW5ncxIrLmJyYW5jaGxpbmUudjEuR2V0QXR0YWNobWVudFNldHRpbmdzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuQXR0YWNobWVudFNldHRpbmdzIiyQAgGCpxkCCAKC0+STAh0SGy9hcGkvdjEvc2V0dGluZ3MvYXR0YWNobWVudBJsCgtHZXROb2RlSW5mbxIhLmJyYW5jaGxpbmUudjEuR2V0Tm9kZUluZm9SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5Ob2RlSW5mbyIhkAIBgqcZAggCgtPkkwISEhAvYXBpL3YxL25vZGVpbmZvGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_google_api_annotations, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL2luc3RhbmNlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiFwoVR2V0QXBpU2V0dGluZ3NSZXF1ZXN0Ih4KHEdldFJlcG9zaXRvcnlTZXR0aW5nc1JlcXVlc3QiFgoUR2V0VWlTZXR0aW5nc1JlcXVlc3QiHgocR2V0QXR0YWNobWVudFNldHRpbmdzUmVxdWVzdCIUChJHZXROb2RlSW5mb1JlcXVlc3QiiAEKC0FwaVNldHRpbmdzEhoKEm1heF9yZXNwb25zZV9pdGVtcxgBIAEoBRIaChJkZWZhdWx0X3BhZ2luZ19udW0YAiABKAUSIgoaZGVmYXVsdF9naXRfdHJlZXNfcGVyX3BhZ2UYAyABKAUSHQoVZGVmYXVsdF9tYXhfYmxvYl9zaXplGAQgASgDIrgBChJSZXBvc2l0b3J5U2V0dGluZ3MSGAoQbWlycm9yc19kaXNhYmxlZBgBIAEoCBIZChFodHRwX2dpdF9kaXNhYmxlZBgCIAEoCBIbChNtaWdyYXRpb25zX2Rpc2FibGVkGAMgASgIEh4KFnRpbWVfdHJhY2tpbmdfZGlzYWJsZWQYBCABKAgSFAoMbGZzX2Rpc2FibGVkGAUgASgIEhoKEmdpdF9ob29rc19kaXNhYmxlZBgGIAEoCCInCgpVaVNldHRpbmdzEhkKEWFsbG93ZWRfcmVhY3Rpb25zGAEgAygJImEKEkF0dGFjaG1lbnRTZXR0aW5ncxIPCgdlbmFibGVkGAEgASgIEhUKDWFsbG93ZWRfdHlwZXMYAiABKAkSEQoJbWF4X2ZpbGVzGAMgASgFEhAKCG1heF9zaXplGAQgASgDIpgCCghOb2RlSW5mbxIPCgd2ZXJzaW9uGAEgASgJEjEKCHNvZnR3YXJlGAIgASgLMh8uYnJhbmNobGluZS52MS5Ob2RlSW5mb1NvZnR3YXJlEhEKCXByb3RvY29scxgDIAMoCRIxCghzZXJ2aWNlcxgEIAEoCzIfLmJyYW5jaGxpbmUudjEuTm9kZUluZm9TZXJ2aWNlcxIiChJvcGVuX3JlZ2lzdHJhdGlvbnMYBSABKAhCBvqmGQIQARIrCgV1c2FnZRgGIAEoCzIcLmJyYW5jaGxpbmUudjEuTm9kZUluZm9Vc2FnZRIxCghtZXRhZGF0YRgHIAEoCzIfLmJyYW5jaGxpbmUudjEuTm9kZUluZm9NZXRhZGF0YSIxChBOb2RlSW5mb1NvZnR3YXJlEgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCSI1ChBOb2RlSW5mb1NlcnZpY2VzEg8KB2luYm91bmQYASADKAkSEAoIb3V0Ym91bmQYAiADKAkiPAoNTm9kZUluZm9Vc2FnZRIrCgV1c2VycxgBIAEoCzIcLmJyYW5jaGxpbmUudjEuTm9kZUluZm9Vc2VycyIPCg1Ob2RlSW5mb1VzZXJzIhIKEE5vZGVJbmZvTWV0YWRhdGEy5gUKD0luc3RhbmNlU2VydmljZRJ/Cg5HZXRBcGlTZXR0aW5ncxIkLmJyYW5jaGxpbmUudjEuR2V0QXBpU2V0dGluZ3NSZXF1ZXN0GhouYnJhbmNobGluZS52MS5BcGlTZXR0aW5ncyIrkAIBgqcZAggCiqcZAggUgtPkkwIWEhQvYXBpL3YxL3NldHRpbmdzL2FwaRKbAQoVR2V0UmVwb3NpdG9yeVNldHRpbmdzEisuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5U2V0dGluZ3NSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2V0dGluZ3MiMpACAYKnGQIIAoqnGQIIFILT5JMCHRIbL2FwaS92MS9zZXR0aW5ncy9yZXBvc2l0b3J5EnsKDUdldFVpU2V0dGluZ3MSIy5icmFuY2hsaW5lLnYxLkdldFVpU2V0dGluZ3NSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5VaVNldHRpbmdzIiqQAgGCpxkCCAKKpxkCCBSC0+STAhUSEy9hcGkvdjEvc2V0dGluZ3MvdWkSmwEKFUdldEF0dGFjaG1lbnRTZXR0aW5ncxIrLmJyYW5jaGxpbmUudjEuR2V0QXR0YWNobWVudFNldHRpbmdzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuQXR0YWNobWVudFNldHRpbmdzIjKQAgGCpxkCCAKKpxkCCBSC0+STAh0SGy9hcGkvdjEvc2V0dGluZ3MvYXR0YWNobWVudBJyCgtHZXROb2RlSW5mbxIhLmJyYW5jaGxpbmUudjEuR2V0Tm9kZUluZm9SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5Ob2RlSW5mbyInkAIBgqcZAggCiqcZAggUgtPkkwISEhAvYXBpL3YxL25vZGVpbmZvGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_rest_v1_rest]);
 
 /**
  * Request of GetApiSettings.
@@ -426,17 +427,11 @@ export const NodeInfoMetadataSchema: GenMessage<NodeInfoMetadata> = /*@__PURE__*
  * What clients may know of the settings of the instance. Every value is the one that the server
  * uses.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.InstanceService
  */
 export const InstanceService: GenService<{
   /**
    * Returns the page sizes and limits of the forge API.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.InstanceService.GetApiSettings
    */
@@ -448,9 +443,6 @@ export const InstanceService: GenService<{
   /**
    * Returns which features of repositories the instance has.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
-   *
    * @generated from rpc branchline.v1.InstanceService.GetRepositorySettings
    */
   getRepositorySettings: {
@@ -460,9 +452,6 @@ export const InstanceService: GenService<{
   },
   /**
    * Returns what user interfaces offer to users.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.InstanceService.GetUiSettings
    */
@@ -474,9 +463,6 @@ export const InstanceService: GenService<{
   /**
    * Returns the limits of the files of releases.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
-   *
    * @generated from rpc branchline.v1.InstanceService.GetAttachmentSettings
    */
   getAttachmentSettings: {
@@ -486,9 +472,6 @@ export const InstanceService: GenService<{
   },
   /**
    * Returns a description of the server by the schema NodeInfo 2.1, without statistics.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.InstanceService.GetNodeInfo
    */

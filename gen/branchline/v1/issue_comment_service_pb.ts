@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { IssueComment, IssueCommentSchema } from "./issue_comment_pb.ts";
 import { file_branchline_v1_issue_comment } from "./issue_comment_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment_service.proto.
  */
 export const file_branchline_v1_issue_comment_service: GenFile = /*@__PURE__*/
-  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYATK5CgoTSXNzdWVDb21tZW50U2VydmljZRLdAQoRTGlzdElzc3VlQ29tbWVudHMSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ1kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAkBiCGNvbW1lbnRzEjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzEt8BChZMaXN0UmVwb3NpdG9yeUNvbW1lbnRzEiwuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJtkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAjhiCGNvbW1lbnRzEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cxK5AQoSQ3JlYXRlSXNzdWVDb21tZW50EiguYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Jc3N1ZUNvbW1lbnQiXJACAPqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI5OgEqIjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzEqUBCg9HZXRJc3N1ZUNvbW1lbnQSJS5icmFuY2hsaW5lLnYxLkdldElzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCJOkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EuwBChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IpIBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCdjoBKlo+OgEqMjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzL3tpZH0yMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0S5QEKEkRlbGV0ZUlzc3VlQ29tbWVudBIoLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKMAZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAnBaOyo5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9KjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYATKgCwoTSXNzdWVDb21tZW50U2VydmljZRLkAQoRTGlzdElzc3VlQ29tbWVudHMSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ8kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCNQCgtPkkwJAYghjb21tZW50cxI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cxLmAQoWTGlzdFJlcG9zaXRvcnlDb21tZW50cxIsLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwiMAYLT5JMCOGIIY29tbWVudHMSLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzEtQBChJDcmVhdGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCJ3kAIA+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAjk6ASoiNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMSrAEKD0dldElzc3VlQ29tbWVudBIlLmJyYW5jaGxpbmUudjEuR2V0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IlWQAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCJoDgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9Eo4CChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IrQBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJsDiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAnY6ASpaPjoBKjI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9MjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EvoBChJEZWxldGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlQ29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkioQGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIhQGKpxkDCJsDgtPkkwJwWjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMve2lkfSoxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssueComments.
@@ -351,22 +352,12 @@ export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentReque
  * signed-in caller who may read a pull request may comment on it, whether it is open or not, unless
  * its conversation is locked.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.IssueCommentService
  */
 export const IssueCommentService: GenService<{
   /**
    * Lists the comments of a pull request, oldest first: all of them, up to 1000, unless the request
    * asks for a page.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.IssueCommentService.ListIssueComments
    */
@@ -378,12 +369,6 @@ export const IssueCommentService: GenService<{
   /**
    * Lists the comments of all pull requests of a repository, oldest first.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   *
    * @generated from rpc branchline.v1.IssueCommentService.ListRepositoryComments
    */
   listRepositoryComments: {
@@ -393,19 +378,6 @@ export const IssueCommentService: GenService<{
   },
   /**
    * Adds a comment to a pull request. The caller becomes a participant.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_FIELD, when the text is empty or too long.
    *
    * @generated from rpc branchline.v1.IssueCommentService.CreateIssueComment
    */
@@ -417,13 +389,6 @@ export const IssueCommentService: GenService<{
   /**
    * Returns one comment.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
-   *
    * @generated from rpc branchline.v1.IssueCommentService.GetIssueComment
    */
   getIssueComment: {
@@ -434,20 +399,6 @@ export const IssueCommentService: GenService<{
   /**
    * Changes the text of a comment. For its author and for users who may write to pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - ISSUE_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_FIELD, when the new text is empty or too long.
-   *
    * @generated from rpc branchline.v1.IssueCommentService.EditIssueComment
    */
   editIssueComment: {
@@ -457,15 +408,6 @@ export const IssueCommentService: GenService<{
   },
   /**
    * Deletes a comment. For its author and for users who may write to pull requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - ISSUE_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
    *
    * @generated from rpc branchline.v1.IssueCommentService.DeleteIssueComment
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Issue, IssueSchema } from "./issue_pb.ts";
 import { file_branchline_v1_issue } from "./issue_pb.ts";
 import type { TimelineComment } from "./issue_comment_pb.ts";
@@ -22,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_service.proto.
  */
 export const file_branchline_v1_issue_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEirwIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUi9AIKE1NlYXJjaElzc3Vlc1JlcXVlc3QSDQoFc3RhdGUYASABKAkSDgoGbGFiZWxzGAIgASgJEgkKAXEYAyABKAkSDAoEdHlwZRgEIAEoCRISCgptaWxlc3RvbmVzGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCCABKAkSEAoIYXNzaWduZWQYCSABKAgSDwoHY3JlYXRlZBgKIAEoCBIRCgltZW50aW9uZWQYCyABKAgSGAoQcmV2aWV3X3JlcXVlc3RlZBgMIAEoCBIQCghyZXZpZXdlZBgNIAEoCBINCgVvd25lchgOIAEoCRIYChBwcmlvcml0eV9yZXBvX2lkGA8gASgDEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAUiWAoSTGlzdElzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMi4gIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhYKCW1pbGVzdG9uZRgLIAEoA0gDiAEBEhIKBXN0YXRlGAwgASgJSASIAQFCBwoFX2JvZHlCEgoQX2NvbnRlbnRfdmVyc2lvbkIRCg9fdW5zZXRfZHVlX2RhdGVCDAoKX21pbGVzdG9uZUIICgZfc3RhdGUiMwoLSXNzdWVMYWJlbHMSJAoGbGFiZWxzGAEgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbCJEChZMaXN0SXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiawoVQWRkSXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSJgoGbGFiZWxzGAQgAygLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIm8KGVJlcGxhY2VJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiRQoXQ2xlYXJJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJRChdSZW1vdmVJc3N1ZUxhYmVsUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDIjwKDklzc3VlUmVmZXJlbmNlEg0KBWluZGV4GAEgASgDEg0KBW93bmVyGAIgASgJEgwKBHJlcG8YAyABKAkiZwocTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiYwodTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2USJAoGaXNzdWVzGAEgAygLMhQuYnJhbmNobGluZS52MS5Jc3N1ZRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJ/ChlBZGRJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAiKCAQocUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEjYKCmRlcGVuZGVuY3kYBCABKAsyHS5icmFuY2hsaW5lLnYxLklzc3VlUmVmZXJlbmNlQgPgQQIiUwoQTG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhMKC2xvY2tfcmVhc29uGAQgASgJIkAKElVubG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIroBChhMaXN0SXNzdWVUaW1lbGluZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIpCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAYgASgFEg0KBWxpbWl0GAcgASgFImoKGUxpc3RJc3N1ZVRpbWVsaW5lUmVzcG9uc2USLwoHZW50cmllcxgBIAMoCzIeLmJyYW5jaGxpbmUudjEuVGltZWxpbmVDb21tZW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFMrwVCgxJc3N1ZVNlcnZpY2UStQEKCkxpc3RJc3N1ZXMSIC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVzcG9uc2UiYpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwItYgZpc3N1ZXMSIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzErEBCgxTZWFyY2hJc3N1ZXMSIi5icmFuY2hsaW5lLnYxLlNlYXJjaElzc3Vlc1JlcXVlc3QaIS5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXNwb25zZSJakAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAiViBmlzc3VlcxIbL2FwaS92MS9yZXBvcy9pc3N1ZXMvc2VhcmNoEooBCghHZXRJc3N1ZRIeLmJyYW5jaGxpbmUudjEuR2V0SXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJIkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwItEisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9EpcBCglFZGl0SXNzdWUSHy5icmFuY2hsaW5lLnYxLkVkaXRJc3N1ZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIlOQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCMDoBKjIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fRKtAQoPTGlzdElzc3VlTGFiZWxzEiUuYnJhbmNobGluZS52MS5MaXN0SXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyJXkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwI8YgZsYWJlbHMSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEq8BCg5BZGRJc3N1ZUxhYmVscxIkLmJyYW5jaGxpbmUudjEuQWRkSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyJbkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCPzoBKmIGbGFiZWxzIjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxK3AQoSUmVwbGFjZUlzc3VlTGFiZWxzEiguYnJhbmNobGluZS52MS5SZXBsYWNlSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyJbkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCPzoBKmIGbGFiZWxzGjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKkAQoQQ2xlYXJJc3N1ZUxhYmVscxImLmJyYW5jaGxpbmUudjEuQ2xlYXJJc3N1ZUxhYmVsc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUJACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjQqMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEqkBChBSZW1vdmVJc3N1ZUxhYmVsEiYuYnJhbmNobGluZS52MS5SZW1vdmVJc3N1ZUxhYmVsUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJVkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCOSo3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMve2lkfRKXAQoJTG9ja0lzc3VlEh8uYnJhbmNobGluZS52MS5Mb2NrSXNzdWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlGQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI1OgEqGjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xvY2sSmAEKC1VubG9ja0lzc3VlEiEuYnJhbmNobGluZS52MS5VbmxvY2tJc3N1ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTpACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjIqMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbG9jaxLcAQoRTGlzdElzc3VlVGltZWxpbmUSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZVRpbWVsaW5lUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlVGltZWxpbmVSZXNwb25zZSJ0kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAj9iB2VudHJpZXMSNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vdGltZWxpbmUS6wEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2Uid5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJCYgZpc3N1ZXMSOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzEr8BChJBZGRJc3N1ZURlcGVuZGVuY3kSKC5icmFuY2hsaW5lLnYxLkFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlImmQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCRjoKZGVwZW5kZW5jeSI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSvgEKFVJlbW92ZUlzc3VlRGVwZW5kZW5jeRIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiYpACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkY6CmRlcGVuZGVuY3kqOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEirwIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUi9AIKE1NlYXJjaElzc3Vlc1JlcXVlc3QSDQoFc3RhdGUYASABKAkSDgoGbGFiZWxzGAIgASgJEgkKAXEYAyABKAkSDAoEdHlwZRgEIAEoCRISCgptaWxlc3RvbmVzGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCCABKAkSEAoIYXNzaWduZWQYCSABKAgSDwoHY3JlYXRlZBgKIAEoCBIRCgltZW50aW9uZWQYCyABKAgSGAoQcmV2aWV3X3JlcXVlc3RlZBgMIAEoCBIQCghyZXZpZXdlZBgNIAEoCBINCgVvd25lchgOIAEoCRIYChBwcmlvcml0eV9yZXBvX2lkGA8gASgDEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAUiWAoSTGlzdElzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMi4gIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhYKCW1pbGVzdG9uZRgLIAEoA0gDiAEBEhIKBXN0YXRlGAwgASgJSASIAQFCBwoFX2JvZHlCEgoQX2NvbnRlbnRfdmVyc2lvbkIRCg9fdW5zZXRfZHVlX2RhdGVCDAoKX21pbGVzdG9uZUIICgZfc3RhdGUiMwoLSXNzdWVMYWJlbHMSJAoGbGFiZWxzGAEgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbCJEChZMaXN0SXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiawoVQWRkSXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSJgoGbGFiZWxzGAQgAygLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIm8KGVJlcGxhY2VJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiRQoXQ2xlYXJJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJRChdSZW1vdmVJc3N1ZUxhYmVsUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDIjwKDklzc3VlUmVmZXJlbmNlEg0KBWluZGV4GAEgASgDEg0KBW93bmVyGAIgASgJEgwKBHJlcG8YAyABKAkiZwocTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiYwodTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2USJAoGaXNzdWVzGAEgAygLMhQuYnJhbmNobGluZS52MS5Jc3N1ZRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJ/ChlBZGRJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAiKCAQocUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEjYKCmRlcGVuZGVuY3kYBCABKAsyHS5icmFuY2hsaW5lLnYxLklzc3VlUmVmZXJlbmNlQgPgQQIiUwoQTG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhMKC2xvY2tfcmVhc29uGAQgASgJIkAKElVubG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIroBChhMaXN0SXNzdWVUaW1lbGluZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIpCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAYgASgFEg0KBWxpbWl0GAcgASgFImoKGUxpc3RJc3N1ZVRpbWVsaW5lUmVzcG9uc2USLwoHZW50cmllcxgBIAMoCzIeLmJyYW5jaGxpbmUudjEuVGltZWxpbmVDb21tZW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFMpgdCgxJc3N1ZVNlcnZpY2USjAIKCkxpc3RJc3N1ZXMSIC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVzcG9uc2UiuAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMIjAGKpxlFCCgSQUEgdXNlciBpbiB0aGUgZmlsdGVyIGRvZXMgbm90IGV4aXN0IG9yIGlzIGhpZGRlbiBmcm9tIHRoZSBjYWxsZXIuiqcZAggFgtPkkwItYgZpc3N1ZXMSIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzEowCCgxTZWFyY2hJc3N1ZXMSIi5icmFuY2hsaW5lLnYxLlNlYXJjaElzc3Vlc1JlcXVlc3QaIS5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXNwb25zZSK0AZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZSQgoEkVUaGUgYXV0aG9yIGluIHRoZSBmaWx0ZXIgZG9lcyBub3QgZXhpc3Qgb3IgaXMgaGlkZGVuIGZyb20gdGhlIGNhbGxlci6KpxkDCNgCiqcZAggFgtPkkwIlYgZpc3N1ZXMSGy9hcGkvdjEvcmVwb3MvaXNzdWVzL3NlYXJjaBKYAQoIR2V0SXNzdWUSHi5icmFuY2hsaW5lLnYxLkdldElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiVpACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKKpxkDCMEBgtPkkwItEisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9EtICCglFZGl0SXNzdWUSHy5icmFuY2hsaW5lLnYxLkVkaXRJc3N1ZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIo0CkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwjiAoqnGQMIhQGKpxkDCOMCiqcZYwiQARJeVGhlIG93bmVyIGhhcyBibG9ja2VkIHRoZSBjYWxsZXIsIG9yIGFuIGFzc2lnbmVlIGFuZCB0aGUgY2FsbGVyIG9yIHRoZSBvd25lciBibG9jayBlYWNoIG90aGVyLoqnGQIIBYqnGQMI3gKKpxkDCOQCiqcZAwjlAoqnGQMInAOKpxkDCNMCiqcZAwjcAoqnGQMIwQGC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0StAEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiXpACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKC0+STAjxiBmxhYmVscxIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSkAIKDkFkZElzc3VlTGFiZWxzEiQuYnJhbmNobGluZS52MS5BZGRJc3N1ZUxhYmVsc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlTGFiZWxzIrsBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkDCIQBiqcZAwiFAYqnGUcIBRJDQSBsYWJlbCBpcyBuZWl0aGVyIGEgbnVtYmVyIG5vciBhIG5hbWUsIG9yIHRoZXJlIHdvdWxkIGJlIHRvbyBtYW55LoLT5JMCPzoBKmIGbGFiZWxzIjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKYAgoSUmVwbGFjZUlzc3VlTGFiZWxzEiguYnJhbmNobGluZS52MS5SZXBsYWNlSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyK7AZACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiEAYqnGQMIhQGKpxlHCAUSQ0EgbGFiZWwgaXMgbmVpdGhlciBhIG51bWJlciBub3IgYSBuYW1lLCBvciB0aGVyZSB3b3VsZCBiZSB0b28gbWFueS6C0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSuQEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImWQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwjUAoqnGQMIhAGKpxkDCIUBgtPkkwI0KjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKSAgoQUmVtb3ZlSXNzdWVMYWJlbBImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkivQGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwjUAoqnGQMIhAGKpxkDCIUBiqcZTwjUARJKTmVpdGhlciB0aGUgcmVwb3NpdG9yeSBub3IgdGhlIG9yZ2FuaXNhdGlvbiB0aGF0IG93bnMgaXQgaGFzIHN1Y2ggYSBsYWJlbC6C0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzL3tpZH0SswEKCUxvY2tJc3N1ZRIfLmJyYW5jaGxpbmUudjEuTG9ja0lzc3VlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJtkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkDCIQBiqcZAwiFAYqnGQMIlgSC0+STAjU6ASoaMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbG9jaxKtAQoLVW5sb2NrSXNzdWUSIS5icmFuY2hsaW5lLnYxLlVubG9ja0lzc3VlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJjkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkDCIQBiqcZAwiFAYLT5JMCMiowL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sb2NrEuMBChFMaXN0SXNzdWVUaW1lbGluZRInLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlVGltZWxpbmVSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0SXNzdWVUaW1lbGluZVJlc3BvbnNlInuQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKC0+STAj9iB2VudHJpZXMSNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vdGltZWxpbmUS8gEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2UifpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwjUAoLT5JMCQmIGaXNzdWVzEjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxKwAgoSQWRkSXNzdWVEZXBlbmRlbmN5EiguYnJhbmNobGluZS52MS5BZGRJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSLZAZACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZUAjUAhJLVGhlIHJlcG9zaXRvcnkgaGFzIG5vIHB1bGwgcmVxdWVzdCBvZiB0aGF0IG51bWJlciwgdGhlIGRlcGVuZGVuY3kgaW5jbHVkZWQuiqcZAwiEAYqnGQMIhQGKpxkDCJ4DiqcZAwjBAYLT5JMCRjoKZGVwZW5kZW5jeSI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSqAIKFVJlbW92ZUlzc3VlRGVwZW5kZW5jeRIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiywGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZUAjUAhJLVGhlIHJlcG9zaXRvcnkgaGFzIG5vIHB1bGwgcmVxdWVzdCBvZiB0aGF0IG51bWJlciwgdGhlIGRlcGVuZGVuY3kgaW5jbHVkZWQuiqcZAwiEAYqnGQMIhQGKpxkDCMEBgtPkkwJGOgpkZXBlbmRlbmN5KjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssues. Empty and absent fields do not restrict the list.
@@ -1046,22 +1047,11 @@ export const ListIssueTimelineResponseSchema: GenMessage<ListIssueTimelineRespon
  *
  * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.IssueService
  */
 export const IssueService: GenService<{
   /**
    * Lists the pull requests of a repository, newest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - USER_NOT_FOUND, when a user in the filter does not exist or is hidden from the caller.
-   * - INVALID_FIELD, when there are too many labels or milestones.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssues
    */
@@ -1074,12 +1064,6 @@ export const IssueService: GenService<{
    * Searches the latest 50,000 pull requests of all repositories for those that the caller may read,
    * newest first.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the author in the filter does not exist or is hidden from the caller.
-   * - FILTER_OWNER_UNKNOWN, when the owner in the filter does not exist or is hidden from the
-   *   caller.
-   * - INVALID_FIELD, when there are too many labels or milestones.
-   *
    * @generated from rpc branchline.v1.IssueService.SearchIssues
    */
   searchIssues: {
@@ -1089,15 +1073,6 @@ export const IssueService: GenService<{
   },
   /**
    * Returns one pull request by its number and, as GetPullRequest does, marks it as seen.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.IssueService.GetIssue
    */
@@ -1110,30 +1085,6 @@ export const IssueService: GenService<{
    * Changes the fields that the request names, all of them or none, under the rules of
    * EditPullRequest.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - PULL_REQUEST_EDIT_DENIED, when the caller is not the author and may not write to pull
-   *   requests.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - PULL_REQUEST_CHANGED, when the description changed since the caller read it.
-   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
-   *   owner block each other.
-   * - INVALID_FIELD, when a text is too long, a date is malformed, or there are too many assignees.
-   * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
-   * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
-   * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
-   * - PULL_REQUEST_STATE_FIXED, when the pull request has been merged.
-   * - INVALID_PULL_REQUEST_STATE, when the state is neither `open` nor `closed`.
-   * - CLOSE_BLOCKED, when the pull request to close depends on an open one.
-   * - PULL_REQUEST_BRANCH_GONE, when a branch of the pull request to open again does not exist.
-   * - PULL_REQUEST_EXISTS, when another pull request between these branches is open.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.IssueService.EditIssue
    */
   editIssue: {
@@ -1143,13 +1094,6 @@ export const IssueService: GenService<{
   },
   /**
    * Lists the labels of a pull request, by name.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssueLabels
    */
@@ -1164,16 +1108,6 @@ export const IssueService: GenService<{
    * Of labels that exclude each other the last one applies, also when labels are replaced. Labels
    * that neither the repository nor the organisation that owns it has are ignored.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when a label is neither a number nor a name, or there would be too many.
-   *
    * @generated from rpc branchline.v1.IssueService.AddIssueLabels
    */
   addIssueLabels: {
@@ -1183,16 +1117,6 @@ export const IssueService: GenService<{
   },
   /**
    * Replaces the labels of a pull request. For users who may write to pull requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when a label is neither a number nor a name, or there would be too many.
    *
    * @generated from rpc branchline.v1.IssueService.ReplaceIssueLabels
    */
@@ -1204,15 +1128,6 @@ export const IssueService: GenService<{
   /**
    * Removes all labels of a pull request. For users who may write to pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   *
    * @generated from rpc branchline.v1.IssueService.ClearIssueLabels
    */
   clearIssueLabels: {
@@ -1223,17 +1138,6 @@ export const IssueService: GenService<{
   /**
    * Removes a label of a pull request, if it has the label. For users who may write to pull
    * requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - LABEL_NOT_FOUND, when neither the repository nor the organisation that owns it has such a
-   *   label.
    *
    * @generated from rpc branchline.v1.IssueService.RemoveIssueLabel
    */
@@ -1247,16 +1151,6 @@ export const IssueService: GenService<{
    * review and react from then on. Has no effect on a locked one. For users who may write to pull
    * requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_LOCK_REASON, when the reason is longer than 255 characters.
-   *
    * @generated from rpc branchline.v1.IssueService.LockIssue
    */
   lockIssue: {
@@ -1267,15 +1161,6 @@ export const IssueService: GenService<{
   /**
    * Unlocks the conversation of a pull request, if it is locked. For users who may write to pull
    * requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
    *
    * @generated from rpc branchline.v1.IssueService.UnlockIssue
    */
@@ -1288,13 +1173,6 @@ export const IssueService: GenService<{
    * Lists what happened to a pull request and what was said about it, oldest first: comments,
    * submitted reviews, and events.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   *
    * @generated from rpc branchline.v1.IssueService.ListIssueTimeline
    */
   listIssueTimeline: {
@@ -1305,13 +1183,6 @@ export const IssueService: GenService<{
   /**
    * Lists the dependencies of a pull request, by number. A pull request with an open dependency can
    * be neither closed nor merged.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssueDependencies
    */
@@ -1324,20 +1195,6 @@ export const IssueService: GenService<{
    * Makes a pull request depend on another one of the same repository. For users who may write to
    * pull requests. Returns the dependent one.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number, the
-   *   dependency included.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_DEPENDENCY, when a pull request would depend on itself, on one that depends on it, or
-   *   on more than 100 others.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.IssueService.AddIssueDependency
    */
   addIssueDependency: {
@@ -1348,18 +1205,6 @@ export const IssueService: GenService<{
   /**
    * Removes a dependency of a pull request, if there is one. For users who may write to pull
    * requests. Returns the pull request that was dependent.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number, the
-   *   dependency included.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.IssueService.RemoveIssueDependency
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Label, LabelSchema } from "./label_pb.ts";
 import { file_branchline_v1_label } from "./label_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/label_service.proto.
  */
 export const file_branchline_v1_label_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2xhYmVsX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiVwobTGlzdFJlcG9zaXRvcnlMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSKfAQocQ3JlYXRlUmVwb3NpdG9yeUxhYmVsUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhEKBG5hbWUYAyABKAlCA+BBAhISCgVjb2xvchgEIAEoCUID4EECEhMKC2Rlc2NyaXB0aW9uGAUgASgJEhEKCWV4Y2x1c2l2ZRgGIAEoCBITCgtpc19hcmNoaXZlZBgHIAEoCCJEChlHZXRSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMi3AEKGkVkaXRSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEbmFtZRgEIAEoCRINCgVjb2xvchgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEhYKCWV4Y2x1c2l2ZRgHIAEoCEgBiAEBEhgKC2lzX2FyY2hpdmVkGAggASgISAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9leGNsdXNpdmVCDgoMX2lzX2FyY2hpdmVkIkcKHERlbGV0ZVJlcG9zaXRvcnlMYWJlbFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJJCh1MaXN0T3JnYW5pemF0aW9uTGFiZWxzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSKRAQoeQ3JlYXRlT3JnYW5pemF0aW9uTGFiZWxSZXF1ZXN0EgsKA29yZxgBIAEoCRIRCgRuYW1lGAIgASgJQgPgQQISEgoFY29sb3IYAyABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgEIAEoCRIRCglleGNsdXNpdmUYBSABKAgSEwoLaXNfYXJjaGl2ZWQYBiABKAgiNgobR2V0T3JnYW5pemF0aW9uTGFiZWxSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAyLOAQocRWRpdE9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBILCgNvcmcYASABKAkSCgoCaWQYAiABKAMSDAoEbmFtZRgDIAEoCRINCgVjb2xvchgEIAEoCRIYCgtkZXNjcmlwdGlvbhgFIAEoCUgAiAEBEhYKCWV4Y2x1c2l2ZRgGIAEoCEgBiAEBEhgKC2lzX2FyY2hpdmVkGAcgASgISAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9leGNsdXNpdmVCDgoMX2lzX2FyY2hpdmVkIjkKHkRlbGV0ZU9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBILCgNvcmcYASABKAkSCgoCaWQYAiABKAMiWAoSTGlzdExhYmVsc1Jlc3BvbnNlEiQKBmxhYmVscxgBIAMoCzIULmJyYW5jaGxpbmUudjEuTGFiZWwSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUy+A0KDExhYmVsU2VydmljZRLJAQoUTGlzdFJlcG9zaXRvcnlMYWJlbHMSKi5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3J5TGFiZWxzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdExhYmVsc1Jlc3BvbnNlImKQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLWIGbGFiZWxzEiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xhYmVscxKnAQoVQ3JlYXRlUmVwb3NpdG9yeUxhYmVsEisuYnJhbmNobGluZS52MS5DcmVhdGVSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5MYWJlbCJLkAIA+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAig6ASoiIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbGFiZWxzEpsBChJHZXRSZXBvc2l0b3J5TGFiZWwSKC5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlMYWJlbFJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLkxhYmVsIkWQAgGCpxkOCAISCnJlYWQ6aXNzdWWC0+STAioSKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbGFiZWxzL3tpZH0SoQEKE0VkaXRSZXBvc2l0b3J5TGFiZWwSKS5icmFuY2hsaW5lLnYxLkVkaXRSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5MYWJlbCJJkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCLToBKjIoL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9sYWJlbHMve2lkfRKkAQoVRGVsZXRlUmVwb3NpdG9yeUxhYmVsEisuYnJhbmNobGluZS52MS5EZWxldGVSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkaQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwIqKigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xhYmVscy97aWR9EsoBChZMaXN0T3JnYW5pemF0aW9uTGFiZWxzEiwuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTGFiZWxzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdExhYmVsc1Jlc3BvbnNlIl+QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAiNiBmxhYmVscxIZL2FwaS92MS9vcmdzL3tvcmd9L2xhYmVscxKoAQoXQ3JlYXRlT3JnYW5pemF0aW9uTGFiZWwSLS5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuTGFiZWwiSJACAPqmGQMIyQGCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboLT5JMCHjoBKiIZL2FwaS92MS9vcmdzL3tvcmd9L2xhYmVscxKcAQoUR2V0T3JnYW5pemF0aW9uTGFiZWwSKi5icmFuY2hsaW5lLnYxLkdldE9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuTGFiZWwiQpACAYKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAiASHi9hcGkvdjEvb3Jncy97b3JnfS9sYWJlbHMve2lkfRKiAQoVRWRpdE9yZ2FuaXphdGlvbkxhYmVsEisuYnJhbmNobGluZS52MS5FZGl0T3JnYW5pemF0aW9uTGFiZWxSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5MYWJlbCJGkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAiM6ASoyHi9hcGkvdjEvb3Jncy97b3JnfS9sYWJlbHMve2lkfRKlAQoXRGVsZXRlT3JnYW5pemF0aW9uTGFiZWwSLS5icmFuY2hsaW5lLnYxLkRlbGV0ZU9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJDkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAiAqHi9hcGkvdjEvb3Jncy97b3JnfS9sYWJlbHMve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2xhYmVsX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiVwobTGlzdFJlcG9zaXRvcnlMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSKfAQocQ3JlYXRlUmVwb3NpdG9yeUxhYmVsUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhEKBG5hbWUYAyABKAlCA+BBAhISCgVjb2xvchgEIAEoCUID4EECEhMKC2Rlc2NyaXB0aW9uGAUgASgJEhEKCWV4Y2x1c2l2ZRgGIAEoCBITCgtpc19hcmNoaXZlZBgHIAEoCCJEChlHZXRSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMi3AEKGkVkaXRSZXBvc2l0b3J5TGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEbmFtZRgEIAEoCRINCgVjb2xvchgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEhYKCWV4Y2x1c2l2ZRgHIAEoCEgBiAEBEhgKC2lzX2FyY2hpdmVkGAggASgISAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9leGNsdXNpdmVCDgoMX2lzX2FyY2hpdmVkIkcKHERlbGV0ZVJlcG9zaXRvcnlMYWJlbFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJJCh1MaXN0T3JnYW5pemF0aW9uTGFiZWxzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSKRAQoeQ3JlYXRlT3JnYW5pemF0aW9uTGFiZWxSZXF1ZXN0EgsKA29yZxgBIAEoCRIRCgRuYW1lGAIgASgJQgPgQQISEgoFY29sb3IYAyABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgEIAEoCRIRCglleGNsdXNpdmUYBSABKAgSEwoLaXNfYXJjaGl2ZWQYBiABKAgiNgobR2V0T3JnYW5pemF0aW9uTGFiZWxSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAyLOAQocRWRpdE9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBILCgNvcmcYASABKAkSCgoCaWQYAiABKAMSDAoEbmFtZRgDIAEoCRINCgVjb2xvchgEIAEoCRIYCgtkZXNjcmlwdGlvbhgFIAEoCUgAiAEBEhYKCWV4Y2x1c2l2ZRgGIAEoCEgBiAEBEhgKC2lzX2FyY2hpdmVkGAcgASgISAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9leGNsdXNpdmVCDgoMX2lzX2FyY2hpdmVkIjkKHkRlbGV0ZU9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBILCgNvcmcYASABKAkSCgoCaWQYAiABKAMiWAoSTGlzdExhYmVsc1Jlc3BvbnNlEiQKBmxhYmVscxgBIAMoCzIULmJyYW5jaGxpbmUudjEuTGFiZWwSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUyvA8KDExhYmVsU2VydmljZRLQAQoUTGlzdFJlcG9zaXRvcnlMYWJlbHMSKi5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3J5TGFiZWxzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdExhYmVsc1Jlc3BvbnNlImmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMIhwGC0+STAi1iBmxhYmVscxIjL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9sYWJlbHMSwwEKFUNyZWF0ZVJlcG9zaXRvcnlMYWJlbBIrLmJyYW5jaGxpbmUudjEuQ3JlYXRlUmVwb3NpdG9yeUxhYmVsUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuTGFiZWwiZ5ACAPqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiEAYqnGQMIhQGKpxkDCNIBiqcZAwjWAYLT5JMCKDoBKiIjL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9sYWJlbHMSqQEKEkdldFJlcG9zaXRvcnlMYWJlbBIoLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUxhYmVsUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuTGFiZWwiU5ACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMIhwGKpxkDCNQBgtPkkwIqEigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xhYmVscy97aWR9Er0BChNFZGl0UmVwb3NpdG9yeUxhYmVsEikuYnJhbmNobGluZS52MS5FZGl0UmVwb3NpdG9yeUxhYmVsUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuTGFiZWwiZZACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCIQBiqcZAwiFAYqnGQMI1AGKpxkDCNIBgtPkkwItOgEqMigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xhYmVscy97aWR9ErkBChVEZWxldGVSZXBvc2l0b3J5TGFiZWwSKy5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlcG9zaXRvcnlMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCIQBiqcZAwiFAYqnGQMI1AGC0+STAioqKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbGFiZWxzL3tpZH0S0QEKFkxpc3RPcmdhbml6YXRpb25MYWJlbHMSLC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25MYWJlbHNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0TGFiZWxzUmVzcG9uc2UiZpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMIlgGC0+STAiNiBmxhYmVscxIZL2FwaS92MS9vcmdzL3tvcmd9L2xhYmVscxLEAQoXQ3JlYXRlT3JnYW5pemF0aW9uTGFiZWwSLS5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvbkxhYmVsUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuTGFiZWwiZJACAPqmGQMIyQGCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBiqcZAwjSAYqnGQMI1gGC0+STAh46ASoiGS9hcGkvdjEvb3Jncy97b3JnfS9sYWJlbHMSqgEKFEdldE9yZ2FuaXphdGlvbkxhYmVsEiouYnJhbmNobGluZS52MS5HZXRPcmdhbml6YXRpb25MYWJlbFJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLkxhYmVsIlCQAgGCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9uiqcZAwiWAYqnGQMI1AGC0+STAiASHi9hcGkvdjEvb3Jncy97b3JnfS9sYWJlbHMve2lkfRK+AQoVRWRpdE9yZ2FuaXphdGlvbkxhYmVsEisuYnJhbmNobGluZS52MS5FZGl0T3JnYW5pemF0aW9uTGFiZWxSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5MYWJlbCJikAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26KpxkDCJYBiqcZAwiXAYqnGQMI1AGKpxkDCNIBgtPkkwIjOgEqMh4vYXBpL3YxL29yZ3Mve29yZ30vbGFiZWxzL3tpZH0SugEKF0RlbGV0ZU9yZ2FuaXphdGlvbkxhYmVsEi0uYnJhbmNobGluZS52MS5EZWxldGVPcmdhbml6YXRpb25MYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiWJACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwiWAYqnGQMIlwGKpxkDCNQBgtPkkwIgKh4vYXBpL3YxL29yZ3Mve29yZ30vbGFiZWxzL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListRepositoryLabels.
@@ -517,19 +518,13 @@ export const ListLabelsResponseSchema: GenMessage<ListLabelsResponse> = /*@__PUR
  * A repository whose issues and pull requests the caller may not read does not exist for the
  * caller, and neither does an organisation that is hidden from the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
- * are restricted to public data do not find organisations that are not public.
+ * Tokens that are restricted to public data do not find organisations that are not public.
  *
  * @generated from service branchline.v1.LabelService
  */
 export const LabelService: GenService<{
   /**
    * Lists the labels of a repository, by name.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.LabelService.ListRepositoryLabels
    */
@@ -541,15 +536,6 @@ export const LabelService: GenService<{
   /**
    * Creates a label of a repository. For users who may write to its issues or pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the name is empty, or a text is too long.
-   * - INVALID_LABEL_COLOR, when the colour is malformed.
-   * - TOO_MANY_LABELS, when there is the largest number of labels.
-   *
    * @generated from rpc branchline.v1.LabelService.CreateRepositoryLabel
    */
   createRepositoryLabel: {
@@ -559,11 +545,6 @@ export const LabelService: GenService<{
   },
   /**
    * Returns one label of a repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.GetRepositoryLabel
    */
@@ -576,15 +557,6 @@ export const LabelService: GenService<{
    * Changes the fields that the request names. For users who may write to its issues or pull
    * requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - LABEL_NOT_FOUND, when no label has that number.
-   * - INVALID_FIELD, when a text is too long.
-   * - INVALID_LABEL_COLOR, when the colour is malformed.
-   *
    * @generated from rpc branchline.v1.LabelService.EditRepositoryLabel
    */
   editRepositoryLabel: {
@@ -596,13 +568,6 @@ export const LabelService: GenService<{
    * Deletes a label and removes it from everything that has it. For users who may write to its
    * issues or pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - LABEL_NOT_FOUND, when no label has that number.
-   *
    * @generated from rpc branchline.v1.LabelService.DeleteRepositoryLabel
    */
   deleteRepositoryLabel: {
@@ -612,9 +577,6 @@ export const LabelService: GenService<{
   },
   /**
    * Lists the labels of an organisation, by name.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.LabelService.ListOrganizationLabels
    */
@@ -626,13 +588,6 @@ export const LabelService: GenService<{
   /**
    * Creates a label of an organisation. For owners of the organisation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - INVALID_FIELD, when the name is empty, or a text is too long.
-   * - INVALID_LABEL_COLOR, when the colour is malformed.
-   * - TOO_MANY_LABELS, when there is the largest number of labels.
-   *
    * @generated from rpc branchline.v1.LabelService.CreateOrganizationLabel
    */
   createOrganizationLabel: {
@@ -642,10 +597,6 @@ export const LabelService: GenService<{
   },
   /**
    * Returns one label of an organisation.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.GetOrganizationLabel
    */
@@ -657,13 +608,6 @@ export const LabelService: GenService<{
   /**
    * Changes the fields that the request names. For owners of the organisation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - LABEL_NOT_FOUND, when no label has that number.
-   * - INVALID_FIELD, when a text is too long.
-   * - INVALID_LABEL_COLOR, when the colour is malformed.
-   *
    * @generated from rpc branchline.v1.LabelService.EditOrganizationLabel
    */
   editOrganizationLabel: {
@@ -673,11 +617,6 @@ export const LabelService: GenService<{
   },
   /**
    * Deletes a label and removes it from everything that has it. For owners of the organisation.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.DeleteOrganizationLabel
    */

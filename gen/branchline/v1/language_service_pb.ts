@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/language_service.proto.
  */
 export const file_branchline_v1_language_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL2xhbmd1YWdlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPAodR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSKjAQoeR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1Jlc3BvbnNlEk8KCWxhbmd1YWdlcxgBIAMoCzI8LmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1Jlc3BvbnNlLkxhbmd1YWdlc0VudHJ5GjAKDkxhbmd1YWdlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEyhQIKD0xhbmd1YWdlU2VydmljZRLKAQoWR2V0UmVwb3NpdG9yeUxhbmd1YWdlcxIsLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1JlcXVlc3QaLS5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlMYW5ndWFnZXNSZXNwb25zZSJTkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCWxhbmd1YWdlcxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9sYW5ndWFnZXMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_google_api_annotations, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL2xhbmd1YWdlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPAodR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSKjAQoeR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1Jlc3BvbnNlEk8KCWxhbmd1YWdlcxgBIAMoCzI8LmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1Jlc3BvbnNlLkxhbmd1YWdlc0VudHJ5GjAKDkxhbmd1YWdlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEykwIKD0xhbmd1YWdlU2VydmljZRLYAQoWR2V0UmVwb3NpdG9yeUxhbmd1YWdlcxIsLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUxhbmd1YWdlc1JlcXVlc3QaLS5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlMYW5ndWFnZXNSZXNwb25zZSJhkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCMEBiqcZAwiMAYLT5JMCM2IJbGFuZ3VhZ2VzEiYvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xhbmd1YWdlcxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_rest_v1_rest]);
 
 /**
  * Request of GetRepositoryLanguages.
@@ -72,10 +73,6 @@ export const GetRepositoryLanguagesResponseSchema: GenMessage<GetRepositoryLangu
  * caller may not read does not exist for the caller. A renamed or transferred repository answers
  * its former name with REPOSITORY_MOVED.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
- * REPOSITORY_UNIT_CLOSED.
- *
  * @generated from service branchline.v1.LanguageService
  */
 export const LanguageService: GenService<{
@@ -84,12 +81,6 @@ export const LanguageService: GenService<{
    *
    * The extension or the name of a file decides its language. Files of unknown extensions do not
    * count, and neither do files in folders for code of others, such as `vendor` and `node_modules`.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.LanguageService.GetRepositoryLanguages
    */

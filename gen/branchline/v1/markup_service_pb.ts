@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { HttpBody, HttpBodySchema } from "../../google/api/httpbody_pb.ts";
 import { file_google_api_httpbody } from "../../google/api/httpbody_pb.ts";
@@ -15,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/markup_service.proto.
  */
 export const file_branchline_v1_markup_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL21hcmt1cF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIm0KFVJlbmRlck1hcmtkb3duUmVxdWVzdBISCgR0ZXh0GAEgASgJUgRUZXh0EhIKBG1vZGUYAiABKAlSBE1vZGUSGAoHY29udGV4dBgDIAEoCVIHQ29udGV4dBISCgR3aWtpGAQgASgIUgRXaWtpIj4KGFJlbmRlck1hcmtkb3duUmF3UmVxdWVzdBIiCgR0ZXh0GAEgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keSKpAQoTUmVuZGVyTWFya3VwUmVxdWVzdBISCgR0ZXh0GAEgASgJUgRUZXh0EhIKBG1vZGUYAiABKAlSBE1vZGUSGAoHY29udGV4dBgDIAEoCVIHQ29udGV4dBIbCglmaWxlX3BhdGgYBCABKAlSCEZpbGVQYXRoEh8KC2JyYW5jaF9wYXRoGAUgASgJUgpCcmFuY2hQYXRoEhIKBHdpa2kYBiABKAhSBFdpa2kymQMKDU1hcmt1cFNlcnZpY2UScgoOUmVuZGVyTWFya2Rvd24SJC5icmFuY2hsaW5lLnYxLlJlbmRlck1hcmtkb3duUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiJJACAYKnGQIIA4LT5JMCFToBKiIQL2FwaS92MS9tYXJrZG93bhJ/ChFSZW5kZXJNYXJrZG93blJhdxInLmJyYW5jaGxpbmUudjEuUmVuZGVyTWFya2Rvd25SYXdSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSIrkAIBgqcZAggDgtPkkwIcOgR0ZXh0IhQvYXBpL3YxL21hcmtkb3duL3JhdxJsCgxSZW5kZXJNYXJrdXASIi5icmFuY2hsaW5lLnYxLlJlbmRlck1hcmt1cFJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IiKQAgGCpxkCCAOC0+STAhM6ASoiDi9hcGkvdjEvbWFya3VwGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL21hcmt1cF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIm0KFVJlbmRlck1hcmtkb3duUmVxdWVzdBISCgR0ZXh0GAEgASgJUgRUZXh0EhIKBG1vZGUYAiABKAlSBE1vZGUSGAoHY29udGV4dBgDIAEoCVIHQ29udGV4dBISCgR3aWtpGAQgASgIUgRXaWtpIj4KGFJlbmRlck1hcmtkb3duUmF3UmVxdWVzdBIiCgR0ZXh0GAEgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keSKpAQoTUmVuZGVyTWFya3VwUmVxdWVzdBISCgR0ZXh0GAEgASgJUgRUZXh0EhIKBG1vZGUYAiABKAlSBE1vZGUSGAoHY29udGV4dBgDIAEoCVIHQ29udGV4dBIbCglmaWxlX3BhdGgYBCABKAlSCEZpbGVQYXRoEh8KC2JyYW5jaF9wYXRoGAUgASgJUgpCcmFuY2hQYXRoEhIKBHdpa2kYBiABKAhSBFdpa2kyigUKDU1hcmt1cFNlcnZpY2USnAEKDlJlbmRlck1hcmtkb3duEiQuYnJhbmNobGluZS52MS5SZW5kZXJNYXJrZG93blJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5Ik6QAgGCpxkCCAOKpxkCCAWKpxkDCIkEiqcZGQjAARIUVG9vIG1hbnkgdGV4dHMgd2FpdC6C0+STAhU6ASoiEC9hcGkvdjEvbWFya2Rvd24SqQEKEVJlbmRlck1hcmtkb3duUmF3EicuYnJhbmNobGluZS52MS5SZW5kZXJNYXJrZG93blJhd1JlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IlWQAgGCpxkCCAOKpxkCCAWKpxkDCIkEiqcZGQjAARIUVG9vIG1hbnkgdGV4dHMgd2FpdC6C0+STAhw6BHRleHQiFC9hcGkvdjEvbWFya2Rvd24vcmF3EoYCCgxSZW5kZXJNYXJrdXASIi5icmFuY2hsaW5lLnYxLlJlbmRlck1hcmt1cFJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IrsBkAIBgqcZAggDiqcZcQgFEm1UaGUgdGV4dCBpcyB0b28gbG9uZywgdGhlIG1vZGUgaXMgdW5rbm93biwgb3IgdGhlIG1vZGUgaXMgYGZpbGVgIGFuZCB0aGUgcGF0aCBpcyBub3QgdGhhdCBvZiBhIE1hcmtkb3duIGZpbGUuiqcZAwiJBIqnGRkIwAESFFRvbyBtYW55IHRleHRzIHdhaXQugtPkkwITOgEqIg4vYXBpL3YxL21hcmt1cBol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
 
 /**
  * Request of RenderMarkdown.
@@ -143,19 +144,11 @@ export const RenderMarkupRequestSchema: GenMessage<RenderMarkupRequest> = /*@__P
  * Markdown as HTML: CommonMark with tables, task lists, strikethrough and bare links of GitHub
  * Flavored Markdown. The HTML has no script, style, form or frame, whatever the text contains.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.MarkupService
  */
 export const MarkupService: GenService<{
   /**
    * Renders Markdown. The response is HTML.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when the text is too long or the mode is unknown.
-   * - TEXT_TOO_COMPLEX, when rendering takes too long or too much memory.
-   * - SERVER_BUSY, when too many texts wait.
    *
    * @generated from rpc branchline.v1.MarkupService.RenderMarkdown
    */
@@ -167,11 +160,6 @@ export const MarkupService: GenService<{
   /**
    * Renders Markdown that is the whole body of the request. The response is HTML.
    *
-   * Fails with:
-   * - INVALID_FIELD, when the text is too long.
-   * - TEXT_TOO_COMPLEX, when rendering takes too long or too much memory.
-   * - SERVER_BUSY, when too many texts wait.
-   *
    * @generated from rpc branchline.v1.MarkupService.RenderMarkdownRaw
    */
   renderMarkdownRaw: {
@@ -181,12 +169,6 @@ export const MarkupService: GenService<{
   },
   /**
    * Renders the text of a file. The response is HTML.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when the text is too long, the mode is unknown, or the mode is `file` and the
-   *   path is not that of a Markdown file.
-   * - TEXT_TOO_COMPLEX, when rendering takes too long or too much memory.
-   * - SERVER_BUSY, when too many texts wait.
    *
    * @generated from rpc branchline.v1.MarkupService.RenderMarkup
    */

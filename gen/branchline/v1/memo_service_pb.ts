@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Memo, MemoSchema } from "./memo_pb.ts";
 import { file_branchline_v1_memo } from "./memo_pb.ts";
 import type { State } from "./state_pb.ts";
@@ -20,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/memo_service.proto.
  */
 export const file_branchline_v1_memo_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL21lbW9fc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJRChFDcmVhdGVNZW1vUmVxdWVzdBImCgRtZW1vGAEgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISFAoHbWVtb19pZBgCIAEoCUID4EEBIrQBChBMaXN0TWVtb3NSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAiABKAlCA+BBARIoCgVzdGF0ZRgDIAEoDjIULmJyYW5jaGxpbmUudjEuU3RhdGVCA+BBARIVCghvcmRlcl9ieRgEIAEoCUID4EEBEhMKBmZpbHRlchgFIAEoCUID4EEBEhkKDHNob3dfZGVsZXRlZBgGIAEoCEID4EEBIlgKEUxpc3RNZW1vc1Jlc3BvbnNlEiIKBW1lbW9zGAEgAygLMhMuYnJhbmNobGluZS52MS5NZW1vEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBIiMKDkdldE1lbW9SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJxChFVcGRhdGVNZW1vUmVxdWVzdBImCgRtZW1vGAEgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiOgoRRGVsZXRlTWVtb1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhIKBWZvcmNlGAIgASgIQgPgQQEicQoYQ3JlYXRlTWVtb0NvbW1lbnRSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIpCgdjb21tZW50GAIgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISFwoKY29tbWVudF9pZBgDIAEoCUID4EEBInQKF0xpc3RNZW1vQ29tbWVudHNSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIWCglwYWdlX3NpemUYAiABKAVCA+BBARIXCgpwYWdlX3Rva2VuGAMgASgJQgPgQQESFQoIb3JkZXJfYnkYBCABKAlCA+BBASJfChhMaXN0TWVtb0NvbW1lbnRzUmVzcG9uc2USIgoFbWVtb3MYASADKAsyEy5icmFuY2hsaW5lLnYxLk1lbW8SHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgb6phkCCAEy5QcKC01lbW9TZXJ2aWNlEnUKCkNyZWF0ZU1lbW8SIC5icmFuY2hsaW5lLnYxLkNyZWF0ZU1lbW9SZXF1ZXN0GhMuYnJhbmNobGluZS52MS5NZW1vIjCQAgCCpxkOCAMSCndyaXRlOm1lbW+C0+STAhU6BG1lbW8iDS9hcGkvdjEvbWVtb3MSeQoJTGlzdE1lbW9zEh8uYnJhbmNobGluZS52MS5MaXN0TWVtb3NSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0TWVtb3NSZXNwb25zZSIpkAIBgqcZDQgCEglyZWFkOm1lbW+C0+STAg8SDS9hcGkvdjEvbWVtb3MScQoHR2V0TWVtbxIdLmJyYW5jaGxpbmUudjEuR2V0TWVtb1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLk1lbW8iMpACAYKnGQ0IAhIJcmVhZDptZW1vgtPkkwIYEhYvYXBpL3YxL3tuYW1lPW1lbW9zLyp9EpQBCgpVcGRhdGVNZW1vEiAuYnJhbmNobGluZS52MS5VcGRhdGVNZW1vUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuTWVtbyJPkAIC+qYZDSoLdXBkYXRlX21hc2uCpxkOCAMSCndyaXRlOm1lbW+C0+STAiM6BG1lbW8yGy9hcGkvdjEve21lbW8ubmFtZT1tZW1vcy8qfRJ7CgpEZWxldGVNZW1vEiAuYnJhbmNobGluZS52MS5EZWxldGVNZW1vUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIzkAICgqcZDggDEgp3cml0ZTptZW1vgtPkkwIYKhYvYXBpL3YxL3tuYW1lPW1lbW9zLyp9EpgBChFDcmVhdGVNZW1vQ29tbWVudBInLmJyYW5jaGxpbmUudjEuQ3JlYXRlTWVtb0NvbW1lbnRSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5NZW1vIkWQAgCCpxkOCAMSCndyaXRlOm1lbW+C0+STAio6B2NvbW1lbnQiHy9hcGkvdjEve25hbWU9bWVtb3MvKn0vY29tbWVudHMSoAEKEExpc3RNZW1vQ29tbWVudHMSJi5icmFuY2hsaW5lLnYxLkxpc3RNZW1vQ29tbWVudHNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0TWVtb0NvbW1lbnRzUmVzcG9uc2UiO5ACAYKnGQ0IAhIJcmVhZDptZW1vgtPkkwIhEh8vYXBpL3YxL3tuYW1lPW1lbW9zLyp9L2NvbW1lbnRzGh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_memo, file_branchline_v1_state, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL21lbW9fc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJRChFDcmVhdGVNZW1vUmVxdWVzdBImCgRtZW1vGAEgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISFAoHbWVtb19pZBgCIAEoCUID4EEBIrQBChBMaXN0TWVtb3NSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAiABKAlCA+BBARIoCgVzdGF0ZRgDIAEoDjIULmJyYW5jaGxpbmUudjEuU3RhdGVCA+BBARIVCghvcmRlcl9ieRgEIAEoCUID4EEBEhMKBmZpbHRlchgFIAEoCUID4EEBEhkKDHNob3dfZGVsZXRlZBgGIAEoCEID4EEBIlgKEUxpc3RNZW1vc1Jlc3BvbnNlEiIKBW1lbW9zGAEgAygLMhMuYnJhbmNobGluZS52MS5NZW1vEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBIiMKDkdldE1lbW9SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJxChFVcGRhdGVNZW1vUmVxdWVzdBImCgRtZW1vGAEgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiOgoRRGVsZXRlTWVtb1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhIKBWZvcmNlGAIgASgIQgPgQQEicQoYQ3JlYXRlTWVtb0NvbW1lbnRSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIpCgdjb21tZW50GAIgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISFwoKY29tbWVudF9pZBgDIAEoCUID4EEBInQKF0xpc3RNZW1vQ29tbWVudHNSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIWCglwYWdlX3NpemUYAiABKAVCA+BBARIXCgpwYWdlX3Rva2VuGAMgASgJQgPgQQESFQoIb3JkZXJfYnkYBCABKAlCA+BBASJfChhMaXN0TWVtb0NvbW1lbnRzUmVzcG9uc2USIgoFbWVtb3MYASADKAsyEy5icmFuY2hsaW5lLnYxLk1lbW8SHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgb6phkCCAEyiw4KC01lbW9TZXJ2aWNlEocBCgpDcmVhdGVNZW1vEiAuYnJhbmNobGluZS52MS5DcmVhdGVNZW1vUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuTWVtbyJCkAIAgqcZDggDEgp3cml0ZTptZW1viqcZAggFiqcZAghliqcZAghmgtPkkwIVOgRtZW1vIg0vYXBpL3YxL21lbW9zEoUBCglMaXN0TWVtb3MSHy5icmFuY2hsaW5lLnYxLkxpc3RNZW1vc1JlcXVlc3QaIC5icmFuY2hsaW5lLnYxLkxpc3RNZW1vc1Jlc3BvbnNlIjWQAgGCpxkNCAISCXJlYWQ6bWVtb4qnGQIICoqnGQIIaILT5JMCDxINL2FwaS92MS9tZW1vcxL0AQoHR2V0TWVtbxIdLmJyYW5jaGxpbmUudjEuR2V0TWVtb1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLk1lbW8itAGQAgGCpxkNCAISCXJlYWQ6bWVtb4qnGUQIZBJAVGhlIG1lbW8gZG9lcyBub3QgZXhpc3QsIG9yIGlzIGFuIGFyY2hpdmVkIG1lbW8gb2YgYW5vdGhlciB1c2VyLoqnGTYIGRIyVGhlIGNhbGxlciBpcyBzaWduZWQgaW4gYW5kIG1heSBub3QgcmVhZCB0aGUgbWVtby6C0+STAhgSFi9hcGkvdjEve25hbWU9bWVtb3MvKn0S1AMKClVwZGF0ZU1lbW8SIC5icmFuY2hsaW5lLnYxLlVwZGF0ZU1lbW9SZXF1ZXN0GhMuYnJhbmNobGluZS52MS5NZW1vIo4DkAIC+qYZDSoLdXBkYXRlX21hc2uCpxkOCAMSCndyaXRlOm1lbW+KpxlrCGQSZ1RoZSBtZW1vIGRvZXMgbm90IGV4aXN0LCBvciBpcyBhbiBhcmNoaXZlZCBtZW1vIG9mIGFub3RoZXIgdXNlciBhbmQgdGhlIGNhbGxlciBpcyBub3QgYW4gYWRtaW5pc3RyYXRvci6KpxlMCBkSSFRoZSBtZW1vIGJlbG9uZ3MgdG8gYW5vdGhlciB1c2VyIGFuZCB0aGUgY2FsbGVyIGlzIG5vdCBhbiBhZG1pbmlzdHJhdG9yLoqnGQIIB4qnGXYIBRJyVGhlIG1lbW8gaXMgbWlzc2luZywgYSB0aW1lIGlzIG1pc3Npbmcgb3Igb3V0IG9mIHJhbmdlLCB0aGUgdmlzaWJpbGl0eSBpcyB1bnNwZWNpZmllZCwgb3IgdGhlIGNvbnRlbnQgaXMgdG9vIGxvbmcugtPkkwIjOgRtZW1vMhsvYXBpL3YxL3ttZW1vLm5hbWU9bWVtb3MvKn0SuwIKCkRlbGV0ZU1lbW8SIC5icmFuY2hsaW5lLnYxLkRlbGV0ZU1lbW9SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IvIBkAICgqcZDggDEgp3cml0ZTptZW1viqcZawhkEmdUaGUgbWVtbyBkb2VzIG5vdCBleGlzdCwgb3IgaXMgYW4gYXJjaGl2ZWQgbWVtbyBvZiBhbm90aGVyIHVzZXIgYW5kIHRoZSBjYWxsZXIgaXMgbm90IGFuIGFkbWluaXN0cmF0b3IuiqcZTAgZEkhUaGUgbWVtbyBiZWxvbmdzIHRvIGFub3RoZXIgdXNlciBhbmQgdGhlIGNhbGxlciBpcyBub3QgYW4gYWRtaW5pc3RyYXRvci6C0+STAhgqFi9hcGkvdjEve25hbWU9bWVtb3MvKn0S3wEKEUNyZWF0ZU1lbW9Db21tZW50EicuYnJhbmNobGluZS52MS5DcmVhdGVNZW1vQ29tbWVudFJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLk1lbW8iiwGQAgCCpxkOCAMSCndyaXRlOm1lbW+KpxkCCGSKpxkkCBkSIFRoZSBjYWxsZXIgY2Fubm90IHJlYWQgdGhlIG1lbW8uiqcZAghniqcZAggFiqcZAghliqcZAghmgtPkkwIqOgdjb21tZW50Ih8vYXBpL3YxL3tuYW1lPW1lbW9zLyp9L2NvbW1lbnRzEtoBChBMaXN0TWVtb0NvbW1lbnRzEiYuYnJhbmNobGluZS52MS5MaXN0TWVtb0NvbW1lbnRzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdE1lbW9Db21tZW50c1Jlc3BvbnNlInWQAgGCpxkNCAISCXJlYWQ6bWVtb4qnGQIIZIqnGSQIGRIgVGhlIGNhbGxlciBjYW5ub3QgcmVhZCB0aGUgbWVtby6KpxkCCAmKpxkCCGiC0+STAiESHy9hcGkvdjEve25hbWU9bWVtb3MvKn0vY29tbWVudHMaH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_memo, file_branchline_v1_state, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_rest_v1_rest]);
 
 /**
  * The memo to create.
@@ -336,10 +337,6 @@ export const ListMemoCommentsResponseSchema: GenMessage<ListMemoCommentsResponse
  * it, are MEMO_NOT_FOUND. A token that is restricted to public data reads and writes PUBLIC memos
  * only: lists omit the others, and other calls about them fail with PUBLIC_ONLY_TOKEN.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their
- * access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN; and with
- * INVALID_NAME when the resource name in the request is malformed.
- *
  * @generated from service branchline.v1.MemoService
  */
 export const MemoService: GenService<{
@@ -347,11 +344,6 @@ export const MemoService: GenService<{
    * Creates a memo of the caller.
    *
    * Notifies the mentioned accounts that can read the memo, and the webhooks of the caller.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when the memo is missing, a time is out of range, or the content is too long.
-   * - INVALID_MEMO_ID, when the chosen id is not allowed.
-   * - MEMO_ID_TAKEN, when another memo has the id.
    *
    * @generated from rpc branchline.v1.MemoService.CreateMemo
    */
@@ -363,13 +355,6 @@ export const MemoService: GenService<{
   /**
    * Lists the memos that the caller may read, without comments, by default newest first.
    *
-   * Fails with:
-   * - INVALID_PAGE_SIZE, when page_size is negative.
-   * - INVALID_PAGE_TOKEN, when page_token is not from this method with this filter, state and
-   *   order.
-   * - INVALID_FILTER, when the filter cannot be parsed or uses an unsupported field or operator.
-   * - INVALID_ORDER, when order_by names an unknown field, or a field twice.
-   *
    * @generated from rpc branchline.v1.MemoService.ListMemos
    */
   listMemos: {
@@ -379,10 +364,6 @@ export const MemoService: GenService<{
   },
   /**
    * Returns one memo or comment.
-   *
-   * Fails with:
-   * - MEMO_NOT_FOUND, when the memo does not exist, or is an archived memo of another user.
-   * - PERMISSION_DENIED, when the caller is signed in and may not read the memo.
    *
    * @generated from rpc branchline.v1.MemoService.GetMemo
    */
@@ -399,15 +380,6 @@ export const MemoService: GenService<{
    * `visibility` has no effect on a comment. A new visibility also applies to all comments below.
    * Notifies accounts that the content newly mentions.
    *
-   * Fails with:
-   * - MEMO_NOT_FOUND, when the memo does not exist, or is an archived memo of another user and the
-   *   caller is not an administrator.
-   * - PERMISSION_DENIED, when the memo belongs to another user and the caller is not an
-   *   administrator.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
-   * - INVALID_FIELD, when the memo is missing, a time is missing or out of range, the visibility is
-   *   unspecified, or the content is too long.
-   *
    * @generated from rpc branchline.v1.MemoService.UpdateMemo
    */
   updateMemo: {
@@ -417,12 +389,6 @@ export const MemoService: GenService<{
   },
   /**
    * Deletes a memo and all comments below it. For its creator and for administrators.
-   *
-   * Fails with:
-   * - MEMO_NOT_FOUND, when the memo does not exist, or is an archived memo of another user and the
-   *   caller is not an administrator.
-   * - PERMISSION_DENIED, when the memo belongs to another user and the caller is not an
-   *   administrator.
    *
    * @generated from rpc branchline.v1.MemoService.DeleteMemo
    */
@@ -436,14 +402,6 @@ export const MemoService: GenService<{
    *
    * Notifies the creator of the memo, their webhooks, and accounts that the comment mentions.
    *
-   * Fails with:
-   * - MEMO_NOT_FOUND or PERMISSION_DENIED, when the caller cannot read the memo.
-   * - MEMO_ARCHIVED, when the memo is archived.
-   * - INVALID_FIELD, when the comment is missing, a time is out of range, or the content is too
-   *   long.
-   * - INVALID_MEMO_ID, when the chosen id is not allowed.
-   * - MEMO_ID_TAKEN, when another memo has the id.
-   *
    * @generated from rpc branchline.v1.MemoService.CreateMemoComment
    */
   createMemoComment: {
@@ -453,12 +411,6 @@ export const MemoService: GenService<{
   },
   /**
    * Lists the direct comments on a memo, by default newest first. Omits archived comments.
-   *
-   * Fails with:
-   * - MEMO_NOT_FOUND or PERMISSION_DENIED, when the caller cannot read the memo.
-   * - INVALID_PAGE_SIZE, when page_size is negative.
-   * - INVALID_PAGE_TOKEN, when page_token is not from this method for this memo and order.
-   * - INVALID_ORDER, when order_by names an unknown field, or a field twice.
    *
    * @generated from rpc branchline.v1.MemoService.ListMemoComments
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Milestone, MilestoneSchema } from "./milestone_pb.ts";
 import { file_branchline_v1_milestone } from "./milestone_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/milestone_service.proto.
  */
 export const file_branchline_v1_milestone_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVicmFuY2hsaW5lL3YxL21pbGVzdG9uZV9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIm4KFUxpc3RNaWxlc3RvbmVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBXN0YXRlGAMgASgJEgwKBG5hbWUYBCABKAkSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSJkChZMaXN0TWlsZXN0b25lc1Jlc3BvbnNlEiwKCm1pbGVzdG9uZXMYASADKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSKZAQoWQ3JlYXRlTWlsZXN0b25lUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhIKBXRpdGxlGAMgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YBCABKAkSKgoGZHVlX29uGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzdGF0ZRgGIAEoCSI+ChNHZXRNaWxlc3RvbmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAkiswEKFEVkaXRNaWxlc3RvbmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSGAoLZGVzY3JpcHRpb24YBSABKAlIAIgBARIqCgZkdWVfb24YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXN0YXRlGAcgASgJQg4KDF9kZXNjcmlwdGlvbiJBChZEZWxldGVNaWxlc3RvbmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAkyhAcKEE1pbGVzdG9uZVNlcnZpY2USyQEKDkxpc3RNaWxlc3RvbmVzEiQuYnJhbmNobGluZS52MS5MaXN0TWlsZXN0b25lc1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLkxpc3RNaWxlc3RvbmVzUmVzcG9uc2UiapACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwI1YgptaWxlc3RvbmVzEicvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pbGVzdG9uZXMSowEKD0NyZWF0ZU1pbGVzdG9uZRIlLmJyYW5jaGxpbmUudjEuQ3JlYXRlTWlsZXN0b25lUmVxdWVzdBoYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lIk+QAgD6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCLDoBKiInL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9taWxlc3RvbmVzEpcBCgxHZXRNaWxlc3RvbmUSIi5icmFuY2hsaW5lLnYxLkdldE1pbGVzdG9uZVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZSJJkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwIuEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pbGVzdG9uZXMve2lkfRKdAQoNRWRpdE1pbGVzdG9uZRIjLmJyYW5jaGxpbmUudjEuRWRpdE1pbGVzdG9uZVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZSJNkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCMToBKjIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9taWxlc3RvbmVzL3tpZH0SnAEKD0RlbGV0ZU1pbGVzdG9uZRIlLmJyYW5jaGxpbmUudjEuRGVsZXRlTWlsZXN0b25lUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCLiosL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9taWxlc3RvbmVzL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_milestone, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiVicmFuY2hsaW5lL3YxL21pbGVzdG9uZV9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIm4KFUxpc3RNaWxlc3RvbmVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBXN0YXRlGAMgASgJEgwKBG5hbWUYBCABKAkSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSJkChZMaXN0TWlsZXN0b25lc1Jlc3BvbnNlEiwKCm1pbGVzdG9uZXMYASADKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSKZAQoWQ3JlYXRlTWlsZXN0b25lUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhIKBXRpdGxlGAMgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YBCABKAkSKgoGZHVlX29uGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzdGF0ZRgGIAEoCSI+ChNHZXRNaWxlc3RvbmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAkiswEKFEVkaXRNaWxlc3RvbmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSGAoLZGVzY3JpcHRpb24YBSABKAlIAIgBARIqCgZkdWVfb24YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXN0YXRlGAcgASgJQg4KDF9kZXNjcmlwdGlvbiJBChZEZWxldGVNaWxlc3RvbmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAky3QcKEE1pbGVzdG9uZVNlcnZpY2US0AEKDkxpc3RNaWxlc3RvbmVzEiQuYnJhbmNobGluZS52MS5MaXN0TWlsZXN0b25lc1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLkxpc3RNaWxlc3RvbmVzUmVzcG9uc2UicZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwiHAYLT5JMCNWIKbWlsZXN0b25lcxInL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9taWxlc3RvbmVzEr4BCg9DcmVhdGVNaWxlc3RvbmUSJS5icmFuY2hsaW5lLnYxLkNyZWF0ZU1pbGVzdG9uZVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZSJqkAIA+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCIQBiqcZAwiFAYqnGQIIBYqnGQMI1wGC0+STAiw6ASoiJy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbWlsZXN0b25lcxKeAQoMR2V0TWlsZXN0b25lEiIuYnJhbmNobGluZS52MS5HZXRNaWxlc3RvbmVSZXF1ZXN0GhguYnJhbmNobGluZS52MS5NaWxlc3RvbmUiUJACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1QGC0+STAi4SLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbWlsZXN0b25lcy97aWR9ErgBCg1FZGl0TWlsZXN0b25lEiMuYnJhbmNobGluZS52MS5FZGl0TWlsZXN0b25lUmVxdWVzdBoYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lImiQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiEAYqnGQMIhQGKpxkDCNUBiqcZAggFgtPkkwIxOgEqMiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pbGVzdG9uZXMve2lkfRKxAQoPRGVsZXRlTWlsZXN0b25lEiUuYnJhbmNobGluZS52MS5EZWxldGVNaWxlc3RvbmVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il+QAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiEAYqnGQMIhQGKpxkDCNUBgtPkkwIuKiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pbGVzdG9uZXMve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_milestone, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListMilestones.
@@ -309,18 +310,11 @@ export const DeleteMilestoneRequestSchema: GenMessage<DeleteMilestoneRequest> = 
  * A repository whose issues and pull requests the caller may not read does not exist for the
  * caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.MilestoneService
  */
 export const MilestoneService: GenService<{
   /**
    * Lists the milestones of a repository by due date, those without a date last, then by title.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.MilestoneService.ListMilestones
    */
@@ -332,14 +326,6 @@ export const MilestoneService: GenService<{
   /**
    * Creates a milestone. For users who may write to its issues or pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the title is empty, or a text is too long.
-   * - TOO_MANY_MILESTONES, when the repository has the largest number of milestones.
-   *
    * @generated from rpc branchline.v1.MilestoneService.CreateMilestone
    */
   createMilestone: {
@@ -349,11 +335,6 @@ export const MilestoneService: GenService<{
   },
   /**
    * Returns one milestone.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - MILESTONE_NOT_FOUND, when no milestone has that number or title.
    *
    * @generated from rpc branchline.v1.MilestoneService.GetMilestone
    */
@@ -366,14 +347,6 @@ export const MilestoneService: GenService<{
    * Changes the fields that the request names. For users who may write to its issues or pull
    * requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - MILESTONE_NOT_FOUND, when no milestone has that number or title.
-   * - INVALID_FIELD, when a text is too long.
-   *
    * @generated from rpc branchline.v1.MilestoneService.EditMilestone
    */
   editMilestone: {
@@ -384,13 +357,6 @@ export const MilestoneService: GenService<{
   /**
    * Deletes a milestone and removes it from everything that has it. For users who may write to its
    * issues or pull requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - MILESTONE_NOT_FOUND, when no milestone has that number or title.
    *
    * @generated from rpc branchline.v1.MilestoneService.DeleteMilestone
    */

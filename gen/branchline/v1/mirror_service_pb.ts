@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { RepositorySchema } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/mirror_service.proto.
  */
 export const file_branchline_v1_mirror_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL21pcnJvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIugBCgpQdXNoTWlycm9yEhEKCXJlcG9fbmFtZRgBIAEoCRITCgtyZW1vdGVfbmFtZRgCIAEoCRIWCg5yZW1vdGVfYWRkcmVzcxgDIAEoCRIrCgdjcmVhdGVkGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X3VwZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbGFzdF9lcnJvchgGIAEoCRIQCghpbnRlcnZhbBgHIAEoCRIWCg5zeW5jX29uX2NvbW1pdBgIIAEoCCJSChZMaXN0UHVzaE1pcnJvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChdMaXN0UHVzaE1pcnJvcnNSZXNwb25zZRIvCgxwdXNoX21pcnJvcnMYASADKAsyGS5icmFuY2hsaW5lLnYxLlB1c2hNaXJyb3ISDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUirwEKF0NyZWF0ZVB1c2hNaXJyb3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSGwoOcmVtb3RlX2FkZHJlc3MYAyABKAlCA+BBAhIXCg9yZW1vdGVfdXNlcm5hbWUYBCABKAkSFwoPcmVtb3RlX3Bhc3N3b3JkGAUgASgJEhAKCGludGVydmFsGAYgASgJEhYKDnN5bmNfb25fY29tbWl0GAcgASgIIkEKFEdldFB1c2hNaXJyb3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEbmFtZRgDIAEoCSJEChdEZWxldGVQdXNoTWlycm9yUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBG5hbWUYAyABKAkiNQoWU3luY1B1c2hNaXJyb3JzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJItYDChhNaWdyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFwoKY2xvbmVfYWRkchgBIAEoCUID4EECEhYKCXJlcG9fbmFtZRgCIAEoCUID4EECEhIKCnJlcG9fb3duZXIYAyABKAkSCwoDdWlkGAQgASgDEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg8KB3ByaXZhdGUYBiABKAgSFQoNYXV0aF91c2VybmFtZRgHIAEoCRIVCg1hdXRoX3Bhc3N3b3JkGAggASgJEhIKCmF1dGhfdG9rZW4YCSABKAkSDgoGbWlycm9yGAogASgIEhcKD21pcnJvcl9pbnRlcnZhbBgLIAEoCRIPCgdzZXJ2aWNlGAwgASgJEgwKBHdpa2kYDSABKAgSEgoKbWlsZXN0b25lcxgOIAEoCBIOCgZsYWJlbHMYDyABKAgSDgoGaXNzdWVzGBAgASgIEhUKDXB1bGxfcmVxdWVzdHMYESABKAgSEAoIcmVsZWFzZXMYEiABKAgSCwoDbGZzGBMgASgIEhQKDGxmc19lbmRwb2ludBgUIAEoCRIZChFhd3NfYWNjZXNzX2tleV9pZBgVIAEoCRIdChVhd3Nfc2VjcmV0X2FjY2Vzc19rZXkYFiABKAkiMAoRU3luY01pcnJvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCTL4CQoNTWlycm9yU2VydmljZRKdAQoRTWlncmF0ZVJlcG9zaXRvcnkSJy5icmFuY2hsaW5lLnYxLk1pZ3JhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJEkAIA+qYZAwjJAYKnGRYIAxIQd3JpdGU6cmVwb3NpdG9yeSgBgtPkkwIaOgEqIhUvYXBpL3YxL3JlcG9zL21pZ3JhdGUSmgEKClN5bmNNaXJyb3ISIC5icmFuY2hsaW5lLnYxLlN5bmNNaXJyb3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlKQAgL6phkDCMgBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqIigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pcnJvci1zeW5jEtUBCg9MaXN0UHVzaE1pcnJvcnMSJS5icmFuY2hsaW5lLnYxLkxpc3RQdXNoTWlycm9yc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RQdXNoTWlycm9yc1Jlc3BvbnNlInOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwI5YgxwdXNoX21pcnJvcnMSKS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVzaF9taXJyb3JzEq0BChBDcmVhdGVQdXNoTWlycm9yEiYuYnJhbmNobGluZS52MS5DcmVhdGVQdXNoTWlycm9yUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUHVzaE1pcnJvciJWkAIA+qYZAwjIAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCLjoBKiIpL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdXNoX21pcnJvcnMSowEKDUdldFB1c2hNaXJyb3ISIy5icmFuY2hsaW5lLnYxLkdldFB1c2hNaXJyb3JSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdXNoTWlycm9yIlKQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdXNoX21pcnJvcnMve25hbWV9EqcBChBEZWxldGVQdXNoTWlycm9yEiYuYnJhbmNobGluZS52MS5EZWxldGVQdXNoTWlycm9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJTkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIyKjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1c2hfbWlycm9ycy97bmFtZX0SqgEKD1N5bmNQdXNoTWlycm9ycxIlLmJyYW5jaGxpbmUudjEuU3luY1B1c2hNaXJyb3JzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJYkAIC+qYZAwjIAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMCIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdXNoX21pcnJvcnMtc3luYxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL21pcnJvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIugBCgpQdXNoTWlycm9yEhEKCXJlcG9fbmFtZRgBIAEoCRITCgtyZW1vdGVfbmFtZRgCIAEoCRIWCg5yZW1vdGVfYWRkcmVzcxgDIAEoCRIrCgdjcmVhdGVkGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X3VwZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbGFzdF9lcnJvchgGIAEoCRIQCghpbnRlcnZhbBgHIAEoCRIWCg5zeW5jX29uX2NvbW1pdBgIIAEoCCJSChZMaXN0UHVzaE1pcnJvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChdMaXN0UHVzaE1pcnJvcnNSZXNwb25zZRIvCgxwdXNoX21pcnJvcnMYASADKAsyGS5icmFuY2hsaW5lLnYxLlB1c2hNaXJyb3ISDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUirwEKF0NyZWF0ZVB1c2hNaXJyb3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSGwoOcmVtb3RlX2FkZHJlc3MYAyABKAlCA+BBAhIXCg9yZW1vdGVfdXNlcm5hbWUYBCABKAkSFwoPcmVtb3RlX3Bhc3N3b3JkGAUgASgJEhAKCGludGVydmFsGAYgASgJEhYKDnN5bmNfb25fY29tbWl0GAcgASgIIkEKFEdldFB1c2hNaXJyb3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEbmFtZRgDIAEoCSJEChdEZWxldGVQdXNoTWlycm9yUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBG5hbWUYAyABKAkiNQoWU3luY1B1c2hNaXJyb3JzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJItYDChhNaWdyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFwoKY2xvbmVfYWRkchgBIAEoCUID4EECEhYKCXJlcG9fbmFtZRgCIAEoCUID4EECEhIKCnJlcG9fb3duZXIYAyABKAkSCwoDdWlkGAQgASgDEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg8KB3ByaXZhdGUYBiABKAgSFQoNYXV0aF91c2VybmFtZRgHIAEoCRIVCg1hdXRoX3Bhc3N3b3JkGAggASgJEhIKCmF1dGhfdG9rZW4YCSABKAkSDgoGbWlycm9yGAogASgIEhcKD21pcnJvcl9pbnRlcnZhbBgLIAEoCRIPCgdzZXJ2aWNlGAwgASgJEgwKBHdpa2kYDSABKAgSEgoKbWlsZXN0b25lcxgOIAEoCBIOCgZsYWJlbHMYDyABKAgSDgoGaXNzdWVzGBAgASgIEhUKDXB1bGxfcmVxdWVzdHMYESABKAgSEAoIcmVsZWFzZXMYEiABKAgSCwoDbGZzGBMgASgIEhQKDGxmc19lbmRwb2ludBgUIAEoCRIZChFhd3NfYWNjZXNzX2tleV9pZBgVIAEoCRIdChVhd3Nfc2VjcmV0X2FjY2Vzc19rZXkYFiABKAkiMAoRU3luY01pcnJvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCTK1DAoNTWlycm9yU2VydmljZRLrAgoRTWlncmF0ZVJlcG9zaXRvcnkSJy5icmFuY2hsaW5lLnYxLk1pZ3JhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSKRApACAPqmGQMIyQGCpxkWCAMSEHdyaXRlOnJlcG9zaXRvcnkoAYqnGQMIsQGKpxkDCIMBiqcZAggFiqcZAwi2AYqnGQMIjQGKpxlACJcBEjtUaGUgY2FsbGVyIG1heSBub3QgY3JlYXRlIHJlcG9zaXRvcmllcyBpbiB0aGUgb3JnYW5pc2F0aW9uLoqnGVUIGRJRVGhlIG93bmVyIGlzIGFub3RoZXIgdXNlciBhbmQgdGhlIGNhbGxlciBpcyBub3QgYW4gYWRtaW5pc3RyYXRvciBvZiB0aGUgaW5zdGFuY2UuiqcZAwiyAYqnGQMIswGC0+STAho6ASoiFS9hcGkvdjEvcmVwb3MvbWlncmF0ZRKvAQoKU3luY01pcnJvchIgLmJyYW5jaGxpbmUudjEuU3luY01pcnJvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiZ5ACAvqmGQMIyAGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMItQGC0+STAioiKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbWlycm9yLXN5bmMS3AEKD0xpc3RQdXNoTWlycm9ycxIlLmJyYW5jaGxpbmUudjEuTGlzdFB1c2hNaXJyb3JzUmVxdWVzdBomLmJyYW5jaGxpbmUudjEuTGlzdFB1c2hNaXJyb3JzUmVzcG9uc2UiepACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIQBgtPkkwI5YgxwdXNoX21pcnJvcnMSKS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVzaF9taXJyb3JzEtYBChBDcmVhdGVQdXNoTWlycm9yEiYuYnJhbmNobGluZS52MS5DcmVhdGVQdXNoTWlycm9yUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUHVzaE1pcnJvciJ/kAIA+qYZAwjIAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCIUBiqcZAwixAYqnGQIIUoqnGQMItgGKpxkDCI4EgtPkkwIuOgEqIikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1c2hfbWlycm9ycxKxAQoNR2V0UHVzaE1pcnJvchIjLmJyYW5jaGxpbmUudjEuR2V0UHVzaE1pcnJvclJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlB1c2hNaXJyb3IiYJACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYqnGQMIjQSC0+STAjISMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVzaF9taXJyb3JzL3tuYW1lfRK1AQoQRGVsZXRlUHVzaE1pcnJvchImLmJyYW5jaGxpbmUudjEuRGVsZXRlUHVzaE1pcnJvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiYZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCI0EgtPkkwIyKjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1c2hfbWlycm9ycy97bmFtZX0SuAEKD1N5bmNQdXNoTWlycm9ycxIlLmJyYW5jaGxpbmUudjEuU3luY1B1c2hNaXJyb3JzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJmkAIC+qYZAwjIAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCIUBgtPkkwIwIi4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1c2hfbWlycm9ycy1zeW5jGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A repository on another server that follows a repository here.
@@ -534,9 +535,6 @@ export const SyncMirrorRequestSchema: GenMessage<SyncMirrorRequest> = /*@__PURE_
  * The server connects by HTTP and HTTPS only, and to private or reserved addresses only if the
  * operator allows them. It uses credentials for no other server and never returns them.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.MirrorService
  */
 export const MirrorService: GenService<{
@@ -546,21 +544,6 @@ export const MirrorService: GenService<{
    *
    * Imports Git data only. Fields for issues, pull requests, releases, labels, milestones, wikis
    * and LFS have no effect, nor has `service`. They are accepted for compatible clients.
-   *
-   * Fails with:
-   * - INVALID_CLONE_ADDRESS, when clone_addr is not an HTTP or HTTPS URL.
-   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long.
-   * - INVALID_MIRROR_INTERVAL, when mirror_interval is not allowed.
-   * - UNKNOWN_USER, when the owner does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
-   * - PERMISSION_DENIED, when the owner is another user and the caller is not an administrator of
-   *   the instance.
-   * - REPOSITORY_EXISTS, when the owner has a repository of that name.
-   * - CLONE_FAILED, when the import fails: the address is private, the server does not answer, the
-   *   repository does not exist, the credentials are wrong, the repository is too large, the import
-   *   takes too long, or objects are malformed.
-   * - TOO_MANY_COPIES, when too many imports run.
    *
    * @generated from rpc branchline.v1.MirrorService.MigrateRepository
    */
@@ -574,13 +557,6 @@ export const MirrorService: GenService<{
    * while an update waits has no effect. `mirror_updated` and `mirror_last_sync_at` of the
    * repository show the result.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_NOT_MIRROR, when the repository is not a mirror.
-   *
    * @generated from rpc branchline.v1.MirrorService.SyncMirror
    */
   syncMirror: {
@@ -590,11 +566,6 @@ export const MirrorService: GenService<{
   },
   /**
    * Lists the push mirrors of a repository, oldest first. For administrators of the repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
    *
    * @generated from rpc branchline.v1.MirrorService.ListPushMirrors
    */
@@ -608,16 +579,6 @@ export const MirrorService: GenService<{
    * those of the repository, soon after the response and then as scheduled. All other branches and
    * tags of that repository are deleted. For administrators of the repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_CLONE_ADDRESS, when remote_address is not an HTTP or HTTPS URL.
-   * - BLOCKED_ADDRESS, when the host of remote_address has a private or reserved address.
-   * - INVALID_MIRROR_INTERVAL, when interval is not allowed.
-   * - TOO_MANY_PUSH_MIRRORS, when the repository has 10.
-   *
    * @generated from rpc branchline.v1.MirrorService.CreatePushMirror
    */
   createPushMirror: {
@@ -627,12 +588,6 @@ export const MirrorService: GenService<{
   },
   /**
    * Returns one push mirror. For administrators of the repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
-   * - PUSH_MIRROR_NOT_FOUND, when the repository has no such push mirror.
    *
    * @generated from rpc branchline.v1.MirrorService.GetPushMirror
    */
@@ -645,12 +600,6 @@ export const MirrorService: GenService<{
    * Deletes a push mirror. The repository on the other server stays as it is. For administrators of
    * the repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
-   * - PUSH_MIRROR_NOT_FOUND, when the repository has no such push mirror.
-   *
    * @generated from rpc branchline.v1.MirrorService.DeletePushMirror
    */
   deletePushMirror: {
@@ -661,12 +610,6 @@ export const MirrorService: GenService<{
   /**
    * Pushes to all push mirrors of a repository soon after the response. `last_update` and
    * `last_error` of each show the result. For administrators of the repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
    *
    * @generated from rpc branchline.v1.MirrorService.SyncPushMirrors
    */

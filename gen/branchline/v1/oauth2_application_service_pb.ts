@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { OAuth2Application, OAuth2ApplicationSchema, OAuth2Grant } from "./oauth2_application_pb.ts";
 import { file_branchline_v1_oauth2_application } from "./oauth2_application_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/oauth2_application_service.proto.
  */
 export const file_branchline_v1_oauth2_application_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci5icmFuY2hsaW5lL3YxL29hdXRoMl9hcHBsaWNhdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjwKHUxpc3RPQXV0aDJBcHBsaWNhdGlvbnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUidgoeTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlEjYKDGFwcGxpY2F0aW9ucxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24SDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUibAoeQ3JlYXRlT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIbChNjb25maWRlbnRpYWxfY2xpZW50GAIgASgIEhoKDXJlZGlyZWN0X3VyaXMYAyADKAlCA+BBAiIpChtHZXRPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAMilwEKHEVkaXRPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAMSEQoEbmFtZRgCIAEoCUgAiAEBEiAKE2NvbmZpZGVudGlhbF9jbGllbnQYAyABKAhIAYgBARIVCg1yZWRpcmVjdF91cmlzGAQgAygJQgcKBV9uYW1lQhYKFF9jb25maWRlbnRpYWxfY2xpZW50IiwKHkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoAyJVCilMaXN0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25zUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSKCAQoqTGlzdE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlEjYKDGFwcGxpY2F0aW9ucxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24SDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUihQEKKkNyZWF0ZU9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSEQoEbmFtZRgCIAEoCUID4EECEhsKE2NvbmZpZGVudGlhbF9jbGllbnQYAyABKAgSGgoNcmVkaXJlY3RfdXJpcxgEIAMoCUID4EECIkIKJ0dldE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSCgoCaWQYAiABKAMisAEKKEVkaXRPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJEgoKAmlkGAIgASgDEhEKBG5hbWUYAyABKAlIAIgBARIgChNjb25maWRlbnRpYWxfY2xpZW50GAQgASgISAGIAQESFQoNcmVkaXJlY3RfdXJpcxgFIAMoCUIHCgVfbmFtZUIWChRfY29uZmlkZW50aWFsX2NsaWVudCJFCipEZWxldGVPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJEgoKAmlkGAIgASgDIkEKIkFkbWluTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJ7CiNBZG1pbkxpc3RPQXV0aDJBcHBsaWNhdGlvbnNSZXNwb25zZRI2CgxhcHBsaWNhdGlvbnMYASADKAsyIC5icmFuY2hsaW5lLnYxLk9BdXRoMkFwcGxpY2F0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFInEKI0FkbWluQ3JlYXRlT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIbChNjb25maWRlbnRpYWxfY2xpZW50GAIgASgIEhoKDXJlZGlyZWN0X3VyaXMYAyADKAlCA+BBAiIuCiBBZG1pbkdldE9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoAyKcAQohQWRtaW5FZGl0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgDEhEKBG5hbWUYAiABKAlIAIgBARIgChNjb25maWRlbnRpYWxfY2xpZW50GAMgASgISAGIAQESFQoNcmVkaXJlY3RfdXJpcxgEIAMoCUIHCgVfbmFtZUIWChRfY29uZmlkZW50aWFsX2NsaWVudCIxCiNBZG1pbkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoAyI2ChdMaXN0T0F1dGgyR3JhbnRzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFImQKGExpc3RPQXV0aDJHcmFudHNSZXNwb25zZRIqCgZncmFudHMYASADKAsyGi5icmFuY2hsaW5lLnYxLk9BdXRoMkdyYW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIiYKGFJldm9rZU9BdXRoMkdyYW50UmVxdWVzdBIKCgJpZBgBIAEoAzL4GgoYT0F1dGgyQXBwbGljYXRpb25TZXJ2aWNlEt0BChZMaXN0T0F1dGgyQXBwbGljYXRpb25zEiwuYnJhbmNobGluZS52MS5MaXN0T0F1dGgyQXBwbGljYXRpb25zUmVxdWVzdBotLmJyYW5jaGxpbmUudjEuTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlImaQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ8IAxIJcmVhZDp1c2VyKAGC0+STAjBiDGFwcGxpY2F0aW9ucxIgL2FwaS92MS91c2VyL2FwcGxpY2F0aW9ucy9vYXV0aDIStQEKF0NyZWF0ZU9BdXRoMkFwcGxpY2F0aW9uEi0uYnJhbmNobGluZS52MS5DcmVhdGVPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLk9BdXRoMkFwcGxpY2F0aW9uIkmQAgD6phkDCMkBgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiU6ASoiIC9hcGkvdjEvdXNlci9hcHBsaWNhdGlvbnMvb2F1dGgyEqkBChRHZXRPQXV0aDJBcHBsaWNhdGlvbhIqLmJyYW5jaGxpbmUudjEuR2V0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJDkAIBgqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCJxIlL2FwaS92MS91c2VyL2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRKvAQoVRWRpdE9BdXRoMkFwcGxpY2F0aW9uEisuYnJhbmNobGluZS52MS5FZGl0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJHkAIAgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAio6ASoyJS9hcGkvdjEvdXNlci9hcHBsaWNhdGlvbnMvb2F1dGgyL3tpZH0SpgEKF0RlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uEi0uYnJhbmNobGluZS52MS5EZWxldGVPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiRJACAoKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwInKiUvYXBpL3YxL3VzZXIvYXBwbGljYXRpb25zL29hdXRoMi97aWR9Eo8CCiJMaXN0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25zEjguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25zUmVxdWVzdBo5LmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlInSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRcIAxIRcmVhZDpvcmdhbml6YXRpb24oAYLT5JMCNmIMYXBwbGljYXRpb25zEiYvYXBpL3YxL29yZ3Mve29yZ30vYXBwbGljYXRpb25zL29hdXRoMhLbAQojQ3JlYXRlT3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb24SOS5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24iV5ACAPqmGQMIyQGCpxkYCAMSEndyaXRlOm9yZ2FuaXphdGlvbigBgtPkkwIrOgEqIiYvYXBpL3YxL29yZ3Mve29yZ30vYXBwbGljYXRpb25zL29hdXRoMhLPAQogR2V0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb24SNi5icmFuY2hsaW5lLnYxLkdldE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24iUZACAYKnGRcIAxIRcmVhZDpvcmdhbml6YXRpb24oAYLT5JMCLRIrL2FwaS92MS9vcmdzL3tvcmd9L2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRLVAQohRWRpdE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uEjcuYnJhbmNobGluZS52MS5FZGl0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJVkAIAgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCMDoBKjIrL2FwaS92MS9vcmdzL3tvcmd9L2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRLMAQojRGVsZXRlT3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb24SOS5icmFuY2hsaW5lLnYxLkRlbGV0ZU9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJSkAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCLSorL2FwaS92MS9vcmdzL3tvcmd9L2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRLsAQobQWRtaW5MaXN0T0F1dGgyQXBwbGljYXRpb25zEjEuYnJhbmNobGluZS52MS5BZG1pbkxpc3RPQXV0aDJBcHBsaWNhdGlvbnNSZXF1ZXN0GjIuYnJhbmNobGluZS52MS5BZG1pbkxpc3RPQXV0aDJBcHBsaWNhdGlvbnNSZXNwb25zZSJmkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAYSCnJlYWQ6YWRtaW6C0+STAjFiDGFwcGxpY2F0aW9ucxIhL2FwaS92MS9hZG1pbi9hcHBsaWNhdGlvbnMvb2F1dGgyEr8BChxBZG1pbkNyZWF0ZU9BdXRoMkFwcGxpY2F0aW9uEjIuYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24iSZACAPqmGQMIyQGCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwImOgEqIiEvYXBpL3YxL2FkbWluL2FwcGxpY2F0aW9ucy9vYXV0aDISswEKGUFkbWluR2V0T0F1dGgyQXBwbGljYXRpb24SLy5icmFuY2hsaW5lLnYxLkFkbWluR2V0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJDkAIBgqcZDggGEgpyZWFkOmFkbWlugtPkkwIoEiYvYXBpL3YxL2FkbWluL2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRK5AQoaQWRtaW5FZGl0T0F1dGgyQXBwbGljYXRpb24SMC5icmFuY2hsaW5lLnYxLkFkbWluRWRpdE9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24iR5ACAIKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAis6ASoyJi9hcGkvdjEvYWRtaW4vYXBwbGljYXRpb25zL29hdXRoMi97aWR9ErABChxBZG1pbkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uEjIuYnJhbmNobGluZS52MS5BZG1pbkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJEkAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCKComL2FwaS92MS9hZG1pbi9hcHBsaWNhdGlvbnMvb2F1dGgyL3tpZH0SvwEKEExpc3RPQXV0aDJHcmFudHMSJi5icmFuY2hsaW5lLnYxLkxpc3RPQXV0aDJHcmFudHNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0T0F1dGgyR3JhbnRzUmVzcG9uc2UiWpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCJGIGZ3JhbnRzEhovYXBpL3YxL3VzZXIvZ3JhbnRzL29hdXRoMhKUAQoRUmV2b2tlT0F1dGgyR3JhbnQSJy5icmFuY2hsaW5lLnYxLlJldm9rZU9BdXRoMkdyYW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI+kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiEqHy9hcGkvdjEvdXNlci9ncmFudHMvb2F1dGgyL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_oauth2_application, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("Ci5icmFuY2hsaW5lL3YxL29hdXRoMl9hcHBsaWNhdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjwKHUxpc3RPQXV0aDJBcHBsaWNhdGlvbnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUidgoeTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlEjYKDGFwcGxpY2F0aW9ucxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24SDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUibAoeQ3JlYXRlT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIbChNjb25maWRlbnRpYWxfY2xpZW50GAIgASgIEhoKDXJlZGlyZWN0X3VyaXMYAyADKAlCA+BBAiIpChtHZXRPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAMilwEKHEVkaXRPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAMSEQoEbmFtZRgCIAEoCUgAiAEBEiAKE2NvbmZpZGVudGlhbF9jbGllbnQYAyABKAhIAYgBARIVCg1yZWRpcmVjdF91cmlzGAQgAygJQgcKBV9uYW1lQhYKFF9jb25maWRlbnRpYWxfY2xpZW50IiwKHkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoAyJVCilMaXN0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25zUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSKCAQoqTGlzdE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlEjYKDGFwcGxpY2F0aW9ucxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24SDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUihQEKKkNyZWF0ZU9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSEQoEbmFtZRgCIAEoCUID4EECEhsKE2NvbmZpZGVudGlhbF9jbGllbnQYAyABKAgSGgoNcmVkaXJlY3RfdXJpcxgEIAMoCUID4EECIkIKJ0dldE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSCgoCaWQYAiABKAMisAEKKEVkaXRPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJEgoKAmlkGAIgASgDEhEKBG5hbWUYAyABKAlIAIgBARIgChNjb25maWRlbnRpYWxfY2xpZW50GAQgASgISAGIAQESFQoNcmVkaXJlY3RfdXJpcxgFIAMoCUIHCgVfbmFtZUIWChRfY29uZmlkZW50aWFsX2NsaWVudCJFCipEZWxldGVPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJEgoKAmlkGAIgASgDIkEKIkFkbWluTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJ7CiNBZG1pbkxpc3RPQXV0aDJBcHBsaWNhdGlvbnNSZXNwb25zZRI2CgxhcHBsaWNhdGlvbnMYASADKAsyIC5icmFuY2hsaW5lLnYxLk9BdXRoMkFwcGxpY2F0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFInEKI0FkbWluQ3JlYXRlT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIbChNjb25maWRlbnRpYWxfY2xpZW50GAIgASgIEhoKDXJlZGlyZWN0X3VyaXMYAyADKAlCA+BBAiIuCiBBZG1pbkdldE9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoAyKcAQohQWRtaW5FZGl0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgDEhEKBG5hbWUYAiABKAlIAIgBARIgChNjb25maWRlbnRpYWxfY2xpZW50GAMgASgISAGIAQESFQoNcmVkaXJlY3RfdXJpcxgEIAMoCUIHCgVfbmFtZUIWChRfY29uZmlkZW50aWFsX2NsaWVudCIxCiNBZG1pbkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoAyI2ChdMaXN0T0F1dGgyR3JhbnRzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFImQKGExpc3RPQXV0aDJHcmFudHNSZXNwb25zZRIqCgZncmFudHMYASADKAsyGi5icmFuY2hsaW5lLnYxLk9BdXRoMkdyYW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIiYKGFJldm9rZU9BdXRoMkdyYW50UmVxdWVzdBIKCgJpZBgBIAEoAzLuHAoYT0F1dGgyQXBwbGljYXRpb25TZXJ2aWNlEuMBChZMaXN0T0F1dGgyQXBwbGljYXRpb25zEiwuYnJhbmNobGluZS52MS5MaXN0T0F1dGgyQXBwbGljYXRpb25zUmVxdWVzdBotLmJyYW5jaGxpbmUudjEuTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ8IAxIJcmVhZDp1c2VyKAGKpxkCCBSC0+STAjBiDGFwcGxpY2F0aW9ucxIgL2FwaS92MS91c2VyL2FwcGxpY2F0aW9ucy9vYXV0aDISwwEKF0NyZWF0ZU9BdXRoMkFwcGxpY2F0aW9uEi0uYnJhbmNobGluZS52MS5DcmVhdGVPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLk9BdXRoMkFwcGxpY2F0aW9uIleQAgD6phkDCMkBgqcZEAgDEgp3cml0ZTp1c2VyKAGKpxkDCOMDiqcZAwjiA4LT5JMCJToBKiIgL2FwaS92MS91c2VyL2FwcGxpY2F0aW9ucy9vYXV0aDISsAEKFEdldE9BdXRoMkFwcGxpY2F0aW9uEiouYnJhbmNobGluZS52MS5HZXRPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLk9BdXRoMkFwcGxpY2F0aW9uIkqQAgGCpxkPCAMSCXJlYWQ6dXNlcigBiqcZAwjgA4LT5JMCJxIlL2FwaS92MS91c2VyL2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRK9AQoVRWRpdE9BdXRoMkFwcGxpY2F0aW9uEisuYnJhbmNobGluZS52MS5FZGl0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJVkAIAgqcZEAgDEgp3cml0ZTp1c2VyKAGKpxkDCOADiqcZAwjjA4LT5JMCKjoBKjIlL2FwaS92MS91c2VyL2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRKtAQoXRGVsZXRlT0F1dGgyQXBwbGljYXRpb24SLS5icmFuY2hsaW5lLnYxLkRlbGV0ZU9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJLkAICgqcZEAgDEgp3cml0ZTp1c2VyKAGKpxkDCOADgtPkkwInKiUvYXBpL3YxL3VzZXIvYXBwbGljYXRpb25zL29hdXRoMi97aWR9Ep4CCiJMaXN0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25zEjguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25zUmVxdWVzdBo5LmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlIoIBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGKpxkDCJYBiqcZAwiXAYLT5JMCNmIMYXBwbGljYXRpb25zEiYvYXBpL3YxL29yZ3Mve29yZ30vYXBwbGljYXRpb25zL29hdXRoMhL3AQojQ3JlYXRlT3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb24SOS5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24ic5ACAPqmGQMIyQGCpxkYCAMSEndyaXRlOm9yZ2FuaXphdGlvbigBiqcZAwiWAYqnGQMIlwGKpxkDCOMDiqcZAwjiA4LT5JMCKzoBKiImL2FwaS92MS9vcmdzL3tvcmd9L2FwcGxpY2F0aW9ucy9vYXV0aDIS5AEKIEdldE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uEjYuYnJhbmNobGluZS52MS5HZXRPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLk9BdXRoMkFwcGxpY2F0aW9uImaQAgGCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGKpxkDCJYBiqcZAwiXAYqnGQMI4AOC0+STAi0SKy9hcGkvdjEvb3Jncy97b3JnfS9hcHBsaWNhdGlvbnMvb2F1dGgyL3tpZH0S8QEKIUVkaXRPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvbhI3LmJyYW5jaGxpbmUudjEuRWRpdE9yZ2FuaXphdGlvbk9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24icZACAIKnGRgIAxISd3JpdGU6b3JnYW5pemF0aW9uKAGKpxkDCJYBiqcZAwiXAYqnGQMI4AOKpxkDCOMDgtPkkwIwOgEqMisvYXBpL3YxL29yZ3Mve29yZ30vYXBwbGljYXRpb25zL29hdXRoMi97aWR9EuEBCiNEZWxldGVPcmdhbml6YXRpb25PQXV0aDJBcHBsaWNhdGlvbhI5LmJyYW5jaGxpbmUudjEuRGVsZXRlT3JnYW5pemF0aW9uT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImeQAgKCpxkYCAMSEndyaXRlOm9yZ2FuaXphdGlvbigBiqcZAwiWAYqnGQMIlwGKpxkDCOADgtPkkwItKisvYXBpL3YxL29yZ3Mve29yZ30vYXBwbGljYXRpb25zL29hdXRoMi97aWR9EvIBChtBZG1pbkxpc3RPQXV0aDJBcHBsaWNhdGlvbnMSMS5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1JlcXVlc3QaMi5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE9BdXRoMkFwcGxpY2F0aW9uc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboqnGQIIGYLT5JMCMWIMYXBwbGljYXRpb25zEiEvYXBpL3YxL2FkbWluL2FwcGxpY2F0aW9ucy9vYXV0aDIS0wEKHEFkbWluQ3JlYXRlT0F1dGgyQXBwbGljYXRpb24SMi5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlT0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJdkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBmKpxkDCOMDiqcZAwjiA4LT5JMCJjoBKiIhL2FwaS92MS9hZG1pbi9hcHBsaWNhdGlvbnMvb2F1dGgyEsABChlBZG1pbkdldE9BdXRoMkFwcGxpY2F0aW9uEi8uYnJhbmNobGluZS52MS5BZG1pbkdldE9BdXRoMkFwcGxpY2F0aW9uUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuT0F1dGgyQXBwbGljYXRpb24iUJACAYKnGQ4IBhIKcmVhZDphZG1pboqnGQIIGYqnGQMI4AOC0+STAigSJi9hcGkvdjEvYWRtaW4vYXBwbGljYXRpb25zL29hdXRoMi97aWR9Es0BChpBZG1pbkVkaXRPQXV0aDJBcHBsaWNhdGlvbhIwLmJyYW5jaGxpbmUudjEuQWRtaW5FZGl0T0F1dGgyQXBwbGljYXRpb25SZXF1ZXN0GiAuYnJhbmNobGluZS52MS5PQXV0aDJBcHBsaWNhdGlvbiJbkAIAgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIGYqnGQMI4AOKpxkDCOMDgtPkkwIrOgEqMiYvYXBpL3YxL2FkbWluL2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRK9AQocQWRtaW5EZWxldGVPQXV0aDJBcHBsaWNhdGlvbhIyLmJyYW5jaGxpbmUudjEuQWRtaW5EZWxldGVPQXV0aDJBcHBsaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUZACAoKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBmKpxkDCOADgtPkkwIoKiYvYXBpL3YxL2FkbWluL2FwcGxpY2F0aW9ucy9vYXV0aDIve2lkfRLFAQoQTGlzdE9BdXRoMkdyYW50cxImLmJyYW5jaGxpbmUudjEuTGlzdE9BdXRoMkdyYW50c1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RPQXV0aDJHcmFudHNSZXNwb25zZSJgkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkPCAMSCXJlYWQ6dXNlcigBiqcZAggUgtPkkwIkYgZncmFudHMSGi9hcGkvdjEvdXNlci9ncmFudHMvb2F1dGgyEpsBChFSZXZva2VPQXV0aDJHcmFudBInLmJyYW5jaGxpbmUudjEuUmV2b2tlT0F1dGgyR3JhbnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkWQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQMI4QOC0+STAiEqHy9hcGkvdjEvdXNlci9ncmFudHMvb2F1dGgyL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_oauth2_application, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListOAuth2Applications.
@@ -695,17 +696,11 @@ export const RevokeOAuth2GrantRequestSchema: GenMessage<RevokeOAuth2GrantRequest
  * Signing in itself is no RPC: it takes place at `/login/oauth/authorize` and
  * `/login/oauth/access_token`, which `/.well-known/openid-configuration` describes.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.OAuth2ApplicationService
  */
 export const OAuth2ApplicationService: GenService<{
   /**
    * Lists the applications of the caller in the order of creation.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.ListOAuth2Applications
    */
@@ -717,11 +712,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Registers an application of the caller. The response has its secret.
    *
-   * Fails with:
-   * - INVALID_FIELD, when the name is missing, too long or has invisible characters.
-   * - INVALID_REDIRECT_URI, when there is no redirect URI, or one that is not allowed.
-   * - TOO_MANY_OAUTH2_APPLICATIONS, when there are 100.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.CreateOAuth2Application
    */
   createOAuth2Application: {
@@ -731,9 +721,6 @@ export const OAuth2ApplicationService: GenService<{
   },
   /**
    * Returns an application of the caller.
-   *
-   * Fails with:
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the caller has no such application.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.GetOAuth2Application
    */
@@ -746,11 +733,6 @@ export const OAuth2ApplicationService: GenService<{
    * Changes the given properties of an application of the caller, and always its secret, which the
    * response has. Tokens that it has stay valid.
    *
-   * Fails with:
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the caller has no such application.
-   * - INVALID_FIELD, when the name is missing, too long or has invisible characters.
-   * - INVALID_REDIRECT_URI, when there is no redirect URI, or one that is not allowed.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.EditOAuth2Application
    */
   editOAuth2Application: {
@@ -760,9 +742,6 @@ export const OAuth2ApplicationService: GenService<{
   },
   /**
    * Deletes an application of the caller. Everything that users have granted to it ends at once.
-   *
-   * Fails with:
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the caller has no such application.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.DeleteOAuth2Application
    */
@@ -774,10 +753,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Lists the applications of an organisation in the order of creation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or the caller may not see it.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.ListOrganizationOAuth2Applications
    */
   listOrganizationOAuth2Applications: {
@@ -788,13 +763,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Registers an application of an organisation. The response has its secret.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or the caller may not see it.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - INVALID_FIELD, when the name is missing, too long or has invisible characters.
-   * - INVALID_REDIRECT_URI, when there is no redirect URI, or one that is not allowed.
-   * - TOO_MANY_OAUTH2_APPLICATIONS, when there are 100.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.CreateOrganizationOAuth2Application
    */
   createOrganizationOAuth2Application: {
@@ -804,11 +772,6 @@ export const OAuth2ApplicationService: GenService<{
   },
   /**
    * Returns an application of an organisation.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or the caller may not see it.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the organisation has no such application.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.GetOrganizationOAuth2Application
    */
@@ -821,13 +784,6 @@ export const OAuth2ApplicationService: GenService<{
    * Changes the given properties of an application of an organisation, and always its secret, which the
    * response has. Tokens that it has stay valid.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or the caller may not see it.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the organisation has no such application.
-   * - INVALID_FIELD, when the name is missing, too long or has invisible characters.
-   * - INVALID_REDIRECT_URI, when there is no redirect URI, or one that is not allowed.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.EditOrganizationOAuth2Application
    */
   editOrganizationOAuth2Application: {
@@ -837,11 +793,6 @@ export const OAuth2ApplicationService: GenService<{
   },
   /**
    * Deletes an application of an organisation. Everything that users have granted to it ends at once.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or the caller may not see it.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the organisation has no such application.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.DeleteOrganizationOAuth2Application
    */
@@ -853,9 +804,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Lists the applications of the instance in the order of creation.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.AdminListOAuth2Applications
    */
   adminListOAuth2Applications: {
@@ -866,12 +814,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Registers an application of the instance. The response has its secret.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - INVALID_FIELD, when the name is missing, too long or has invisible characters.
-   * - INVALID_REDIRECT_URI, when there is no redirect URI, or one that is not allowed.
-   * - TOO_MANY_OAUTH2_APPLICATIONS, when there are 100.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.AdminCreateOAuth2Application
    */
   adminCreateOAuth2Application: {
@@ -881,10 +823,6 @@ export const OAuth2ApplicationService: GenService<{
   },
   /**
    * Returns an application of the instance.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the instance has no such application.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.AdminGetOAuth2Application
    */
@@ -897,12 +835,6 @@ export const OAuth2ApplicationService: GenService<{
    * Changes the given properties of an application of the instance, and always its secret, which the
    * response has. Tokens that it has stay valid.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the instance has no such application.
-   * - INVALID_FIELD, when the name is missing, too long or has invisible characters.
-   * - INVALID_REDIRECT_URI, when there is no redirect URI, or one that is not allowed.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.AdminEditOAuth2Application
    */
   adminEditOAuth2Application: {
@@ -912,10 +844,6 @@ export const OAuth2ApplicationService: GenService<{
   },
   /**
    * Deletes an application of the instance. Everything that users have granted to it ends at once.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - OAUTH2_APPLICATION_NOT_FOUND, when the instance has no such application.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.AdminDeleteOAuth2Application
    */
@@ -927,9 +855,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Lists what the caller has granted to applications, in the order of the first sign-in.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.ListOAuth2Grants
    */
   listOAuth2Grants: {
@@ -940,9 +865,6 @@ export const OAuth2ApplicationService: GenService<{
   /**
    * Revokes what the caller has granted to an application. The server refuses the next request with
    * a token of it.
-   *
-   * Fails with:
-   * - OAUTH2_GRANT_NOT_FOUND, when the caller has no such grant.
    *
    * @generated from rpc branchline.v1.OAuth2ApplicationService.RevokeOAuth2Grant
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Hook, HookConfig, HookDelivery, HookDeliverySchema, HookSchema } from "./hook_pb.ts";
 import { file_branchline_v1_hook } from "./hook_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/organization_hook_service.proto.
  */
 export const file_branchline_v1_organization_hook_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1icmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbl9ob29rX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiSAocTGlzdE9yZ2FuaXphdGlvbkhvb2tzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJhCh1MaXN0T3JnYW5pemF0aW9uSG9va3NSZXNwb25zZRIiCgVob29rcxgBIAMoCzITLmJyYW5jaGxpbmUudjEuSG9vaxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSK/AQodQ3JlYXRlT3JnYW5pemF0aW9uSG9va1JlcXVlc3QSCwoDb3JnGAEgASgJEhEKBHR5cGUYAiABKAlCA+BBAhIpCgZjb25maWcYAyABKAsyGS5icmFuY2hsaW5lLnYxLkhvb2tDb25maWcSDgoGZXZlbnRzGAQgAygJEhUKDWJyYW5jaF9maWx0ZXIYBSABKAkSHAoUYXV0aG9yaXphdGlvbl9oZWFkZXIYBiABKAkSDgoGYWN0aXZlGAcgASgIIjUKGkdldE9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAyL7AQobRWRpdE9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxIpCgZjb25maWcYAyABKAsyGS5icmFuY2hsaW5lLnYxLkhvb2tDb25maWcSDgoGZXZlbnRzGAQgAygJEhoKDWJyYW5jaF9maWx0ZXIYBSABKAlIAIgBARIhChRhdXRob3JpemF0aW9uX2hlYWRlchgGIAEoCUgBiAEBEhMKBmFjdGl2ZRgHIAEoCEgCiAEBQhAKDl9icmFuY2hfZmlsdGVyQhcKFV9hdXRob3JpemF0aW9uX2hlYWRlckIJCgdfYWN0aXZlIjgKHURlbGV0ZU9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAyJdCiVMaXN0T3JnYW5pemF0aW9uSG9va0RlbGl2ZXJpZXNSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIncKJkxpc3RPcmdhbml6YXRpb25Ib29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJSCiJHZXRPcmdhbml6YXRpb25Ib29rRGVsaXZlcnlSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxITCgtkZWxpdmVyeV9pZBgDIAEoCSJYCihSZWRlbGl2ZXJPcmdhbml6YXRpb25Ib29rRGVsaXZlcnlSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxITCgtkZWxpdmVyeV9pZBgDIAEoCTLVDAoXT3JnYW5pemF0aW9uSG9va1NlcnZpY2US0QEKFUxpc3RPcmdhbml6YXRpb25Ib29rcxIrLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbkhvb2tzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbkhvb2tzUmVzcG9uc2UiXZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCIWIFaG9va3MSGC9hcGkvdjEvb3Jncy97b3JnfS9ob29rcxKkAQoWQ3JlYXRlT3JnYW5pemF0aW9uSG9vaxIsLmJyYW5jaGxpbmUudjEuQ3JlYXRlT3JnYW5pemF0aW9uSG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2siR5ACAPqmGQMIyQGCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboLT5JMCHToBKiIYL2FwaS92MS9vcmdzL3tvcmd9L2hvb2tzEpgBChNHZXRPcmdhbml6YXRpb25Ib29rEikuYnJhbmNobGluZS52MS5HZXRPcmdhbml6YXRpb25Ib29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayJBkAIBgqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCHxIdL2FwaS92MS9vcmdzL3tvcmd9L2hvb2tzL3tpZH0SngEKFEVkaXRPcmdhbml6YXRpb25Ib29rEiouYnJhbmNobGluZS52MS5FZGl0T3JnYW5pemF0aW9uSG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2siRZACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIiOgEqMh0vYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfRKiAQoWRGVsZXRlT3JnYW5pemF0aW9uSG9vaxIsLmJyYW5jaGxpbmUudjEuRGVsZXRlT3JnYW5pemF0aW9uSG9va1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIfKh0vYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfRKBAgoeTGlzdE9yZ2FuaXphdGlvbkhvb2tEZWxpdmVyaWVzEjQuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uSG9va0RlbGl2ZXJpZXNSZXF1ZXN0GjUuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uSG9va0RlbGl2ZXJpZXNSZXNwb25zZSJykAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwI2YgpkZWxpdmVyaWVzEigvYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfS9kZWxpdmVyaWVzEskBChtHZXRPcmdhbml6YXRpb25Ib29rRGVsaXZlcnkSMS5icmFuY2hsaW5lLnYxLkdldE9yZ2FuaXphdGlvbkhvb2tEZWxpdmVyeVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeSJakAIBgqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCOBI2L2FwaS92MS9vcmdzL3tvcmd9L2hvb2tzL3tpZH0vZGVsaXZlcmllcy97ZGVsaXZlcnlfaWR9EuYBCiFSZWRlbGl2ZXJPcmdhbml6YXRpb25Ib29rRGVsaXZlcnkSNy5icmFuY2hsaW5lLnYxLlJlZGVsaXZlck9yZ2FuaXphdGlvbkhvb2tEZWxpdmVyeVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeSJrkAIA+qYZAwjKAYKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwJBIj8vYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfS9kZWxpdmVyaWVzL3tkZWxpdmVyeV9pZH0vYXR0ZW1wdHMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("Ci1icmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbl9ob29rX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiSAocTGlzdE9yZ2FuaXphdGlvbkhvb2tzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJhCh1MaXN0T3JnYW5pemF0aW9uSG9va3NSZXNwb25zZRIiCgVob29rcxgBIAMoCzITLmJyYW5jaGxpbmUudjEuSG9vaxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSK/AQodQ3JlYXRlT3JnYW5pemF0aW9uSG9va1JlcXVlc3QSCwoDb3JnGAEgASgJEhEKBHR5cGUYAiABKAlCA+BBAhIpCgZjb25maWcYAyABKAsyGS5icmFuY2hsaW5lLnYxLkhvb2tDb25maWcSDgoGZXZlbnRzGAQgAygJEhUKDWJyYW5jaF9maWx0ZXIYBSABKAkSHAoUYXV0aG9yaXphdGlvbl9oZWFkZXIYBiABKAkSDgoGYWN0aXZlGAcgASgIIjUKGkdldE9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAyL7AQobRWRpdE9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxIpCgZjb25maWcYAyABKAsyGS5icmFuY2hsaW5lLnYxLkhvb2tDb25maWcSDgoGZXZlbnRzGAQgAygJEhoKDWJyYW5jaF9maWx0ZXIYBSABKAlIAIgBARIhChRhdXRob3JpemF0aW9uX2hlYWRlchgGIAEoCUgBiAEBEhMKBmFjdGl2ZRgHIAEoCEgCiAEBQhAKDl9icmFuY2hfZmlsdGVyQhcKFV9hdXRob3JpemF0aW9uX2hlYWRlckIJCgdfYWN0aXZlIjgKHURlbGV0ZU9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAyJdCiVMaXN0T3JnYW5pemF0aW9uSG9va0RlbGl2ZXJpZXNSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIncKJkxpc3RPcmdhbml6YXRpb25Ib29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJSCiJHZXRPcmdhbml6YXRpb25Ib29rRGVsaXZlcnlSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxITCgtkZWxpdmVyeV9pZBgDIAEoCSJYCihSZWRlbGl2ZXJPcmdhbml6YXRpb25Ib29rRGVsaXZlcnlSZXF1ZXN0EgsKA29yZxgBIAEoCRIKCgJpZBgCIAEoAxITCgtkZWxpdmVyeV9pZBgDIAEoCTLDEgoXT3JnYW5pemF0aW9uSG9va1NlcnZpY2US3wEKFUxpc3RPcmdhbml6YXRpb25Ib29rcxIrLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbkhvb2tzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbkhvb2tzUmVzcG9uc2Uia5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBgtPkkwIhYgVob29rcxIYL2FwaS92MS9vcmdzL3tvcmd9L2hvb2tzEpQDChZDcmVhdGVPcmdhbml6YXRpb25Ib29rEiwuYnJhbmNobGluZS52MS5DcmVhdGVPcmdhbml6YXRpb25Ib29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayK2ApACAPqmGQMIyQGCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBiqcZWQgaElVUaGUgY2FsbGVyJ3MgdG9rZW4gbGFja3MgYHJlYWQ6cmVwb3NpdG9yeWAsIHNpbmNlIHJlcXVlc3RzIGhhdmUgZGF0YSBvZiByZXBvc2l0b3JpZXMuiqcZeggFEnZUaGUgdHlwZSwgdGhlIGNvbnRlbnQgdHlwZSwgYW4gZXZlbnQsIHRoZSBicmFuY2ggZmlsdGVyLCB0aGUgc2VjcmV0LCB0aGUgaGVhZGVyIG9yIGEgc2V0dGluZyBvZiBhIGNoYXQgaXMgbm90IGFsbG93ZWQuiqcZAghUgtPkkwIdOgEqIhgvYXBpL3YxL29yZ3Mve29yZ30vaG9va3MSrAEKE0dldE9yZ2FuaXphdGlvbkhvb2sSKS5icmFuY2hsaW5lLnYxLkdldE9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIlWQAgGCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9uiqcZAwiWAYqnGQMIlwGKpxkCCFCC0+STAh8SHS9hcGkvdjEvb3Jncy97b3JnfS9ob29rcy97aWR9EpQDChRFZGl0T3JnYW5pemF0aW9uSG9vaxIqLmJyYW5jaGxpbmUudjEuRWRpdE9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIroCkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26KpxkDCJYBiqcZAwiXAYqnGVkIGhJVVGhlIGNhbGxlcidzIHRva2VuIGxhY2tzIGByZWFkOnJlcG9zaXRvcnlgLCBzaW5jZSByZXF1ZXN0cyBoYXZlIGRhdGEgb2YgcmVwb3NpdG9yaWVzLoqnGQIIUIqnGXoIBRJ2VGhlIHR5cGUsIHRoZSBjb250ZW50IHR5cGUsIGFuIGV2ZW50LCB0aGUgYnJhbmNoIGZpbHRlciwgdGhlIHNlY3JldCwgdGhlIGhlYWRlciBvciBhIHNldHRpbmcgb2YgYSBjaGF0IGlzIG5vdCBhbGxvd2VkLoqnGQIIUYLT5JMCIjoBKjIdL2FwaS92MS9vcmdzL3tvcmd9L2hvb2tzL3tpZH0StgEKFkRlbGV0ZU9yZ2FuaXphdGlvbkhvb2sSLC5icmFuY2hsaW5lLnYxLkRlbGV0ZU9yZ2FuaXphdGlvbkhvb2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlaQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBiqcZAghQgtPkkwIfKh0vYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfRKWAgoeTGlzdE9yZ2FuaXphdGlvbkhvb2tEZWxpdmVyaWVzEjQuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uSG9va0RlbGl2ZXJpZXNSZXF1ZXN0GjUuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uSG9va0RlbGl2ZXJpZXNSZXNwb25zZSKGAZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBiqcZAghQgtPkkwI2YgpkZWxpdmVyaWVzEigvYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfS9kZWxpdmVyaWVzErsCChtHZXRPcmdhbml6YXRpb25Ib29rRGVsaXZlcnkSMS5icmFuY2hsaW5lLnYxLkdldE9yZ2FuaXphdGlvbkhvb2tEZWxpdmVyeVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeSLLAZACAYKnGRUIAxIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJYBiqcZAwiXAYqnGVkIGhJVVGhlIGNhbGxlcidzIHRva2VuIGxhY2tzIGByZWFkOnJlcG9zaXRvcnlgLCBzaW5jZSByZXF1ZXN0cyBoYXZlIGRhdGEgb2YgcmVwb3NpdG9yaWVzLoqnGQIIVYLT5JMCOBI2L2FwaS92MS9vcmdzL3tvcmd9L2hvb2tzL3tpZH0vZGVsaXZlcmllcy97ZGVsaXZlcnlfaWR9ErECCiFSZWRlbGl2ZXJPcmdhbml6YXRpb25Ib29rRGVsaXZlcnkSNy5icmFuY2hsaW5lLnYxLlJlZGVsaXZlck9yZ2FuaXphdGlvbkhvb2tEZWxpdmVyeVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeSK1AZACAPqmGQMIygGCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBiqcZAghViqcZAghWiqcZLAgDEihUb28gbWFueSBkZWxpdmVyaWVzIG9mIHRoZSB3ZWJob29rIHdhaXQugtPkkwJBIj8vYXBpL3YxL29yZ3Mve29yZ30vaG9va3Mve2lkfS9kZWxpdmVyaWVzL3tkZWxpdmVyeV9pZH0vYXR0ZW1wdHMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListOrganizationHooks.
@@ -427,18 +428,11 @@ export const RedeliverOrganizationHookDeliveryRequestSchema: GenMessage<Redelive
  * An organisation is named in any case of letters. An organisation that is hidden from the caller
  * does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.OrganizationHookService
  */
 export const OrganizationHookService: GenService<{
   /**
    * Lists the webhooks of an organisation in the order in which they were added.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
    *
    * @generated from rpc branchline.v1.OrganizationHookService.ListOrganizationHooks
    */
@@ -450,17 +444,6 @@ export const OrganizationHookService: GenService<{
   /**
    * Adds a webhook to an organisation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   * - TOO_MANY_WEBHOOKS, when the organisation has 50.
-   *
    * @generated from rpc branchline.v1.OrganizationHookService.CreateOrganizationHook
    */
   createOrganizationHook: {
@@ -470,11 +453,6 @@ export const OrganizationHookService: GenService<{
   },
   /**
    * Returns one webhook of an organisation.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - WEBHOOK_NOT_FOUND, when the organisation has no such webhook.
    *
    * @generated from rpc branchline.v1.OrganizationHookService.GetOrganizationHook
    */
@@ -487,17 +465,6 @@ export const OrganizationHookService: GenService<{
    * Changes the given properties of a webhook, all or none. From then on the webhook acts for the
    *   caller. A webhook that becomes inactive abandons what waits.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - WEBHOOK_NOT_FOUND, when the organisation has no such webhook.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   *
    * @generated from rpc branchline.v1.OrganizationHookService.EditOrganizationHook
    */
   editOrganizationHook: {
@@ -507,11 +474,6 @@ export const OrganizationHookService: GenService<{
   },
   /**
    * Deletes a webhook with its deliveries. A delivery that is being sent may still arrive.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - WEBHOOK_NOT_FOUND, when the organisation has no such webhook.
    *
    * @generated from rpc branchline.v1.OrganizationHookService.DeleteOrganizationHook
    */
@@ -523,11 +485,6 @@ export const OrganizationHookService: GenService<{
   /**
    * Lists the stored deliveries of a webhook, newest first.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - WEBHOOK_NOT_FOUND, when the organisation has no such webhook.
-   *
    * @generated from rpc branchline.v1.OrganizationHookService.ListOrganizationHookDeliveries
    */
   listOrganizationHookDeliveries: {
@@ -538,14 +495,6 @@ export const OrganizationHookService: GenService<{
   /**
    * Returns one delivery of a webhook, with the body that the next attempt would send.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - WEBHOOK_NOT_FOUND, when the organisation has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   *
    * @generated from rpc branchline.v1.OrganizationHookService.GetOrganizationHookDelivery
    */
   getOrganizationHookDelivery: {
@@ -555,14 +504,6 @@ export const OrganizationHookService: GenService<{
   },
   /**
    * Schedules a delivery for now, with all its retries: again, or earlier than planned.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - WEBHOOK_NOT_FOUND, when the organisation has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   * - WEBHOOK_DISABLED, when the webhook is not active.
-   * - RATE_LIMITED, when too many deliveries of the webhook wait.
    *
    * @generated from rpc branchline.v1.OrganizationHookService.RedeliverOrganizationHookDelivery
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Organization, OrganizationSchema } from "./organization_pb.ts";
 import { file_branchline_v1_organization } from "./organization_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -20,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/organization_service.proto.
  */
 export const file_branchline_v1_organization_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIscBChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhUKCHVzZXJuYW1lGAEgASgJQgPgQQISEQoJZnVsbF9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg8KB3dlYnNpdGUYBSABKAkSEAoIbG9jYXRpb24YBiABKAkSEgoKdmlzaWJpbGl0eRgHIAEoCRIlCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCCJCCiFHZXRPcmdhbml6YXRpb25QZXJtaXNzaW9uc1JlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIoEBChdPcmdhbml6YXRpb25QZXJtaXNzaW9ucxIQCghpc19vd25lchgBIAEoCBIQCghpc19hZG1pbhgCIAEoCBIRCgljYW5fd3JpdGUYAyABKAgSEAoIY2FuX3JlYWQYBCABKAgSHQoVY2FuX2NyZWF0ZV9yZXBvc2l0b3J5GAUgASgIIiUKFkdldE9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJItACChdFZGl0T3JnYW5pemF0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSFgoJZnVsbF9uYW1lGAIgASgJSACIAQESEgoFZW1haWwYAyABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgEIAEoCUgCiAEBEhQKB3dlYnNpdGUYBSABKAlIA4gBARIVCghsb2NhdGlvbhgGIAEoCUgEiAEBEhcKCnZpc2liaWxpdHkYByABKAlIBYgBARIqCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCEgGiAEBQgwKCl9mdWxsX25hbWVCCAoGX2VtYWlsQg4KDF9kZXNjcmlwdGlvbkIKCghfd2Vic2l0ZUILCglfbG9jYXRpb25CDQoLX3Zpc2liaWxpdHlCIAoeX3JlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzIigKGURlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJIjcKGExpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIjkKGkxpc3RNeU9yZ2FuaXphdGlvbnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiTQocTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIm0KGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USMgoNb3JnYW5pemF0aW9ucxgBIAMoCzIbLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIkoKHkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJoCh9MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPwoeQ2hlY2tPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSJACh9SZW1vdmVPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSJEChhMaXN0UHVibGljTWVtYmVyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiOQoYQ2hlY2tQdWJsaWNNZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSI3ChZQdWJsaWNpemVNZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSI1ChRDb25jZWFsTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAky8BUKE09yZ2FuaXphdGlvblNlcnZpY2USmAEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIoLmJyYW5jaGxpbmUudjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIjuQAgD6phkDCMkBgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAhE6ASoiDC9hcGkvdjEvb3JncxKNAQoPR2V0T3JnYW5pemF0aW9uEiUuYnJhbmNobGluZS52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Pcmdhbml6YXRpb24iNpACAYKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAhQSEi9hcGkvdjEvb3Jncy97b3JnfRKTAQoQRWRpdE9yZ2FuaXphdGlvbhImLmJyYW5jaGxpbmUudjEuRWRpdE9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiI6kAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAhc6ASoyEi9hcGkvdjEvb3Jncy97b3JnfRKPAQoSRGVsZXRlT3JnYW5pemF0aW9uEiguYnJhbmNobGluZS52MS5EZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjeQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboLT5JMCFCoSL2FwaS92MS9vcmdzL3tvcmd9EsEBChFMaXN0T3JnYW5pemF0aW9ucxInLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIlmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAh1iDW9yZ2FuaXphdGlvbnMSDC9hcGkvdjEvb3JncxLUAQoTTGlzdE15T3JnYW5pemF0aW9ucxIpLmJyYW5jaGxpbmUudjEuTGlzdE15T3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UiaJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHwgDEhtyZWFkOnVzZXIgcmVhZDpvcmdhbml6YXRpb26C0+STAiJiDW9yZ2FuaXphdGlvbnMSES9hcGkvdjEvdXNlci9vcmdzEuQBChVMaXN0VXNlck9yZ2FuaXphdGlvbnMSKy5icmFuY2hsaW5lLnYxLkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHwgCEhtyZWFkOnVzZXIgcmVhZDpvcmdhbml6YXRpb26C0+STAi5iDW9yZ2FuaXphdGlvbnMSHS9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9vcmdzEtUBChpHZXRPcmdhbml6YXRpb25QZXJtaXNzaW9ucxIwLmJyYW5jaGxpbmUudjEuR2V0T3JnYW5pemF0aW9uUGVybWlzc2lvbnNSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5Pcmdhbml6YXRpb25QZXJtaXNzaW9ucyJdkAIBgqcZHwgDEhtyZWFkOnVzZXIgcmVhZDpvcmdhbml6YXRpb26C0+STAjESLy9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9vcmdzL3tvcmd9L3Blcm1pc3Npb25zEtsBChdMaXN0T3JnYW5pemF0aW9uTWVtYmVycxItLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlImGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAiViB21lbWJlcnMSGi9hcGkvdjEvb3Jncy97b3JnfS9tZW1iZXJzEqsBChdDaGVja09yZ2FuaXphdGlvbk1lbWJlchItLmJyYW5jaGxpbmUudjEuQ2hlY2tPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmQAgGCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwInEiUvYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycy97dXNlcm5hbWV9Eq4BChhSZW1vdmVPcmdhbml6YXRpb25NZW1iZXISLi5icmFuY2hsaW5lLnYxLlJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwInKiUvYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycy97dXNlcm5hbWV9EtYBChFMaXN0UHVibGljTWVtYmVycxInLmJyYW5jaGxpbmUudjEuTGlzdFB1YmxpY01lbWJlcnNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlImiQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAixiB21lbWJlcnMSIS9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycxKmAQoRQ2hlY2tQdWJsaWNNZW1iZXISJy5icmFuY2hsaW5lLnYxLkNoZWNrUHVibGljTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJQkAIBgqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCLhIsL2FwaS92MS9vcmdzL3tvcmd9L3B1YmxpY19tZW1iZXJzL3t1c2VybmFtZX0SowEKD1B1YmxpY2l6ZU1lbWJlchIlLmJyYW5jaGxpbmUudjEuUHVibGljaXplTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAi4aLC9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycy97dXNlcm5hbWV9Ep8BCg1Db25jZWFsTWVtYmVyEiMuYnJhbmNobGluZS52MS5Db25jZWFsTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAi4qLC9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycy97dXNlcm5hbWV9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIscBChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhUKCHVzZXJuYW1lGAEgASgJQgPgQQISEQoJZnVsbF9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg8KB3dlYnNpdGUYBSABKAkSEAoIbG9jYXRpb24YBiABKAkSEgoKdmlzaWJpbGl0eRgHIAEoCRIlCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCCJCCiFHZXRPcmdhbml6YXRpb25QZXJtaXNzaW9uc1JlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIoEBChdPcmdhbml6YXRpb25QZXJtaXNzaW9ucxIQCghpc19vd25lchgBIAEoCBIQCghpc19hZG1pbhgCIAEoCBIRCgljYW5fd3JpdGUYAyABKAgSEAoIY2FuX3JlYWQYBCABKAgSHQoVY2FuX2NyZWF0ZV9yZXBvc2l0b3J5GAUgASgIIiUKFkdldE9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJItACChdFZGl0T3JnYW5pemF0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSFgoJZnVsbF9uYW1lGAIgASgJSACIAQESEgoFZW1haWwYAyABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgEIAEoCUgCiAEBEhQKB3dlYnNpdGUYBSABKAlIA4gBARIVCghsb2NhdGlvbhgGIAEoCUgEiAEBEhcKCnZpc2liaWxpdHkYByABKAlIBYgBARIqCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCEgGiAEBQgwKCl9mdWxsX25hbWVCCAoGX2VtYWlsQg4KDF9kZXNjcmlwdGlvbkIKCghfd2Vic2l0ZUILCglfbG9jYXRpb25CDQoLX3Zpc2liaWxpdHlCIAoeX3JlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzIigKGURlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJIjcKGExpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIjkKGkxpc3RNeU9yZ2FuaXphdGlvbnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiTQocTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIm0KGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USMgoNb3JnYW5pemF0aW9ucxgBIAMoCzIbLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIkoKHkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJoCh9MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPwoeQ2hlY2tPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSJACh9SZW1vdmVPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSJEChhMaXN0UHVibGljTWVtYmVyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiOQoYQ2hlY2tQdWJsaWNNZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSI3ChZQdWJsaWNpemVNZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSI1ChRDb25jZWFsTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAky7xcKE09yZ2FuaXphdGlvblNlcnZpY2USsgEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIoLmJyYW5jaGxpbmUudjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIlWQAgD6phkDCMkBgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26KpxkDCJgBiqcZAwiZAYqnGQIIBYqnGQIIK4LT5JMCEToBKiIML2FwaS92MS9vcmdzEpQBCg9HZXRPcmdhbml6YXRpb24SJS5icmFuY2hsaW5lLnYxLkdldE9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiI9kAIBgqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMIlgGC0+STAhQSEi9hcGkvdjEvb3Jncy97b3JnfRKtAQoQRWRpdE9yZ2FuaXphdGlvbhImLmJyYW5jaGxpbmUudjEuRWRpdE9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiJUkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26KpxkDCJYBiqcZAwiXAYqnGQIIBYqnGQIIK4LT5JMCFzoBKjISL2FwaS92MS9vcmdzL3tvcmd9EqQBChJEZWxldGVPcmdhbml6YXRpb24SKC5icmFuY2hsaW5lLnYxLkRlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTJACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwiWAYqnGQMIlwGKpxkDCJoBgtPkkwIUKhIvYXBpL3YxL29yZ3Mve29yZ30SxwEKEUxpc3RPcmdhbml6YXRpb25zEicuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UiX5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboqnGQIIFILT5JMCHWINb3JnYW5pemF0aW9ucxIML2FwaS92MS9vcmdzEtoBChNMaXN0TXlPcmdhbml6YXRpb25zEikuYnJhbmNobGluZS52MS5MaXN0TXlPcmdhbml6YXRpb25zUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSJukAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkfCAMSG3JlYWQ6dXNlciByZWFkOm9yZ2FuaXphdGlvboqnGQIIFILT5JMCImINb3JnYW5pemF0aW9ucxIRL2FwaS92MS91c2VyL29yZ3MS6gEKFUxpc3RVc2VyT3JnYW5pemF0aW9ucxIrLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSJ6kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkfCAISG3JlYWQ6dXNlciByZWFkOm9yZ2FuaXphdGlvboqnGQIIKILT5JMCLmINb3JnYW5pemF0aW9ucxIdL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L29yZ3MS4gEKGkdldE9yZ2FuaXphdGlvblBlcm1pc3Npb25zEjAuYnJhbmNobGluZS52MS5HZXRPcmdhbml6YXRpb25QZXJtaXNzaW9uc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvblBlcm1pc3Npb25zImqQAgGCpxkfCAMSG3JlYWQ6dXNlciByZWFkOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkCCCiC0+STAjESLy9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9vcmdzL3tvcmd9L3Blcm1pc3Npb25zEuIBChdMaXN0T3JnYW5pemF0aW9uTWVtYmVycxItLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlImiQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJYBgtPkkwIlYgdtZW1iZXJzEhovYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycxK5AQoXQ2hlY2tPcmdhbml6YXRpb25NZW1iZXISLS5icmFuY2hsaW5lLnYxLkNoZWNrT3JnYW5pemF0aW9uTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJXkAIBgqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJsBgtPkkwInEiUvYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycy97dXNlcm5hbWV9EskBChhSZW1vdmVPcmdhbml6YXRpb25NZW1iZXISLi5icmFuY2hsaW5lLnYxLlJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiZZACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwiWAYqnGQMIlwGKpxkCCCiKpxkDCJwBgtPkkwInKiUvYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycy97dXNlcm5hbWV9Et0BChFMaXN0UHVibGljTWVtYmVycxInLmJyYW5jaGxpbmUudjEuTGlzdFB1YmxpY01lbWJlcnNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlIm+QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJYBgtPkkwIsYgdtZW1iZXJzEiEvYXBpL3YxL29yZ3Mve29yZ30vcHVibGljX21lbWJlcnMS1wEKEUNoZWNrUHVibGljTWVtYmVyEicuYnJhbmNobGluZS52MS5DaGVja1B1YmxpY01lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkigAGQAgGCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9uiqcZAwiWAYqnGSUImwESIFRoZSB1c2VyIGlzIG5vdCBhIHB1YmxpYyBtZW1iZXIugtPkkwIuEiwvYXBpL3YxL29yZ3Mve29yZ30vcHVibGljX21lbWJlcnMve3VzZXJuYW1lfRK3AQoPUHVibGljaXplTWVtYmVyEiUuYnJhbmNobGluZS52MS5QdWJsaWNpemVNZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImWQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkCCBmKpxkDCJsBgtPkkwIuGiwvYXBpL3YxL29yZ3Mve29yZ30vcHVibGljX21lbWJlcnMve3VzZXJuYW1lfRKzAQoNQ29uY2VhbE1lbWJlchIjLmJyYW5jaGxpbmUudjEuQ29uY2VhbE1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiZZACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwiWAYqnGQIIGYqnGQMImwGC0+STAi4qLC9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycy97dXNlcm5hbWV9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_branchline_v1_organization, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of CreateOrganization.
@@ -659,21 +660,13 @@ export const ConcealMemberRequestSchema: GenMessage<ConcealMemberRequest> = /*@_
  * does not exist for the caller. Members are the users in its teams. Owners are the users in the
  * team Owners. Administrators of the instance have the rights of owners.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
- * are restricted to public data do not find organisations that are not public.
+ * Tokens that are restricted to public data do not find organisations that are not public.
  *
  * @generated from service branchline.v1.OrganizationService
  */
 export const OrganizationService: GenService<{
   /**
    * Creates an organisation with the team Owners, whose first member is the caller.
-   *
-   * Fails with:
-   * - INVALID_ORGANIZATION_NAME, when the name is not allowed.
-   * - ORGANIZATION_NAME_TAKEN, when a user or an organisation has the name.
-   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
-   * - INVALID_EMAIL, when the e-mail address is malformed.
    *
    * @generated from rpc branchline.v1.OrganizationService.CreateOrganization
    */
@@ -685,9 +678,6 @@ export const OrganizationService: GenService<{
   /**
    * Returns one organisation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.OrganizationService.GetOrganization
    */
   getOrganization: {
@@ -697,12 +687,6 @@ export const OrganizationService: GenService<{
   },
   /**
    * Changes the fields that the request names, all of them or none. For owners.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
-   * - INVALID_EMAIL, when the e-mail address is malformed.
    *
    * @generated from rpc branchline.v1.OrganizationService.EditOrganization
    */
@@ -714,11 +698,6 @@ export const OrganizationService: GenService<{
   /**
    * Deletes an organisation without repositories, and its teams. For owners.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - ORGANIZATION_HAS_REPOSITORIES, when the organisation owns repositories.
-   *
    * @generated from rpc branchline.v1.OrganizationService.DeleteOrganization
    */
   deleteOrganization: {
@@ -728,9 +707,6 @@ export const OrganizationService: GenService<{
   },
   /**
    * Lists the organisations that the caller may see, by name.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the instance is private and the caller is anonymous.
    *
    * @generated from rpc branchline.v1.OrganizationService.ListOrganizations
    */
@@ -742,9 +718,6 @@ export const OrganizationService: GenService<{
   /**
    * Lists the organisations of which the caller is a member, by name.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.OrganizationService.ListMyOrganizations
    */
   listMyOrganizations: {
@@ -755,9 +728,6 @@ export const OrganizationService: GenService<{
   /**
    * Lists the organisations of which a user is a member, as far as the caller may see them, by
    * name.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.OrganizationService.ListUserOrganizations
    */
@@ -771,10 +741,6 @@ export const OrganizationService: GenService<{
    * as no right: other callers than the user and members of the organisation learn only about
    * public members.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - USER_NOT_FOUND, when the user does not exist.
-   *
    * @generated from rpc branchline.v1.OrganizationService.GetOrganizationPermissions
    */
   getOrganizationPermissions: {
@@ -785,9 +751,6 @@ export const OrganizationService: GenService<{
   /**
    * Lists the members of an organisation. Other callers see only public members.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.OrganizationService.ListOrganizationMembers
    */
   listOrganizationMembers: {
@@ -797,11 +760,6 @@ export const OrganizationService: GenService<{
   },
   /**
    * Succeeds when a user is a member of an organisation and the caller may see the membership.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - MEMBER_NOT_FOUND, when the user is not a member.
    *
    * @generated from rpc branchline.v1.OrganizationService.CheckOrganizationMember
    */
@@ -814,12 +772,6 @@ export const OrganizationService: GenService<{
    * Removes a user from an organisation and all its teams, if the user is a member. For owners, and
    * for the member.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - LAST_ORGANIZATION_OWNER, when the organisation would have no owner.
-   *
    * @generated from rpc branchline.v1.OrganizationService.RemoveOrganizationMember
    */
   removeOrganizationMember: {
@@ -829,9 +781,6 @@ export const OrganizationService: GenService<{
   },
   /**
    * Lists the public members of an organisation.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.OrganizationService.ListPublicMembers
    */
@@ -843,11 +792,6 @@ export const OrganizationService: GenService<{
   /**
    * Succeeds when a user is a public member of an organisation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - MEMBER_NOT_FOUND, when the user is not a public member.
-   *
    * @generated from rpc branchline.v1.OrganizationService.CheckPublicMember
    */
   checkPublicMember: {
@@ -858,13 +802,6 @@ export const OrganizationService: GenService<{
   /**
    * Makes the membership of the caller in an organisation public.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - PERMISSION_DENIED, when the user is not the caller, and the caller is not an administrator of
-   *   the instance.
-   * - MEMBER_NOT_FOUND, when the user is not a member.
-   *
    * @generated from rpc branchline.v1.OrganizationService.PublicizeMember
    */
   publicizeMember: {
@@ -874,13 +811,6 @@ export const OrganizationService: GenService<{
   },
   /**
    * Hides the membership of the caller in an organisation.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - PERMISSION_DENIED, when the user is not the caller, and the caller is not an administrator of
-   *   the instance.
-   * - MEMBER_NOT_FOUND, when the user is not a member.
    *
    * @generated from rpc branchline.v1.OrganizationService.ConcealMember
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { PublicKey, PublicKeySchema } from "./public_key_pb.ts";
 import { file_branchline_v1_public_key } from "./public_key_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/public_key_service.proto.
  */
 export const file_branchline_v1_public_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3B1YmxpY19rZXlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJLChdMaXN0TXlQdWJsaWNLZXlzUmVxdWVzdBITCgtmaW5nZXJwcmludBgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIl8KGUxpc3RVc2VyUHVibGljS2V5c1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSEwoLZmluZ2VycHJpbnQYAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJeChZMaXN0UHVibGljS2V5c1Jlc3BvbnNlEiYKBGtleXMYASADKAsyGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJwChZDcmVhdGVQdWJsaWNLZXlSZXF1ZXN0EhIKBXRpdGxlGAEgASgJQgPgQQISEAoDa2V5GAIgASgJQgPgQQISEQoJcmVhZF9vbmx5GAMgASgIEh0KEGN1cnJlbnRfcGFzc3dvcmQYBCABKAlCA+BBBCIhChNHZXRQdWJsaWNLZXlSZXF1ZXN0EgoKAmlkGAEgASgDIiQKFkRlbGV0ZVB1YmxpY0tleVJlcXVlc3QSCgoCaWQYASABKAMy0QYKEFB1YmxpY0tleVNlcnZpY2USsgEKEExpc3RNeVB1YmxpY0tleXMSJi5icmFuY2hsaW5lLnYxLkxpc3RNeVB1YmxpY0tleXNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5MaXN0UHVibGljS2V5c1Jlc3BvbnNlIk+QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ8IAxIJcmVhZDp1c2VyKAGC0+STAhliBGtleXMSES9hcGkvdjEvdXNlci9rZXlzEsABChJMaXN0VXNlclB1YmxpY0tleXMSKC5icmFuY2hsaW5lLnYxLkxpc3RVc2VyUHVibGljS2V5c1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLkxpc3RQdWJsaWNLZXlzUmVzcG9uc2UiWZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgCEglyZWFkOnVzZXKC0+STAiViBGtleXMSHS9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9rZXlzEo4BCg9DcmVhdGVQdWJsaWNLZXkSJS5icmFuY2hsaW5lLnYxLkNyZWF0ZVB1YmxpY0tleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleSI6kAIA+qYZAwjJAYKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIWOgEqIhEvYXBpL3YxL3VzZXIva2V5cxKCAQoMR2V0UHVibGljS2V5EiIuYnJhbmNobGluZS52MS5HZXRQdWJsaWNLZXlSZXF1ZXN0GhguYnJhbmNobGluZS52MS5QdWJsaWNLZXkiNJACAYKnGQ8IAxIJcmVhZDp1c2VyKAGC0+STAhgSFi9hcGkvdjEvdXNlci9rZXlzL3tpZH0ShwEKD0RlbGV0ZVB1YmxpY0tleRIlLmJyYW5jaGxpbmUudjEuRGVsZXRlUHVibGljS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI1kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAhgqFi9hcGkvdjEvdXNlci9rZXlzL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_public_key, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3B1YmxpY19rZXlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJLChdMaXN0TXlQdWJsaWNLZXlzUmVxdWVzdBITCgtmaW5nZXJwcmludBgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIl8KGUxpc3RVc2VyUHVibGljS2V5c1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSEwoLZmluZ2VycHJpbnQYAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJeChZMaXN0UHVibGljS2V5c1Jlc3BvbnNlEiYKBGtleXMYASADKAsyGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJwChZDcmVhdGVQdWJsaWNLZXlSZXF1ZXN0EhIKBXRpdGxlGAEgASgJQgPgQQISEAoDa2V5GAIgASgJQgPgQQISEQoJcmVhZF9vbmx5GAMgASgIEh0KEGN1cnJlbnRfcGFzc3dvcmQYBCABKAlCA+BBBCIhChNHZXRQdWJsaWNLZXlSZXF1ZXN0EgoKAmlkGAEgASgDIiQKFkRlbGV0ZVB1YmxpY0tleVJlcXVlc3QSCgoCaWQYASABKAMy2QcKEFB1YmxpY0tleVNlcnZpY2USuAEKEExpc3RNeVB1YmxpY0tleXMSJi5icmFuY2hsaW5lLnYxLkxpc3RNeVB1YmxpY0tleXNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5MaXN0UHVibGljS2V5c1Jlc3BvbnNlIlWQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ8IAxIJcmVhZDp1c2VyKAGKpxkCCBSC0+STAhliBGtleXMSES9hcGkvdjEvdXNlci9rZXlzEsYBChJMaXN0VXNlclB1YmxpY0tleXMSKC5icmFuY2hsaW5lLnYxLkxpc3RVc2VyUHVibGljS2V5c1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLkxpc3RQdWJsaWNLZXlzUmVzcG9uc2UiX5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgCEglyZWFkOnVzZXKKpxkCCCiC0+STAiViBGtleXMSHS9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9rZXlzEu4BCg9DcmVhdGVQdWJsaWNLZXkSJS5icmFuY2hsaW5lLnYxLkNyZWF0ZVB1YmxpY0tleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleSKZAZACAPqmGQMIyQGCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQIIHYqnGSAIFRIcYGN1cnJlbnRfcGFzc3dvcmRgIGlzIHdyb25nLoqnGQIIBYqnGQMI3QGKpxkDCN4BiqcZHQjhARIYVGhlIGNhbGxlciBoYXMgMTAwIGtleXMugtPkkwIWOgEqIhEvYXBpL3YxL3VzZXIva2V5cxKQAQoMR2V0UHVibGljS2V5EiIuYnJhbmNobGluZS52MS5HZXRQdWJsaWNLZXlSZXF1ZXN0GhguYnJhbmNobGluZS52MS5QdWJsaWNLZXkiQpACAYKnGQ8IAxIJcmVhZDp1c2VyKAGKpxkDCN8BiqcZAwjgAYLT5JMCGBIWL2FwaS92MS91c2VyL2tleXMve2lkfRKVAQoPRGVsZXRlUHVibGljS2V5EiUuYnJhbmNobGluZS52MS5EZWxldGVQdWJsaWNLZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkOQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQMI3wGKpxkDCOABgtPkkwIYKhYvYXBpL3YxL3VzZXIva2V5cy97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_public_key, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListMyPublicKeys.
@@ -222,17 +223,11 @@ export const DeletePublicKeyRequestSchema: GenMessage<DeletePublicKeyRequest> = 
  *
  * A key belongs to one account, or to repositories as a deploy key, never to both.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.PublicKeyService
  */
 export const PublicKeyService: GenService<{
   /**
    * Lists the keys of the caller in the order in which they were added.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.PublicKeyService.ListMyPublicKeys
    */
@@ -244,9 +239,6 @@ export const PublicKeyService: GenService<{
   /**
    * Lists the keys of an account in the order in which they were added. Keys, titles and times are
    * visible to every caller who may see the account.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.PublicKeyService.ListUserPublicKeys
    */
@@ -262,15 +254,6 @@ export const PublicKeyService: GenService<{
    * A session needs a proof that its owner is present: `current_password`, or ConfirmSession or a
    * sign-in within the last 15 minutes.
    *
-   * Fails with:
-   * - CONFIRMATION_REQUIRED, when a session calls without a proof that its owner is present.
-   * - BAD_CREDENTIALS, when current_password is wrong.
-   * - INVALID_SSH_KEY, when the text is not such a key.
-   * - INVALID_FIELD, when the title is missing or too long.
-   * - SSH_KEY_IN_USE, when an account or a repository has the key already.
-   * - SSH_KEY_TITLE_TAKEN, when another key of the caller has the title.
-   * - TOO_MANY_KEYS, when the caller has 100.
-   *
    * @generated from rpc branchline.v1.PublicKeyService.CreatePublicKey
    */
   createPublicKey: {
@@ -281,10 +264,6 @@ export const PublicKeyService: GenService<{
   /**
    * Returns one key of the caller. Administrators may read every key.
    *
-   * Fails with:
-   * - KEY_NOT_FOUND, when no account has the key.
-   * - KEY_ACCESS_DENIED, when the key belongs to another account.
-   *
    * @generated from rpc branchline.v1.PublicKeyService.GetPublicKey
    */
   getPublicKey: {
@@ -294,10 +273,6 @@ export const PublicKeyService: GenService<{
   },
   /**
    * Deletes a key of the caller. Administrators may delete every key.
-   *
-   * Fails with:
-   * - KEY_NOT_FOUND, when no account has the key.
-   * - KEY_ACCESS_DENIED, when the key belongs to another account.
    *
    * @generated from rpc branchline.v1.PublicKeyService.DeletePublicKey
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Commit } from "./commit_pb.ts";
 import { file_branchline_v1_commit } from "./commit_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { PullRequestSchema } from "./pull_request_pb.ts";
 import { file_branchline_v1_pull_request } from "./pull_request_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -19,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_file_service.proto.
  */
 export const file_branchline_v1_pull_file_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVicmFuY2hsaW5lL3YxL3B1bGxfZmlsZV9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImcKGUdldFB1bGxSZXF1ZXN0RGlmZlJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIOCgZmb3JtYXQYBCABKAkSDgoGYmluYXJ5GAUgASgIIrIBCh1MaXN0UHVsbFJlcXVlc3RDb21taXRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhkKDHZlcmlmaWNhdGlvbhgEIAEoCEgAiAEBEhIKBWZpbGVzGAUgASgISAGIAQESDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBUIPCg1fdmVyaWZpY2F0aW9uQggKBl9maWxlcyJmCh5MaXN0UHVsbFJlcXVlc3RDb21taXRzUmVzcG9uc2USJgoHY29tbWl0cxgBIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIpwBChtMaXN0UHVsbFJlcXVlc3RGaWxlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIgCgdza2lwX3RvGAQgASgJQgb6phkCEAFSB3NraXAtdG8SEgoKd2hpdGVzcGFjZRgFIAEoCRIMCgRwYWdlGAYgASgFEg0KBWxpbWl0GAcgASgFImcKHExpc3RQdWxsUmVxdWVzdEZpbGVzUmVzcG9uc2USKQoFZmlsZXMYASADKAsyGi5icmFuY2hsaW5lLnYxLkNoYW5nZWRGaWxlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFItoBCgtDaGFuZ2VkRmlsZRIQCghmaWxlbmFtZRgBIAEoCRIhChFwcmV2aW91c19maWxlbmFtZRgCIAEoCUIG+qYZAggBEg4KBnN0YXR1cxgDIAEoCRIRCglhZGRpdGlvbnMYBCABKAMSEQoJZGVsZXRpb25zGAUgASgDEg8KB2NoYW5nZXMYBiABKAMSGAoIaHRtbF91cmwYByABKAlCBvqmGQIIARIcCgxjb250ZW50c191cmwYCCABKAlCBvqmGQIIARIXCgdyYXdfdXJsGAkgASgJQgb6phkCCAEiRwobR2V0Q29tbWl0UHVsbFJlcXVlc3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJMrUHCg9QdWxsRmlsZVNlcnZpY2US7gEKEkdldFB1bGxSZXF1ZXN0RGlmZhIoLmJyYW5jaGxpbmUudjEuR2V0UHVsbFJlcXVlc3REaWZmUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkilQGQAgH6phl3EkASPi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS57Zm9ybWF0PWRpZmZ8cGF0Y2h9EjMSMS97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9Lntmb3JtYXQ9ZGlmZnxwYXRjaH2CpxkTCAISD3JlYWQ6cmVwb3NpdG9yeTABEu4BChZMaXN0UHVsbFJlcXVlc3RDb21taXRzEiwuYnJhbmNobGluZS52MS5MaXN0UHVsbFJlcXVlc3RDb21taXRzUmVxdWVzdBotLmJyYW5jaGxpbmUudjEuTGlzdFB1bGxSZXF1ZXN0Q29tbWl0c1Jlc3BvbnNlIneQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwI9Ygdjb21taXRzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vY29tbWl0cxLkAQoUTGlzdFB1bGxSZXF1ZXN0RmlsZXMSKi5icmFuY2hsaW5lLnYxLkxpc3RQdWxsUmVxdWVzdEZpbGVzUmVxdWVzdBorLmJyYW5jaGxpbmUudjEuTGlzdFB1bGxSZXF1ZXN0RmlsZXNSZXNwb25zZSJzkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCOWIFZmlsZXMSMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9maWxlcxKxAQoUR2V0Q29tbWl0UHVsbFJlcXVlc3QSKi5icmFuY2hsaW5lLnYxLkdldENvbW1pdFB1bGxSZXF1ZXN0UmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QiUZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIxEi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbW1pdHMve3NoYX0vcHVsbBol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_pull_request, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
+  fileDesc("CiVicmFuY2hsaW5lL3YxL3B1bGxfZmlsZV9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImcKGUdldFB1bGxSZXF1ZXN0RGlmZlJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIOCgZmb3JtYXQYBCABKAkSDgoGYmluYXJ5GAUgASgIIrIBCh1MaXN0UHVsbFJlcXVlc3RDb21taXRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhkKDHZlcmlmaWNhdGlvbhgEIAEoCEgAiAEBEhIKBWZpbGVzGAUgASgISAGIAQESDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBUIPCg1fdmVyaWZpY2F0aW9uQggKBl9maWxlcyJmCh5MaXN0UHVsbFJlcXVlc3RDb21taXRzUmVzcG9uc2USJgoHY29tbWl0cxgBIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIpwBChtMaXN0UHVsbFJlcXVlc3RGaWxlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIgCgdza2lwX3RvGAQgASgJQgb6phkCEAFSB3NraXAtdG8SEgoKd2hpdGVzcGFjZRgFIAEoCRIMCgRwYWdlGAYgASgFEg0KBWxpbWl0GAcgASgFImcKHExpc3RQdWxsUmVxdWVzdEZpbGVzUmVzcG9uc2USKQoFZmlsZXMYASADKAsyGi5icmFuY2hsaW5lLnYxLkNoYW5nZWRGaWxlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFItoBCgtDaGFuZ2VkRmlsZRIQCghmaWxlbmFtZRgBIAEoCRIhChFwcmV2aW91c19maWxlbmFtZRgCIAEoCUIG+qYZAggBEg4KBnN0YXR1cxgDIAEoCRIRCglhZGRpdGlvbnMYBCABKAMSEQoJZGVsZXRpb25zGAUgASgDEg8KB2NoYW5nZXMYBiABKAMSGAoIaHRtbF91cmwYByABKAlCBvqmGQIIARIcCgxjb250ZW50c191cmwYCCABKAlCBvqmGQIIARIXCgdyYXdfdXJsGAkgASgJQgb6phkCCAEiRwobR2V0Q29tbWl0UHVsbFJlcXVlc3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJMtMJCg9QdWxsRmlsZVNlcnZpY2USuQIKEkdldFB1bGxSZXF1ZXN0RGlmZhIoLmJyYW5jaGxpbmUudjEuR2V0UHVsbFJlcXVlc3REaWZmUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHki4AGQAgH6phl3EkASPi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS57Zm9ybWF0PWRpZmZ8cGF0Y2h9EjMSMS97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9Lntmb3JtYXQ9ZGlmZnxwYXRjaH2CpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQIIBYqnGTMIugESLlRoZSBoZWFkIGlzIGxvc3QgdG9nZXRoZXIgd2l0aCBpdHMgcmVwb3NpdG9yeS6KpxkDCJYDiqcZAwiVAzABEq0CChZMaXN0UHVsbFJlcXVlc3RDb21taXRzEiwuYnJhbmNobGluZS52MS5MaXN0UHVsbFJlcXVlc3RDb21taXRzUmVxdWVzdBotLmJyYW5jaGxpbmUudjEuTGlzdFB1bGxSZXF1ZXN0Q29tbWl0c1Jlc3BvbnNlIrUBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGTMIugESLlRoZSBoZWFkIGlzIGxvc3QgdG9nZXRoZXIgd2l0aCBpdHMgcmVwb3NpdG9yeS6KpxkDCJYDgtPkkwI9Ygdjb21taXRzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vY29tbWl0cxKjAgoUTGlzdFB1bGxSZXF1ZXN0RmlsZXMSKi5icmFuY2hsaW5lLnYxLkxpc3RQdWxsUmVxdWVzdEZpbGVzUmVxdWVzdBorLmJyYW5jaGxpbmUudjEuTGlzdFB1bGxSZXF1ZXN0RmlsZXNSZXNwb25zZSKxAZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkzCLoBEi5UaGUgaGVhZCBpcyBsb3N0IHRvZ2V0aGVyIHdpdGggaXRzIHJlcG9zaXRvcnkuiqcZAwiWA4LT5JMCOWIFZmlsZXMSMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9maWxlcxKGAgoUR2V0Q29tbWl0UHVsbFJlcXVlc3QSKi5icmFuY2hsaW5lLnYxLkdldENvbW1pdFB1bGxSZXF1ZXN0UmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QipQGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGUkI1AISRFRoZSBjb21taXQgZG9lcyBub3QgZXhpc3QsIG9yIG5vIG1lcmdlZCBwdWxsIHJlcXVlc3QgaGFzIGJyb3VnaHQgaXQuiqcZAwjBAYLT5JMCMRIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb21taXRzL3tzaGF9L3B1bGwaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_error_reason, file_branchline_v1_pull_request, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
 
 /**
  * Request of GetPullRequestDiff.
@@ -389,29 +390,12 @@ export const GetCommitPullRequestRequestSchema: GenMessage<GetCommitPullRequestR
  *
  * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.PullFileService
  */
 export const PullFileService: GenService<{
   /**
    * Returns the changes of a pull request as text: one diff for `git apply`, or for `git am` a mail
    * of `git format-patch` for each commit that is not a merge.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - INVALID_FIELD, when the format is unknown.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REF_NOT_FOUND, when the head is lost together with its repository.
-   * - PULL_BASE_INVALID, when the base branch does not exist, or never had a common history with
-   *   the head.
-   * - DIFF_TOO_LARGE, when the text would be too long.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.GetPullRequestDiff
    */
@@ -424,18 +408,6 @@ export const PullFileService: GenService<{
    * Lists the commits of a pull request, merges included, newest first.
    *
    * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` describe the page.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REF_NOT_FOUND, when the head is lost together with its repository.
-   * - PULL_BASE_INVALID, when the base branch does not exist, or never had a common history with
-   *   the head.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.ListPullRequestCommits
    */
@@ -451,18 +423,6 @@ export const PullFileService: GenService<{
    *
    * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` describe the page.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REF_NOT_FOUND, when the head is lost together with its repository.
-   * - PULL_BASE_INVALID, when the base branch does not exist, or never had a common history with
-   *   the head.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.PullFileService.ListPullRequestFiles
    */
   listPullRequestFiles: {
@@ -476,16 +436,6 @@ export const PullFileService: GenService<{
    * commit on the base, or as the rebased form of one. For a pull request with more than 10,000
    * commits only the latest 10,000 are found. A pull request that is not merged has brought no
    * commits.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the commit does not exist, or no merged pull request has brought
-   *   it.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.GetCommitPullRequest
    */

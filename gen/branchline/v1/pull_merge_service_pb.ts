@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
@@ -15,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_merge_service.proto.
  */
 export const file_branchline_v1_pull_merge_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3B1bGxfbWVyZ2Vfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJLCh1DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIkYKGExpc3RNZXJnZU1lc3NhZ2VzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlwKGUxpc3RNZXJnZU1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLk1lcmdlTWVzc2FnZRIQCghoZWFkX3NoYRgCIAEoCSI9CgxNZXJnZU1lc3NhZ2USDQoFc3R5bGUYASABKAkSDQoFdGl0bGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSLZAwoXTWVyZ2VQdWxsUmVxdWVzdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIWCgJkbxgEIAEoCUIG+qYZAhABUgJEbxIyChFtZXJnZV90aXRsZV9maWVsZBgFIAEoCUIG+qYZAhABUg9NZXJnZVRpdGxlRmllbGQSNgoTbWVyZ2VfbWVzc2FnZV9maWVsZBgGIAEoCUIG+qYZAhABUhFNZXJnZU1lc3NhZ2VGaWVsZBIuCg9tZXJnZV9jb21taXRfaWQYByABKAlCBvqmGQIQAVINTWVyZ2VDb21taXRJRBIkCg5oZWFkX2NvbW1pdF9pZBgIIAEoCVIMSGVhZENvbW1pdElEEh8KC2ZvcmNlX21lcmdlGAkgASgIUgpGb3JjZU1lcmdlEjkKGW1lcmdlX3doZW5fY2hlY2tzX3N1Y2NlZWQYCiABKAhSFk1lcmdlV2hlbkNoZWNrc1N1Y2NlZWQSPgoZZGVsZXRlX2JyYW5jaF9hZnRlcl9tZXJnZRgLIAEoCEgAUhZEZWxldGVCcmFuY2hBZnRlck1lcmdliAEBQhwKGl9kZWxldGVfYnJhbmNoX2FmdGVyX21lcmdlIi0KGE1lcmdlUHVsbFJlcXVlc3RSZXNwb25zZRIRCglzY2hlZHVsZWQYASABKAgiRAoWQ2FuY2VsQXV0b01lcmdlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlkKHFVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgVzdHlsZRgEIAEoCSIwCh1VcGRhdGVQdWxsUmVxdWVzdEhlYWRSZXNwb25zZRIPCgd1cGRhdGVkGAEgASgIMvUHChBQdWxsTWVyZ2VTZXJ2aWNlErIBChZDaGVja1B1bGxSZXF1ZXN0TWVyZ2VkEiwuYnJhbmNobGluZS52MS5DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJSkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjISMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9tZXJnZRLDAQoRTGlzdE1lcmdlTWVzc2FnZXMSJy5icmFuY2hsaW5lLnYxLkxpc3RNZXJnZU1lc3NhZ2VzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdE1lcmdlTWVzc2FnZXNSZXNwb25zZSJbkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjsSOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9tZXJnZS9tZXNzYWdlcxLFAQoQTWVyZ2VQdWxsUmVxdWVzdBImLmJyYW5jaGxpbmUudjEuTWVyZ2VQdWxsUmVxdWVzdFJlcXVlc3QaJy5icmFuY2hsaW5lLnYxLk1lcmdlUHVsbFJlcXVlc3RSZXNwb25zZSJgkAIA+qYZBjgBQgLJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNToBKiIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEqUBCg9DYW5jZWxBdXRvTWVyZ2USJS5icmFuY2hsaW5lLnYxLkNhbmNlbEF1dG9NZXJnZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiU5ACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMiowL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEs4BChVVcGRhdGVQdWxsUmVxdWVzdEhlYWQSKy5icmFuY2hsaW5lLnYxLlVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlcXVlc3QaLC5icmFuY2hsaW5lLnYxLlVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlc3BvbnNlIlqQAgL6phkCOAGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjMiMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS91cGRhdGUaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3B1bGxfbWVyZ2Vfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJLCh1DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIkYKGExpc3RNZXJnZU1lc3NhZ2VzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlwKGUxpc3RNZXJnZU1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLk1lcmdlTWVzc2FnZRIQCghoZWFkX3NoYRgCIAEoCSI9CgxNZXJnZU1lc3NhZ2USDQoFc3R5bGUYASABKAkSDQoFdGl0bGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSLZAwoXTWVyZ2VQdWxsUmVxdWVzdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIWCgJkbxgEIAEoCUIG+qYZAhABUgJEbxIyChFtZXJnZV90aXRsZV9maWVsZBgFIAEoCUIG+qYZAhABUg9NZXJnZVRpdGxlRmllbGQSNgoTbWVyZ2VfbWVzc2FnZV9maWVsZBgGIAEoCUIG+qYZAhABUhFNZXJnZU1lc3NhZ2VGaWVsZBIuCg9tZXJnZV9jb21taXRfaWQYByABKAlCBvqmGQIQAVINTWVyZ2VDb21taXRJRBIkCg5oZWFkX2NvbW1pdF9pZBgIIAEoCVIMSGVhZENvbW1pdElEEh8KC2ZvcmNlX21lcmdlGAkgASgIUgpGb3JjZU1lcmdlEjkKGW1lcmdlX3doZW5fY2hlY2tzX3N1Y2NlZWQYCiABKAhSFk1lcmdlV2hlbkNoZWNrc1N1Y2NlZWQSPgoZZGVsZXRlX2JyYW5jaF9hZnRlcl9tZXJnZRgLIAEoCEgAUhZEZWxldGVCcmFuY2hBZnRlck1lcmdliAEBQhwKGl9kZWxldGVfYnJhbmNoX2FmdGVyX21lcmdlIi0KGE1lcmdlUHVsbFJlcXVlc3RSZXNwb25zZRIRCglzY2hlZHVsZWQYASABKAgiRAoWQ2FuY2VsQXV0b01lcmdlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlkKHFVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgVzdHlsZRgEIAEoCSIwCh1VcGRhdGVQdWxsUmVxdWVzdEhlYWRSZXNwb25zZRIPCgd1cGRhdGVkGAEgASgIMtAOChBQdWxsTWVyZ2VTZXJ2aWNlEsABChZDaGVja1B1bGxSZXF1ZXN0TWVyZ2VkEiwuYnJhbmNobGluZS52MS5DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJgkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCNQCiqcZAwjtAoLT5JMCMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEtMCChFMaXN0TWVyZ2VNZXNzYWdlcxInLmJyYW5jaGxpbmUudjEuTGlzdE1lcmdlTWVzc2FnZXNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0TWVyZ2VNZXNzYWdlc1Jlc3BvbnNlIuoBkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCO4CiqcZAwjwAoqnGU8I8gISSlRoZSBiYXNlIGRvZXMgbm90IGV4aXN0LCBvciBoYXMgbm8gY29tbWl0IGluIGNvbW1vbiB3aXRoIHRoZSBwdWxsIHJlcXVlc3QuiqcZKgi6ARIlVGhlIGhlYWQgb2YgdGhlIHB1bGwgcmVxdWVzdCBpcyBsb3N0LoLT5JMCOxI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlL21lc3NhZ2VzEocEChBNZXJnZVB1bGxSZXF1ZXN0EiYuYnJhbmNobGluZS52MS5NZXJnZVB1bGxSZXF1ZXN0UmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTWVyZ2VQdWxsUmVxdWVzdFJlc3BvbnNlIqEDkAIA+qYZBjgBQgLJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMI7gKKpxkDCPACiqcZAwidA4qnGQMI8QKKpxlqCPICEmVUaGUgcHVsbCByZXF1ZXN0IGhhcyBubyBuZXcgY29tbWl0cywgb3IgaXRzIGJhc2UgZG9lcyBub3QgZXhpc3QuIEEgY29uZmxpY3QgaXMgYWx3YXlzIE1FUkdFX0NPTkZMSUNULoqnGQMI8wKKpxkDCPQCiqcZAwj1AoqnGQMI9gKKpxkDCPcCiqcZAwj4AoqnGQMI+QKKpxkDCPoCiqcZAwj7AoqnGQMI/AKKpxk8CLoCEjdUaGVyZSBhcmUgY29uZmxpY3RzLCBvciBhIGZhc3QtZm9yd2FyZCBpcyBub3QgcG9zc2libGUuiqcZAwjoAoqnGQMI6QKKpxkDCP0CiqcZAwj+AoqnGQMI/wKKpxkDCIEDiqcZAwi5AoLT5JMCNToBKiIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEvQBCg9DYW5jZWxBdXRvTWVyZ2USJS5icmFuY2hsaW5lLnYxLkNhbmNlbEF1dG9NZXJnZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkioQGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIUBiqcZAwjUAoqnGQMIggOKpxkDCIMDiqcZLgjAARIpVG9vIG1hbnkgY2FsbHMgd2FpdCBmb3IgdGhlIHB1bGwgcmVxdWVzdC6C0+STAjIqMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9tZXJnZRL6AwoVVXBkYXRlUHVsbFJlcXVlc3RIZWFkEisuYnJhbmNobGluZS52MS5VcGRhdGVQdWxsUmVxdWVzdEhlYWRSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5VcGRhdGVQdWxsUmVxdWVzdEhlYWRSZXNwb25zZSKFA5ACAvqmGQI4AYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTYIhQESMVRoZSByZXBvc2l0b3J5LCBvciB0aGF0IG9mIHRoZSBoZWFkLCBpcyBhcmNoaXZlZC6KpxksCLQBEidUaGUgcmVwb3NpdG9yeSBvZiB0aGUgaGVhZCBpcyBhIG1pcnJvci6KpxmLAQjUAhKFAVRoZSByZXBvc2l0b3J5IGhhcyBubyBwdWxsIHJlcXVlc3Qgb2YgdGhhdCBudW1iZXIsIG9yIHRoZSB0b2tlbiBpcyByZXN0cmljdGVkIHRvIHB1YmxpYyBkYXRhIGFuZCB0aGUgaGVhZCBpcyBpbiBhIHByaXZhdGUgcmVwb3NpdG9yeS6KpxkDCO4CiqcZAwiAA4qnGQMIugKKpxkDCOgCiqcZAwjpAoqnGQMIlAKKpxkDCMQBgtPkkwIzIjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vdXBkYXRlGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of CheckPullRequestMerged.
@@ -371,22 +372,11 @@ export const UpdatePullRequestHeadResponseSchema: GenMessage<UpdatePullRequestHe
 /**
  * Merges of pull requests, and updates of their heads from their bases.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.PullMergeService
  */
 export const PullMergeService: GenService<{
   /**
    * Succeeds when a pull request has been merged.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - PULL_REQUEST_NOT_MERGED, when it has not been merged.
    *
    * @generated from rpc branchline.v1.PullMergeService.CheckPullRequestMerged
    */
@@ -400,20 +390,6 @@ export const PullMergeService: GenService<{
    * form for a merge can show and change the text. Compatible systems do not have this method.
    *
    * For users who may merge into the base branch.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - PULL_REQUEST_MERGED, when it has been merged.
-   * - PULL_REQUEST_CLOSED, when it is closed.
-   * - MERGE_DENIED, when the caller may not merge into the base branch.
-   * - PULL_REQUEST_NOT_MERGEABLE, when its base does not exist, or has no commit in common with it.
-   * - REF_NOT_FOUND, when the head of the pull request is lost.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullMergeService.ListMergeMessages
    */
@@ -429,44 +405,6 @@ export const PullMergeService: GenService<{
    * When it fails, nothing has changed. Over REST the response has no content, and status 201 for a
    * scheduled merge.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - PULL_REQUEST_MERGED, when it has been merged already.
-   * - PULL_REQUEST_CLOSED, when it is closed.
-   * - MERGE_DENIED, when the caller may not merge into the base branch.
-   * - MERGE_BLOCKED, when it depends on an open pull request.
-   * - PULL_REQUEST_WORK_IN_PROGRESS, when its title marks it as work in progress.
-   * - PULL_REQUEST_NOT_MERGEABLE, when it has no new commits, or its base does not exist. A
-   *   conflict is always MERGE_CONFLICT.
-   * - STATUS_CHECKS_MISSING, when statuses that the base branch requires are not successful.
-   * - APPROVALS_MISSING, when it has fewer approvals than the base branch requires.
-   * - CHANGES_REQUESTED, when a review that counts requests changes.
-   * - REVIEWS_MISSING, when a requested review that counts is missing.
-   * - HEAD_BEHIND_BASE, when the base branch has commits that the head does not have.
-   * - PROTECTED_FILES_CHANGED, when it changes files that the rule of the base branch protects.
-   * - MERGE_UNSIGNED, when the base branch requires signatures and the instance does not sign
-   *   commits.
-   * - HEAD_COMMITS_UNVERIFIED, when the base branch requires signatures and commits of the head
-   *   have none.
-   * - MERGE_STYLE_NOT_ALLOWED, when the repository does not allow the style.
-   * - HEAD_COMMIT_DIFFERS, when the head is not the expected commit, or moves at the same time.
-   * - MERGE_CONFLICT, when there are conflicts, or a fast-forward is not possible.
-   * - REBASE_CONFLICT, when a commit of the head cannot be rebased.
-   * - TOO_MANY_COMMITS_TO_REBASE, when the head has too many commits to rebase.
-   * - WRONG_MERGE_COMMIT, when the given merge commit is not on the base branch.
-   * - MERGE_PUSH_REFUSED, when a rule or a hook of the repository refuses the result.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - MERGE_OUT_OF_DATE, when the base branch moves at the same time.
-   * - AUTO_MERGE_SCHEDULED, when a merge is scheduled already.
-   * - SERVER_BUSY, when too many Git processes or merges run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.PullMergeService.MergePullRequest
    */
   mergePullRequest: {
@@ -478,17 +416,6 @@ export const PullMergeService: GenService<{
    * Cancels a scheduled merge. For the user who scheduled it, and for users who may merge the pull
    * request.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - AUTO_MERGE_NOT_SCHEDULED, when no merge is scheduled.
-   * - AUTO_MERGE_CANCEL_DENIED, when the caller did not schedule it and may not merge it.
-   * - SERVER_BUSY, when too many calls wait for the pull request.
-   *
    * @generated from rpc branchline.v1.PullMergeService.CancelAutoMerge
    */
   cancelAutoMerge: {
@@ -499,30 +426,6 @@ export const PullMergeService: GenService<{
   /**
    * Brings new commits of the base branch to the head branch, as a push of the caller to the head
    * branch. Does nothing if there are none.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository, or that of the head, is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository of the head is a mirror.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number, or the token
-   *   is restricted to public data and the head is in a private repository.
-   * - PULL_REQUEST_MERGED, when it has been merged.
-   * - PULL_REQUEST_CLOSED, when it is closed.
-   * - PULL_REQUEST_UPDATE_DENIED, when the base repository does not allow the style, the caller may
-   *   not push the result to the head branch, or the head branch does not exist.
-   * - MERGE_CONFLICT, when there are conflicts.
-   * - REBASE_CONFLICT, when a commit of the head cannot be rebased.
-   * - TOO_MANY_COMMITS_TO_REBASE, when the head has too many commits to rebase.
-   * - BRANCH_PROTECTED, when a branch protection rule denies the change.
-   * - REF_REFUSED, when the server refuses the update of the ref.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when the head branch moves at the same time.
-   * - SERVER_BUSY, when too many Git processes or merges run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullMergeService.UpdatePullRequestHead
    */

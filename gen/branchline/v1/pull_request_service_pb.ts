@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { PullRequest, PullRequestSchema } from "./pull_request_pb.ts";
 import { file_branchline_v1_pull_request } from "./pull_request_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_request_service.proto.
  */
 export const file_branchline_v1_pull_request_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrgBChdMaXN0UHVsbFJlcXVlc3RzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhMKC2Jhc2VfYnJhbmNoGAMgASgJEg0KBXN0YXRlGAQgASgJEgwKBHNvcnQYBSABKAkSEQoJbWlsZXN0b25lGAYgASgDEg4KBmxhYmVscxgHIAMoCRIOCgZwb3N0ZXIYCCABKAkSDAoEcGFnZRgJIAEoBRINCgVsaW1pdBgKIAEoBSJrChhMaXN0UHVsbFJlcXVlc3RzUmVzcG9uc2USMQoNcHVsbF9yZXF1ZXN0cxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiQwoVR2V0UHVsbFJlcXVlc3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiWgofR2V0UHVsbFJlcXVlc3RCeUJyYW5jaGVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBGJhc2UYAyABKAkSDAoEaGVhZBgEIAEoCSKHAwoYQ3JlYXRlUHVsbFJlcXVlc3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEQoEaGVhZBgDIAEoCUID4EECEhEKBGJhc2UYBCABKAlCA+BBAhINCgV0aXRsZRgFIAEoCRIMCgRib2R5GAYgASgJEhAKCGFzc2lnbmVlGAcgASgJEhEKCWFzc2lnbmVlcxgIIAMoCRIRCgltaWxlc3RvbmUYCSABKAMSDgoGbGFiZWxzGAogAygDEiwKCGR1ZV9kYXRlGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghkZWFkbGluZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcmV2aWV3ZXJzGA0gAygJEhYKDnRlYW1fcmV2aWV3ZXJzGA4gAygJEiIKFWFsbG93X21haW50YWluZXJfZWRpdBgPIAEoCEgAiAEBQhgKFl9hbGxvd19tYWludGFpbmVyX2VkaXQikQQKFkVkaXRQdWxsUmVxdWVzdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSEAoIZGVhZGxpbmUYCCABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCSABKAhIAogBARIcCg9yZW1vdmVfZGVhZGxpbmUYCiABKAhIA4gBARIQCghhc3NpZ25lZRgLIAEoCRItCglhc3NpZ25lZXMYDCABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgNIAEoAxIqCgZsYWJlbHMYDiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhIKBXN0YXRlGA8gASgJSASIAQESDAoEYmFzZRgQIAEoCRIiChVhbGxvd19tYWludGFpbmVyX2VkaXQYESABKAhIBYgBAUIHCgVfYm9keUISChBfY29udGVudF92ZXJzaW9uQhEKD191bnNldF9kdWVfZGF0ZUISChBfcmVtb3ZlX2RlYWRsaW5lQggKBl9zdGF0ZUIYChZfYWxsb3dfbWFpbnRhaW5lcl9lZGl0Ms8HChJQdWxsUmVxdWVzdFNlcnZpY2US0gEKEExpc3RQdWxsUmVxdWVzdHMSJi5icmFuY2hsaW5lLnYxLkxpc3RQdWxsUmVxdWVzdHNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UHVsbFJlcXVlc3RzUmVzcG9uc2UibZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiDXB1bGxfcmVxdWVzdHMSIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMSoAEKDkdldFB1bGxSZXF1ZXN0EiQuYnJhbmNobGluZS52MS5HZXRQdWxsUmVxdWVzdFJlcXVlc3QaGi5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0IkyQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLBIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9Er0BChhHZXRQdWxsUmVxdWVzdEJ5QnJhbmNoZXMSLi5icmFuY2hsaW5lLnYxLkdldFB1bGxSZXF1ZXN0QnlCcmFuY2hlc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0IlWQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCNRIzL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97YmFzZX0ve2hlYWQ9Kip9EqkBChFDcmVhdGVQdWxsUmVxdWVzdBInLmJyYW5jaGxpbmUudjEuQ3JlYXRlUHVsbFJlcXVlc3RSZXF1ZXN0GhouYnJhbmNobGluZS52MS5QdWxsUmVxdWVzdCJPkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCJzoBKiIiL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscxKtAQoPRWRpdFB1bGxSZXF1ZXN0EiUuYnJhbmNobGluZS52MS5FZGl0UHVsbFJlcXVlc3RSZXF1ZXN0GhouYnJhbmNobGluZS52MS5QdWxsUmVxdWVzdCJXkAIC+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCLzoBKjIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_pull_request, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrgBChdMaXN0UHVsbFJlcXVlc3RzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhMKC2Jhc2VfYnJhbmNoGAMgASgJEg0KBXN0YXRlGAQgASgJEgwKBHNvcnQYBSABKAkSEQoJbWlsZXN0b25lGAYgASgDEg4KBmxhYmVscxgHIAMoCRIOCgZwb3N0ZXIYCCABKAkSDAoEcGFnZRgJIAEoBRINCgVsaW1pdBgKIAEoBSJrChhMaXN0UHVsbFJlcXVlc3RzUmVzcG9uc2USMQoNcHVsbF9yZXF1ZXN0cxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiQwoVR2V0UHVsbFJlcXVlc3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiWgofR2V0UHVsbFJlcXVlc3RCeUJyYW5jaGVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBGJhc2UYAyABKAkSDAoEaGVhZBgEIAEoCSKHAwoYQ3JlYXRlUHVsbFJlcXVlc3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEQoEaGVhZBgDIAEoCUID4EECEhEKBGJhc2UYBCABKAlCA+BBAhINCgV0aXRsZRgFIAEoCRIMCgRib2R5GAYgASgJEhAKCGFzc2lnbmVlGAcgASgJEhEKCWFzc2lnbmVlcxgIIAMoCRIRCgltaWxlc3RvbmUYCSABKAMSDgoGbGFiZWxzGAogAygDEiwKCGR1ZV9kYXRlGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghkZWFkbGluZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcmV2aWV3ZXJzGA0gAygJEhYKDnRlYW1fcmV2aWV3ZXJzGA4gAygJEiIKFWFsbG93X21haW50YWluZXJfZWRpdBgPIAEoCEgAiAEBQhgKFl9hbGxvd19tYWludGFpbmVyX2VkaXQikQQKFkVkaXRQdWxsUmVxdWVzdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSEAoIZGVhZGxpbmUYCCABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCSABKAhIAogBARIcCg9yZW1vdmVfZGVhZGxpbmUYCiABKAhIA4gBARIQCghhc3NpZ25lZRgLIAEoCRItCglhc3NpZ25lZXMYDCABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgNIAEoAxIqCgZsYWJlbHMYDiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhIKBXN0YXRlGA8gASgJSASIAQESDAoEYmFzZRgQIAEoCRIiChVhbGxvd19tYWludGFpbmVyX2VkaXQYESABKAhIBYgBAUIHCgVfYm9keUISChBfY29udGVudF92ZXJzaW9uQhEKD191bnNldF9kdWVfZGF0ZUISChBfcmVtb3ZlX2RlYWRsaW5lQggKBl9zdGF0ZUIYChZfYWxsb3dfbWFpbnRhaW5lcl9lZGl0MukMChJQdWxsUmVxdWVzdFNlcnZpY2US7gEKEExpc3RQdWxsUmVxdWVzdHMSJi5icmFuY2hsaW5lLnYxLkxpc3RQdWxsUmVxdWVzdHNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UHVsbFJlcXVlc3RzUmVzcG9uc2UiiAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMI1QKKpxkDCNYCiqcZAggFgtPkkwIzYg1wdWxsX3JlcXVlc3RzEiIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzEqcBCg5HZXRQdWxsUmVxdWVzdBIkLmJyYW5jaGxpbmUudjEuR2V0UHVsbFJlcXVlc3RSZXF1ZXN0GhouYnJhbmNobGluZS52MS5QdWxsUmVxdWVzdCJTkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCNQCgtPkkwIsEiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0SwwIKGEdldFB1bGxSZXF1ZXN0QnlCcmFuY2hlcxIuLmJyYW5jaGxpbmUudjEuR2V0UHVsbFJlcXVlc3RCeUJyYW5jaGVzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3Qi2gGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGYABCNQCEntUaGVyZSBpcyBubyBwdWxsIHJlcXVlc3QgYmV0d2VlbiB0aGVzZSBicmFuY2hlcywgb3IgdGhlIHJlcG9zaXRvcnkgb2YgdGhlIGhlYWQgZG9lcyBub3QgZXhpc3Qgb3IgaXMgaGlkZGVuIGZyb20gdGhlIGNhbGxlci6C0+STAjUSMy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2Jhc2V9L3toZWFkPSoqfRK1AwoRQ3JlYXRlUHVsbFJlcXVlc3QSJy5icmFuY2hsaW5lLnYxLkNyZWF0ZVB1bGxSZXF1ZXN0UmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3Qi2gKQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAggFiqcZAwjZAoqnGQMI2gKKpxlGCLoBEkFUaGUgaGVhZCBvciB0aGUgYmFzZSBkb2VzIG5vdCBleGlzdCBvciBpcyBoaWRkZW4gZnJvbSB0aGUgY2FsbGVyLoqnGQMI2wKKpxkDCNwCiqcZAwjXAoqnGQMI3gKKpxljCJABEl5UaGUgb3duZXIgaGFzIGJsb2NrZWQgdGhlIGNhbGxlciwgb3IgYW4gYXNzaWduZWUgYW5kIHRoZSBjYWxsZXIgb3IgdGhlIG93bmVyIGJsb2NrIGVhY2ggb3RoZXIuiqcZAwjgAoqnGQMI4QKKpxkDCJIDiqcZAwjfAoqnGQMIxAGKpxkDCMEBgtPkkwInOgEqIiIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzEpIDCg9FZGl0UHVsbFJlcXVlc3QSJS5icmFuY2hsaW5lLnYxLkVkaXRQdWxsUmVxdWVzdFJlcXVlc3QaGi5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0IrsCkAIC+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMI1AKKpxkDCOICiqcZAwiFAYqnGQMI4wKKpxljCJABEl5UaGUgb3duZXIgaGFzIGJsb2NrZWQgdGhlIGNhbGxlciwgb3IgYW4gYXNzaWduZWUgYW5kIHRoZSBjYWxsZXIgb3IgdGhlIG93bmVyIGJsb2NrIGVhY2ggb3RoZXIuiqcZAggFiqcZAwjeAoqnGQMI5AKKpxkDCOUCiqcZAwicA4qnGQMI0wKKpxkDCOcCiqcZAwjmAoqnGQMI0QKKpxkDCNkCiqcZAwjXAoqnGQMI3AKKpxkDCNICiqcZAwjBAYLT5JMCLzoBKjIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_pull_request, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListPullRequests.
@@ -483,23 +484,11 @@ export const EditPullRequestRequestSchema: GenMessage<EditPullRequestRequest> = 
  *
  * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.PullRequestService
  */
 export const PullRequestService: GenService<{
   /**
    * Lists the pull requests of a repository, by default the latest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - UNKNOWN_POSTER, when no user has the name in `poster`.
-   * - INVALID_LABEL_ID, when one of `labels` is not a number.
-   * - INVALID_FIELD, when there are too many `labels`.
    *
    * @generated from rpc branchline.v1.PullRequestService.ListPullRequests
    */
@@ -511,13 +500,6 @@ export const PullRequestService: GenService<{
   /**
    * Returns one pull request, by its number.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   *
    * @generated from rpc branchline.v1.PullRequestService.GetPullRequest
    */
   getPullRequest: {
@@ -527,14 +509,6 @@ export const PullRequestService: GenService<{
   },
   /**
    * Returns one pull request, by its branches: the open one or, if none is open, the latest.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when there is no pull request between these branches, or the
-   *   repository of the head does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.PullRequestService.GetPullRequestByBranches
    */
@@ -546,35 +520,6 @@ export const PullRequestService: GenService<{
   /**
    * Opens a pull request.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests and code.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when a branch is missing, a text is too long, or there are too many labels or
-   *   assignees.
-   * - PULL_REQUEST_WITHOUT_CHANGES, when head and base are the same branch.
-   * - INVALID_COMPARISON, when head or base is malformed.
-   * - REF_NOT_FOUND, when head or base does not exist or is hidden from the caller.
-   * - PULL_REQUEST_NOT_OF_BRANCHES, when head or base is a tag or a commit.
-   * - PULL_REQUEST_EXISTS, when a pull request between these branches is open.
-   * - PULL_REQUEST_UNRELATED, when head and base have no common history.
-   * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
-   * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
-   * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
-   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
-   *   owner block each other.
-   * - COLLABORATION_REQUIRED, when the caller has no role in the repository and may not write to
-   *   that of the head.
-   * - REVIEWER_NOT_FOUND, when a requested user or team does not exist or is hidden from the
-   *   caller.
-   * - INVALID_REVIEWER, when a requested reviewer may not read pull requests, or is the caller.
-   * - TOO_MANY_REVIEWERS, when there are too many requested reviewers.
-   * - PULL_REQUEST_ACCESS_LOST, when the caller loses access meanwhile.
-   * - REF_CHANGED, when the head moves too often meanwhile.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.PullRequestService.CreatePullRequest
    */
   createPullRequest: {
@@ -585,37 +530,6 @@ export const PullRequestService: GenService<{
   /**
    * Changes the fields that the request names, all of them or none. For the author and for users
    * who may write to pull requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - PULL_REQUEST_EDIT_DENIED, when the caller is not the author and may not write to pull
-   *   requests.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - PULL_REQUEST_CHANGED, when the description changed since the caller read it.
-   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
-   *   owner block each other.
-   * - INVALID_FIELD, when a text is too long, a date is malformed, or there are too many labels or
-   *   assignees.
-   * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
-   * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
-   * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
-   * - PULL_REQUEST_STATE_FIXED, when the pull request has been merged.
-   * - INVALID_PULL_REQUEST_STATE, when the state is neither `open` nor `closed`.
-   * - CLOSE_BLOCKED, when the pull request to close depends on an open one.
-   * - PULL_REQUEST_BRANCH_GONE, when a branch of the pull request to open again does not exist.
-   * - RETARGET_OF_MERGED, when the base changes and the pull request has been merged.
-   * - NEW_BASE_NOT_FOUND, when the new base branch does not exist.
-   * - RETARGET_OF_CLOSED, when the base changes and the pull request is closed.
-   * - PULL_REQUEST_WITHOUT_CHANGES, when the new base is the head.
-   * - PULL_REQUEST_UNRELATED, when the head and the new base have no common history.
-   * - PULL_REQUEST_EXISTS, when another pull request between these branches is open.
-   * - MAINTAINER_EDIT_DENIED, when the caller is not the author, or may not write to the head.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullRequestService.EditPullRequest
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/reaction_service.proto.
  */
 export const file_branchline_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicQoIUmVhY3Rpb24SJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIPCgdjb250ZW50GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIqCglyZWFjdGlvbnMYASADKAsyFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImQKGUxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIl4KGkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIl4KGkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECImgKIExpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJiCiFDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIUCgdjb250ZW50GAQgASgJQgPgQQIiYgohRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECMp4KCg9SZWFjdGlvblNlcnZpY2US3QEKEkxpc3RJc3N1ZVJlYWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlUmVhY3Rpb25zUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlIneQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCQmIJcmVhY3Rpb25zEjUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3JlYWN0aW9ucxK4AQoTQ3JlYXRlSXNzdWVSZWFjdGlvbhIpLmJyYW5jaGxpbmUudjEuQ3JlYXRlSXNzdWVSZWFjdGlvblJlcXVlc3QaFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uIl2QAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCOjoBKiI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMStwEKE0RlbGV0ZUlzc3VlUmVhY3Rpb24SKS5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il2QAgL6phkDCMgBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCOjoBKio1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMS8QEKGUxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnMSLy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0GiQuYnJhbmNobGluZS52MS5MaXN0UmVhY3Rpb25zUmVzcG9uc2UifZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJIYglyZWFjdGlvbnMSOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zEswBChpDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvbhIwLmJyYW5jaGxpbmUudjEuQ3JlYXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5SZWFjdGlvbiJjkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkA6ASoiOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zEssBChpEZWxldGVJc3N1ZUNvbW1lbnRSZWFjdGlvbhIwLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImOQAgL6phkDCMgBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCQDoBKio7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicQoIUmVhY3Rpb24SJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIPCgdjb250ZW50GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIqCglyZWFjdGlvbnMYASADKAsyFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImQKGUxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIl4KGkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIl4KGkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECImgKIExpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJiCiFDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIUCgdjb250ZW50GAQgASgJQgPgQQIiYgohRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECMvMKCg9SZWFjdGlvblNlcnZpY2US5AEKEkxpc3RJc3N1ZVJlYWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlUmVhY3Rpb25zUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlIn6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKC0+STAkJiCXJlYWN0aW9ucxI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMSzQEKE0NyZWF0ZUlzc3VlUmVhY3Rpb24SKS5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5SZWFjdGlvbiJykAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiQAYqnGQMIlwSC0+STAjo6ASoiNS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vcmVhY3Rpb25zEsUBChNEZWxldGVJc3N1ZVJlYWN0aW9uEikuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZVJlYWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJrkAIC+qYZAwjIAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiXBILT5JMCOjoBKio1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMS+QEKGUxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnMSLy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0GiQuYnJhbmNobGluZS52MS5MaXN0UmVhY3Rpb25zUmVzcG9uc2UihAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMImgOC0+STAkhiCXJlYWN0aW9ucxI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS4QEKGkNyZWF0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uIniQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJABiqcZAwiXBILT5JMCQDoBKiI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS2QEKGkRlbGV0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicZACAvqmGQMIyAGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIlwSC0+STAkA6ASoqOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A reaction of a user.
@@ -362,21 +363,11 @@ export const DeleteIssueCommentReactionRequestSchema: GenMessage<DeleteIssueComm
  *
  * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.ReactionService
  */
 export const ReactionService: GenService<{
   /**
    * Lists the reactions to a pull request, oldest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.ReactionService.ListIssueReactions
    */
@@ -388,19 +379,6 @@ export const ReactionService: GenService<{
   /**
    * Adds a reaction of the caller to a pull request, unless the caller has reacted in this way already.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_REACTION, when there is no such reaction.
-   *
    * @generated from rpc branchline.v1.ReactionService.CreateIssueReaction
    */
   createIssueReaction: {
@@ -410,17 +388,6 @@ export const ReactionService: GenService<{
   },
   /**
    * Removes a reaction of the caller to a pull request, if there is one.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_REACTION, when there is no such reaction.
    *
    * @generated from rpc branchline.v1.ReactionService.DeleteIssueReaction
    */
@@ -432,13 +399,6 @@ export const ReactionService: GenService<{
   /**
    * Lists the reactions to a comment, oldest first.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
-   *
    * @generated from rpc branchline.v1.ReactionService.ListIssueCommentReactions
    */
   listIssueCommentReactions: {
@@ -449,19 +409,6 @@ export const ReactionService: GenService<{
   /**
    * Adds a reaction of the caller to a comment, unless the caller has reacted in this way already.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_REACTION, when there is no such reaction.
-   *
    * @generated from rpc branchline.v1.ReactionService.CreateIssueCommentReaction
    */
   createIssueCommentReaction: {
@@ -471,17 +418,6 @@ export const ReactionService: GenService<{
   },
   /**
    * Removes a reaction of the caller to a comment, if there is one.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_REACTION, when there is no such reaction.
    *
    * @generated from rpc branchline.v1.ReactionService.DeleteIssueCommentReaction
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Attachment, AttachmentSchema, Release, ReleaseSchema } from "./release_pb.ts";
 import { file_branchline_v1_release } from "./release_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -20,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/release_service.proto.
  */
 export const file_branchline_v1_release_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL3JlbGVhc2Vfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKsAQoTTGlzdFJlbGVhc2VzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhIKBWRyYWZ0GAMgASgISACIAQESLQoLcHJlX3JlbGVhc2UYBCABKAhCBvqmGQIQAUgBUgtwcmUtcmVsZWFzZYgBARIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFQggKBl9kcmFmdEIOCgxfcHJlX3JlbGVhc2UiXgoUTGlzdFJlbGVhc2VzUmVzcG9uc2USKAoIcmVsZWFzZXMYASADKAsyFi5icmFuY2hsaW5lLnYxLlJlbGVhc2USDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPAoRR2V0UmVsZWFzZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyI2ChdHZXRMYXRlc3RSZWxlYXNlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFkdldFJlbGVhc2VCeVRhZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgN0YWcYAyABKAkijgIKFENyZWF0ZVJlbGVhc2VSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFQoIdGFnX25hbWUYAyABKAlCA+BBAhIYChB0YXJnZXRfY29tbWl0aXNoGAQgASgJEgwKBG5hbWUYBSABKAkSDAoEYm9keRgGIAEoCRINCgVkcmFmdBgHIAEoCBISCgpwcmVyZWxlYXNlGAggASgIEhMKC3RhZ19tZXNzYWdlGAkgASgJEg4KBnRhcmdldBgKIAEoCRINCgV0aXRsZRgLIAEoCRIMCgRub3RlGAwgASgJEhAKCGlzX2RyYWZ0GA0gASgIEhUKDWlzX3ByZXJlbGVhc2UYDiABKAgiygIKEkVkaXRSZWxlYXNlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhAKCHRhZ19uYW1lGAQgASgJEhgKEHRhcmdldF9jb21taXRpc2gYBSABKAkSDAoEbmFtZRgGIAEoCRIMCgRib2R5GAcgASgJEhIKBWRyYWZ0GAggASgISACIAQESFwoKcHJlcmVsZWFzZRgJIAEoCEgBiAEBEg4KBnRhcmdldBgKIAEoCRINCgV0aXRsZRgLIAEoCRIMCgRub3RlGAwgASgJEhUKCGlzX2RyYWZ0GA0gASgISAKIAQESGgoNaXNfcHJlcmVsZWFzZRgOIAEoCEgDiAEBQggKBl9kcmFmdEINCgtfcHJlcmVsZWFzZUILCglfaXNfZHJhZnRCEAoOX2lzX3ByZXJlbGVhc2UiPwoURGVsZXRlUmVsZWFzZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJFChlEZWxldGVSZWxlYXNlQnlUYWdSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDdGFnGAMgASgJIkMKGExpc3RSZWxlYXNlQXNzZXRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIkYKGUxpc3RSZWxlYXNlQXNzZXRzUmVzcG9uc2USKQoGYXNzZXRzGAEgAygLMhkuYnJhbmNobGluZS52MS5BdHRhY2htZW50IlAKFkdldFJlbGVhc2VBc3NldFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxINCgVhc3NldBgEIAEoAyJ8ChlDcmVhdGVSZWxlYXNlQXNzZXRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEbmFtZRgEIAEoCRIoCgphdHRhY2htZW50GAUgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJfChdFZGl0UmVsZWFzZUFzc2V0UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEg0KBWFzc2V0GAQgASgDEgwKBG5hbWUYBSABKAkiUwoZRGVsZXRlUmVsZWFzZUFzc2V0UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEg0KBWFzc2V0GAQgASgDIiQKFEdldEF0dGFjaG1lbnRSZXF1ZXN0EgwKBHV1aWQYASABKAkysBMKDlJlbGVhc2VTZXJ2aWNlEsQBCgxMaXN0UmVsZWFzZXMSIi5icmFuY2hsaW5lLnYxLkxpc3RSZWxlYXNlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RSZWxlYXNlc1Jlc3BvbnNlImuQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIxYghyZWxlYXNlcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcxKUAQoKR2V0UmVsZWFzZRIgLmJyYW5jaGxpbmUudjEuR2V0UmVsZWFzZVJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLlJlbGVhc2UiTJACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIsEiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0SogEKEEdldExhdGVzdFJlbGVhc2USJi5icmFuY2hsaW5lLnYxLkdldExhdGVzdFJlbGVhc2VSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5SZWxlYXNlIk6QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLhIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcy9sYXRlc3QSpwEKD0dldFJlbGVhc2VCeVRhZxIlLmJyYW5jaGxpbmUudjEuR2V0UmVsZWFzZUJ5VGFnUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuUmVsZWFzZSJVkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjUSMy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMvdGFncy97dGFnPSoqfRKgAQoNQ3JlYXRlUmVsZWFzZRIjLmJyYW5jaGxpbmUudjEuQ3JlYXRlUmVsZWFzZVJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLlJlbGVhc2UiUpACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMSmgEKC0VkaXRSZWxlYXNlEiEuYnJhbmNobGluZS52MS5FZGl0UmVsZWFzZVJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLlJlbGVhc2UiUJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCLzoBKjIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcy97aWR9EpsBCg1EZWxldGVSZWxlYXNlEiMuYnJhbmNobGluZS52MS5EZWxldGVSZWxlYXNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJNkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIsKiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0SrgEKEkRlbGV0ZVJlbGVhc2VCeVRhZxIoLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVsZWFzZUJ5VGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJWkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI1KjMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3RhZ3Mve3RhZz0qKn0SwwEKEUxpc3RSZWxlYXNlQXNzZXRzEicuYnJhbmNobGluZS52MS5MaXN0UmVsZWFzZUFzc2V0c1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RSZWxlYXNlQXNzZXRzUmVzcG9uc2UiW5ACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwI7YgZhc3NldHMSMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMve2lkfS9hc3NldHMSsAEKD0dldFJlbGVhc2VBc3NldBIlLmJyYW5jaGxpbmUudjEuR2V0UmVsZWFzZUFzc2V0UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuQXR0YWNobWVudCJbkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjsSOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMve2lkfS9hc3NldHMve2Fzc2V0fRLEAQoSQ3JlYXRlUmVsZWFzZUFzc2V0EiguYnJhbmNobGluZS52MS5DcmVhdGVSZWxlYXNlQXNzZXRSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5BdHRhY2htZW50ImeQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI/OgphdHRhY2htZW50IjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0vYXNzZXRzKAESvQEKEEVkaXRSZWxlYXNlQXNzZXQSJi5icmFuY2hsaW5lLnYxLkVkaXRSZWxlYXNlQXNzZXRSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5BdHRhY2htZW50ImaQAgL6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI+OgEqMjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0vYXNzZXRzL3thc3NldH0StAEKEkRlbGV0ZVJlbGVhc2VBc3NldBIoLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVsZWFzZUFzc2V0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJckAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI7KjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0vYXNzZXRzL3thc3NldH0SgwEKDUdldEF0dGFjaG1lbnQSIy5icmFuY2hsaW5lLnYxLkdldEF0dGFjaG1lbnRSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSI1kAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAhUSEy9hdHRhY2htZW50cy97dXVpZH0wARol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_release, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL3JlbGVhc2Vfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKsAQoTTGlzdFJlbGVhc2VzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhIKBWRyYWZ0GAMgASgISACIAQESLQoLcHJlX3JlbGVhc2UYBCABKAhCBvqmGQIQAUgBUgtwcmUtcmVsZWFzZYgBARIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFQggKBl9kcmFmdEIOCgxfcHJlX3JlbGVhc2UiXgoUTGlzdFJlbGVhc2VzUmVzcG9uc2USKAoIcmVsZWFzZXMYASADKAsyFi5icmFuY2hsaW5lLnYxLlJlbGVhc2USDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPAoRR2V0UmVsZWFzZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyI2ChdHZXRMYXRlc3RSZWxlYXNlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFkdldFJlbGVhc2VCeVRhZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgN0YWcYAyABKAkijgIKFENyZWF0ZVJlbGVhc2VSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFQoIdGFnX25hbWUYAyABKAlCA+BBAhIYChB0YXJnZXRfY29tbWl0aXNoGAQgASgJEgwKBG5hbWUYBSABKAkSDAoEYm9keRgGIAEoCRINCgVkcmFmdBgHIAEoCBISCgpwcmVyZWxlYXNlGAggASgIEhMKC3RhZ19tZXNzYWdlGAkgASgJEg4KBnRhcmdldBgKIAEoCRINCgV0aXRsZRgLIAEoCRIMCgRub3RlGAwgASgJEhAKCGlzX2RyYWZ0GA0gASgIEhUKDWlzX3ByZXJlbGVhc2UYDiABKAgiygIKEkVkaXRSZWxlYXNlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhAKCHRhZ19uYW1lGAQgASgJEhgKEHRhcmdldF9jb21taXRpc2gYBSABKAkSDAoEbmFtZRgGIAEoCRIMCgRib2R5GAcgASgJEhIKBWRyYWZ0GAggASgISACIAQESFwoKcHJlcmVsZWFzZRgJIAEoCEgBiAEBEg4KBnRhcmdldBgKIAEoCRINCgV0aXRsZRgLIAEoCRIMCgRub3RlGAwgASgJEhUKCGlzX2RyYWZ0GA0gASgISAKIAQESGgoNaXNfcHJlcmVsZWFzZRgOIAEoCEgDiAEBQggKBl9kcmFmdEINCgtfcHJlcmVsZWFzZUILCglfaXNfZHJhZnRCEAoOX2lzX3ByZXJlbGVhc2UiPwoURGVsZXRlUmVsZWFzZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJFChlEZWxldGVSZWxlYXNlQnlUYWdSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDdGFnGAMgASgJIkMKGExpc3RSZWxlYXNlQXNzZXRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIkYKGUxpc3RSZWxlYXNlQXNzZXRzUmVzcG9uc2USKQoGYXNzZXRzGAEgAygLMhkuYnJhbmNobGluZS52MS5BdHRhY2htZW50IlAKFkdldFJlbGVhc2VBc3NldFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxINCgVhc3NldBgEIAEoAyJ8ChlDcmVhdGVSZWxlYXNlQXNzZXRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEbmFtZRgEIAEoCRIoCgphdHRhY2htZW50GAUgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJfChdFZGl0UmVsZWFzZUFzc2V0UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEg0KBWFzc2V0GAQgASgDEgwKBG5hbWUYBSABKAkiUwoZRGVsZXRlUmVsZWFzZUFzc2V0UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEg0KBWFzc2V0GAQgASgDIiQKFEdldEF0dGFjaG1lbnRSZXF1ZXN0EgwKBHV1aWQYASABKAky6xkKDlJlbGVhc2VTZXJ2aWNlEssBCgxMaXN0UmVsZWFzZXMSIi5icmFuY2hsaW5lLnYxLkxpc3RSZWxlYXNlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RSZWxlYXNlc1Jlc3BvbnNlInKQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYLT5JMCMWIIcmVsZWFzZXMSJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMSmwEKCkdldFJlbGVhc2USIC5icmFuY2hsaW5lLnYxLkdldFJlbGVhc2VSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5SZWxlYXNlIlOQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIogKC0+STAiwSKi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMve2lkfRKpAQoQR2V0TGF0ZXN0UmVsZWFzZRImLmJyYW5jaGxpbmUudjEuR2V0TGF0ZXN0UmVsZWFzZVJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLlJlbGVhc2UiVZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiiAoLT5JMCLhIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcy9sYXRlc3QSrgEKD0dldFJlbGVhc2VCeVRhZxIlLmJyYW5jaGxpbmUudjEuR2V0UmVsZWFzZUJ5VGFnUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuUmVsZWFzZSJckAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCKICgtPkkwI1EjMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3RhZ3Mve3RhZz0qKn0S0wIKDUNyZWF0ZVJlbGVhc2USIy5icmFuY2hsaW5lLnYxLkNyZWF0ZVJlbGVhc2VSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5SZWxlYXNlIoQCkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTkIhAESNFRoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSByZWxlYXNlcyBvZiB0aGUgcmVwb3NpdG9yeS6KpxkDCKgCiqcZAwijAoqnGQMIpAKKpxkDCKcCiqcZAwimAoqnGQMIyQGKpxkzCLQBEi5UaGUgdGFnIGlzIG5ldyBhbmQgdGhlIHJlcG9zaXRvcnkgaXMgYSBtaXJyb3IuiqcZAwilAoqnGQIIBYqnGQMIjAGC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMSuAIKC0VkaXRSZWxlYXNlEiEuYnJhbmNobGluZS52MS5FZGl0UmVsZWFzZVJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLlJlbGVhc2Ui7QGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxk5CIQBEjRUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgcmVsZWFzZXMgb2YgdGhlIHJlcG9zaXRvcnkuiqcZAwiiAoqnGQMIpQKKpxkDCKcCiqcZAwimAoqnGQMIyQGKpxkzCLQBEi5UaGUgdGFnIGlzIG5ldyBhbmQgdGhlIHJlcG9zaXRvcnkgaXMgYSBtaXJyb3IuiqcZAggFgtPkkwIvOgEqMiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0S5wEKDURlbGV0ZVJlbGVhc2USIy5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlbGVhc2VSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IpgBkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZOQiEARI0VGhlIGNhbGxlciBtYXkgbm90IHdyaXRlIHJlbGVhc2VzIG9mIHRoZSByZXBvc2l0b3J5LoqnGQMIogKKpxkDCMgBgtPkkwIsKiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0S+gEKEkRlbGV0ZVJlbGVhc2VCeVRhZxIoLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVsZWFzZUJ5VGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKhAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTkIhAESNFRoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSByZWxlYXNlcyBvZiB0aGUgcmVwb3NpdG9yeS6KpxkDCKICiqcZAwjIAYLT5JMCNSozL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcy90YWdzL3t0YWc9Kip9EsoBChFMaXN0UmVsZWFzZUFzc2V0cxInLmJyYW5jaGxpbmUudjEuTGlzdFJlbGVhc2VBc3NldHNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0UmVsZWFzZUFzc2V0c1Jlc3BvbnNlImKQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIogKC0+STAjtiBmFzc2V0cxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcy97aWR9L2Fzc2V0cxK+AQoPR2V0UmVsZWFzZUFzc2V0EiUuYnJhbmNobGluZS52MS5HZXRSZWxlYXNlQXNzZXRSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5BdHRhY2htZW50ImmQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIogKKpxkDCKoCgtPkkwI7EjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0vYXNzZXRzL3thc3NldH0SqwIKEkNyZWF0ZVJlbGVhc2VBc3NldBIoLmJyYW5jaGxpbmUudjEuQ3JlYXRlUmVsZWFzZUFzc2V0UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuQXR0YWNobWVudCLNAZACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxk5CIQBEjRUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgcmVsZWFzZXMgb2YgdGhlIHJlcG9zaXRvcnkuiqcZAwiFAYqnGQMIogKKpxkCCAWKpxkDCK0CiqcZAwirAoqnGQMIrAKC0+STAj86CmF0dGFjaG1lbnQiMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmVsZWFzZXMve2lkfS9hc3NldHMoARKWAgoQRWRpdFJlbGVhc2VBc3NldBImLmJyYW5jaGxpbmUudjEuRWRpdFJlbGVhc2VBc3NldFJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQivgGQAgL6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZOQiEARI0VGhlIGNhbGxlciBtYXkgbm90IHdyaXRlIHJlbGVhc2VzIG9mIHRoZSByZXBvc2l0b3J5LoqnGQMIhQGKpxkDCKICiqcZAwiqAoqnGQIIBYLT5JMCPjoBKjI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZWxlYXNlcy97aWR9L2Fzc2V0cy97YXNzZXR9EocCChJEZWxldGVSZWxlYXNlQXNzZXQSKC5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlbGVhc2VBc3NldFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkirgGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxk5CIQBEjRUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgcmVsZWFzZXMgb2YgdGhlIHJlcG9zaXRvcnkuiqcZAwiFAYqnGQMIogKKpxkDCKoCgtPkkwI7KjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3JlbGVhc2VzL3tpZH0vYXNzZXRzL3thc3NldH0SkQEKDUdldEF0dGFjaG1lbnQSIy5icmFuY2hsaW5lLnYxLkdldEF0dGFjaG1lbnRSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJDkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCKoCiqcZAwiuAoLT5JMCFRITL2F0dGFjaG1lbnRzL3t1dWlkfTABGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_release, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListReleases.
@@ -772,19 +773,11 @@ export const GetAttachmentRequestSchema: GenMessage<GetAttachmentRequest> = /*@_
  * A draft is visible only to users who may write releases and, for a token, only if the token may
  * write to repositories. A tag without a release is not a release.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
- * REPOSITORY_UNIT_CLOSED.
- *
  * @generated from service branchline.v1.ReleaseService
  */
 export const ReleaseService: GenService<{
   /**
    * Lists the releases of a repository, latest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.ReleaseService.ListReleases
    */
@@ -796,11 +789,6 @@ export const ReleaseService: GenService<{
   /**
    * Returns one release.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.ReleaseService.GetRelease
    */
   getRelease: {
@@ -810,11 +798,6 @@ export const ReleaseService: GenService<{
   },
   /**
    * Returns the latest release that is neither a draft nor a prerelease.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - RELEASE_NOT_FOUND, when there is no such release.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetLatestRelease
    */
@@ -826,11 +809,6 @@ export const ReleaseService: GenService<{
   /**
    * Returns the release of a tag.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.ReleaseService.GetReleaseByTag
    */
   getReleaseByTag: {
@@ -840,26 +818,6 @@ export const ReleaseService: GenService<{
   },
   /**
    * Creates a release of an existing tag, or of a new tag that it creates. A draft creates no tag.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_REPOSITORY_EMPTY, when the repository has no branch.
-   * - RELEASE_TAG_REQUIRED, when the tag name is empty.
-   * - RELEASE_EXISTS, when the tag has a release already.
-   * - RELEASE_TAG_INVALID, when the tag name is not valid.
-   * - RELEASE_TAG_PROTECTED, when a tag protection rule denies creating the tag.
-   * - TAG_TARGET_NOT_FOUND, when the target of a new tag is not a commit of the repository.
-   * - REPOSITORY_IS_MIRROR, when the tag is new and the repository is a mirror.
-   * - REF_NAME_COLLISION, when the name of the tag collides with that of another tag.
-   * - REF_REFUSED, when the server refuses the tag for another reason.
-   * - REF_CHANGED, when the tag changes at the same time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the tag.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - RELEASE_TAG_TAKEN, when another call creates a release of the tag at the same time.
-   * - INVALID_FIELD, when a text is too long.
    *
    * @generated from rpc branchline.v1.ReleaseService.CreateRelease
    */
@@ -872,24 +830,6 @@ export const ReleaseService: GenService<{
    * Changes a release: texts that are not empty, and flags that are present. Publishing creates the
    * tag if it does not exist.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - RELEASE_TAG_TAKEN, when the new tag has a release.
-   * - RELEASE_TAG_INVALID, when the tag name is not valid.
-   * - RELEASE_TAG_PROTECTED, when a tag protection rule denies creating the tag.
-   * - TAG_TARGET_NOT_FOUND, when the target of a new tag is not a commit of the repository.
-   * - REPOSITORY_IS_MIRROR, when the tag is new and the repository is a mirror.
-   * - REF_NAME_COLLISION, when the name of the tag collides with that of another tag.
-   * - REF_REFUSED, when the server refuses the tag for another reason.
-   * - REF_CHANGED, when the tag changes at the same time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the tag.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - INVALID_FIELD, when a text is too long.
-   *
    * @generated from rpc branchline.v1.ReleaseService.EditRelease
    */
   editRelease: {
@@ -899,14 +839,6 @@ export const ReleaseService: GenService<{
   },
   /**
    * Deletes a release and its files. The tag remains.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - TAG_PROTECTED, when a tag protection rule denies deleting its tag.
    *
    * @generated from rpc branchline.v1.ReleaseService.DeleteRelease
    */
@@ -918,14 +850,6 @@ export const ReleaseService: GenService<{
   /**
    * Deletes the release of a tag and its files. The tag remains.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - TAG_PROTECTED, when a tag protection rule denies deleting the tag.
-   *
    * @generated from rpc branchline.v1.ReleaseService.DeleteReleaseByTag
    */
   deleteReleaseByTag: {
@@ -936,11 +860,6 @@ export const ReleaseService: GenService<{
   /**
    * Lists the files of a release, oldest first.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.ReleaseService.ListReleaseAssets
    */
   listReleaseAssets: {
@@ -950,12 +869,6 @@ export const ReleaseService: GenService<{
   },
   /**
    * Returns one file of a release.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - ASSET_NOT_FOUND, when the release has no such file.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetReleaseAsset
    */
@@ -971,17 +884,6 @@ export const ReleaseService: GenService<{
    * with a field `attachment`. Over the other protocols the first message has the release and the
    * name, and each message has a part of the file.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - INVALID_FIELD, when the name is missing or not valid.
-   * - INVALID_UPLOAD, when the form cannot be read, has no such field, or has more than 100 parts.
-   * - ASSET_TOO_LARGE, when the file is larger than the limit of the server.
-   * - TOO_MANY_ASSETS, when the release has the largest number of files.
-   *
    * @generated from rpc branchline.v1.ReleaseService.CreateReleaseAsset
    */
   createReleaseAsset: {
@@ -992,15 +894,6 @@ export const ReleaseService: GenService<{
   /**
    * Renames a file of a release.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - ASSET_NOT_FOUND, when the release has no such file.
-   * - INVALID_FIELD, when the name is not valid.
-   *
    * @generated from rpc branchline.v1.ReleaseService.EditReleaseAsset
    */
   editReleaseAsset: {
@@ -1010,14 +903,6 @@ export const ReleaseService: GenService<{
   },
   /**
    * Deletes a file of a release.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
-   * - ASSET_NOT_FOUND, when the release has no such file.
    *
    * @generated from rpc branchline.v1.ReleaseService.DeleteReleaseAsset
    */
@@ -1031,10 +916,6 @@ export const ReleaseService: GenService<{
    *
    * Over REST the server supports one range of bytes (RFC 9110 section 14.2), and conditional
    * requests with the entity tag.
-   *
-   * Fails with:
-   * - ASSET_NOT_FOUND, when the file does not exist or is hidden from the caller.
-   * - RANGE_NOT_SATISFIABLE, when the range begins after the end of the file.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetAttachment
    */

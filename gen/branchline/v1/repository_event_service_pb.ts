@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { RepositoryEvent, RepositoryEvent_Type } from "./repository_event_pb.ts";
 import { file_branchline_v1_repository_event } from "./repository_event_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -16,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_event_service.proto.
  */
 export const file_branchline_v1_repository_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CixicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKNAQoWV2F0Y2hSZXBvc2l0b3J5UmVxdWVzdBISCgVvd25lchgBIAEoCUID4EECEhEKBHJlcG8YAiABKAlCA+BBAhITCgZjdXJzb3IYAyABKAlCA+BBARI3CgV0eXBlcxgEIAMoDjIjLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUV2ZW50LlR5cGVCA+BBASJYChdXYXRjaFJlcG9zaXRvcnlSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSLQoFZXZlbnQYAiABKAsyHi5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlFdmVudDLxAQoWUmVwb3NpdG9yeUV2ZW50U2VydmljZRKvAQoPV2F0Y2hSZXBvc2l0b3J5EiUuYnJhbmNobGluZS52MS5XYXRjaFJlcG9zaXRvcnlSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5XYXRjaFJlcG9zaXRvcnlSZXNwb25zZSJLkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAisSKS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZXZlbnRzOndhdGNoMAEaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_repository_event, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
+  fileDesc("CixicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKNAQoWV2F0Y2hSZXBvc2l0b3J5UmVxdWVzdBISCgVvd25lchgBIAEoCUID4EECEhEKBHJlcG8YAiABKAlCA+BBAhITCgZjdXJzb3IYAyABKAlCA+BBARI3CgV0eXBlcxgEIAMoDjIjLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUV2ZW50LlR5cGVCA+BBASJYChdXYXRjaFJlcG9zaXRvcnlSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSLQoFZXZlbnQYAiABKAsyHi5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlFdmVudDLKAgoWUmVwb3NpdG9yeUV2ZW50U2VydmljZRKIAgoPV2F0Y2hSZXBvc2l0b3J5EiUuYnJhbmNobGluZS52MS5XYXRjaFJlcG9zaXRvcnlSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5XYXRjaFJlcG9zaXRvcnlSZXNwb25zZSKjAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiHAYqnGQIIBYqnGQIIeIqnGQIIeYqnGTsIehI3QW4gYWNjb3VudCBoYXMgNjQgb3BlbiBzdHJlYW1zLCBvciBhbiBhbm9ueW1vdXMgcGVlciA4LoLT5JMCKxIpL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ldmVudHM6d2F0Y2gwARol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_repository_event, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
 
 /**
  * The events to stream.
@@ -91,9 +92,6 @@ export const WatchRepositoryResponseSchema: GenMessage<WatchRepositoryResponse> 
 /**
  * Streams of events of repositories.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.RepositoryEventService
  */
 export const RepositoryEventService: GenService<{
@@ -110,15 +108,6 @@ export const RepositoryEventService: GenService<{
    * access to it: before the next event, and at the latest with the next heartbeat. It also ends
    * when the credentials expire or are revoked, and with UNAVAILABLE when the server stops. A
    * client then connects again.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - INVALID_FIELD, when `types` has an unknown type.
-   * - INVALID_CURSOR, when the cursor is not from this method for this repository.
-   * - CURSOR_EXPIRED, when events after the cursor were deleted. Read the lists, then start without
-   *   a cursor.
-   * - TOO_MANY_STREAMS, when an account has 64 open streams, or an anonymous peer 8.
    *
    * @generated from rpc branchline.v1.RepositoryEventService.WatchRepository
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Repository, RepositorySchema } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_service.proto.
  */
 export const file_branchline_v1_repository_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSL6AQobQ3JlYXRlVXNlclJlcG9zaXRvcnlSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdwcml2YXRlGAMgASgIEhEKCWF1dG9faW5pdBgEIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgFIAEoCRIQCgh0ZW1wbGF0ZRgGIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYByABKAkSDgoGcmVhZG1lGAggASgJEhIKCmdpdGlnbm9yZXMYCSABKAkSDwoHbGljZW5zZRgKIAEoCRIUCgxpc3N1ZV9sYWJlbHMYCyABKAkirgIKGUdlbmVyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFgoOdGVtcGxhdGVfb3duZXIYASABKAkSFQoNdGVtcGxhdGVfcmVwbxgCIAEoCRINCgVvd25lchgDIAEoCRIRCgRuYW1lGAQgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHcHJpdmF0ZRgGIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgHIAEoCRITCgtnaXRfY29udGVudBgIIAEoCBIOCgZ0b3BpY3MYCSABKAgSDgoGbGFiZWxzGAogASgIEg4KBmF2YXRhchgLIAEoCBIQCgh3ZWJob29rcxgMIAEoCBIRCglnaXRfaG9va3MYDSABKAgSGAoQcHJvdGVjdGVkX2JyYW5jaBgOIAEoCCKPAgojQ3JlYXRlT3JnYW5pemF0aW9uUmVwb3NpdG9yeVJlcXVlc3QSCwoDb3JnGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiMwoUR2V0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI0ChVHZXRWaWV3ZXJTdGF0ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSJACgtWaWV3ZXJTdGF0ZRIPCgdzdGFycmVkGAEgASgIEg8KB3dhdGNoZWQYAiABKAgSDwoHaWdub3JlZBgDIAEoCCImChhHZXRSZXBvc2l0b3J5QnlJZFJlcXVlc3QSCgoCaWQYASABKAMilQMKGVNlYXJjaFJlcG9zaXRvcmllc1JlcXVlc3QSCQoBcRgBIAEoCRINCgV0b3BpYxgCIAEoCBIcCgxpbmNsdWRlX2Rlc2MYAyABKAhCBvqmGQIQARILCgN1aWQYBCABKAMSEQoJZXhjbHVzaXZlGAUgASgIEhkKEXByaW9yaXR5X293bmVyX2lkGAYgASgDEg8KB3RlYW1faWQYByABKAMSGgoKc3RhcnJlZF9ieRgIIAEoA0IG+qYZAhABEhQKB3ByaXZhdGUYCSABKAhIAIgBARIXCgppc19wcml2YXRlGAogASgISAGIAQESFQoIdGVtcGxhdGUYCyABKAhIAogBARIVCghhcmNoaXZlZBgMIAEoCEgDiAEBEgwKBG1vZGUYDSABKAkSDAoEc29ydBgOIAEoCRINCgVvcmRlchgPIAEoCRIMCgRwYWdlGBAgASgFEg0KBWxpbWl0GBEgASgFQgoKCF9wcml2YXRlQg0KC19pc19wcml2YXRlQgsKCV90ZW1wbGF0ZUILCglfYXJjaGl2ZWQiTgoXUmVwb3NpdG9yeVNlYXJjaFJlc3VsdHMSCgoCb2sYASABKAgSJwoEZGF0YRgCIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJzChpTZWFyY2hSZXBvc2l0b3JpZXNSZXNwb25zZRI3CgdyZXN1bHRzGAEgASgLMiYuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI4ChlMaXN0TXlSZXBvc2l0b3JpZXNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiTAobTGlzdFVzZXJSZXBvc2l0b3JpZXNSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiTwojTGlzdE9yZ2FuaXphdGlvblJlcG9zaXRvcmllc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiaQoYTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSLWCwoVRWRpdFJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBEhgKC2Rlc2NyaXB0aW9uGAQgASgJSAGIAQESFAoHd2Vic2l0ZRgFIAEoCUgCiAEBEhQKB3ByaXZhdGUYBiABKAhIA4gBARIbCg5kZWZhdWx0X2JyYW5jaBgHIAEoCUgEiAEBEhUKCGFyY2hpdmVkGAggASgISAWIAQESFQoIdGVtcGxhdGUYCSABKAhIBogBARIXCgpoYXNfaXNzdWVzGAogASgISAeIAQESHgoRaGFzX3B1bGxfcmVxdWVzdHMYCyABKAhICIgBARIZCgxoYXNfcmVsZWFzZXMYDCABKAhICYgBARIoChtpZ25vcmVfd2hpdGVzcGFjZV9jb25mbGljdHMYDSABKAhICogBARIgChNhbGxvd19tZXJnZV9jb21taXRzGA4gASgISAuIAQESGQoMYWxsb3dfcmViYXNlGA8gASgISAyIAQESIgoVYWxsb3dfcmViYXNlX2V4cGxpY2l0GBAgASgISA2IAQESHwoSYWxsb3dfc3F1YXNoX21lcmdlGBEgASgISA6IAQESKgodYWxsb3dfZmFzdF9mb3J3YXJkX29ubHlfbWVyZ2UYEiABKAhID4gBARIfChJhbGxvd19tZXJnZV91cGRhdGUYEyABKAhIEIgBARIgChNhbGxvd19yZWJhc2VfdXBkYXRlGBQgASgISBGIAQESHwoSYWxsb3dfbWFudWFsX21lcmdlGBUgASgISBKIAQESJAoXYXV0b2RldGVjdF9tYW51YWxfbWVyZ2UYFiABKAhIE4gBARIuCiFkZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2UYFyABKAhIFIgBARIqCh1kZWZhdWx0X2FsbG93X21haW50YWluZXJfZWRpdBgYIAEoCEgViAEBEiAKE2RlZmF1bHRfbWVyZ2Vfc3R5bGUYGSABKAlIFogBARIhChRkZWZhdWx0X3VwZGF0ZV9zdHlsZRgaIAEoCUgXiAEBEiIKFWRlZmF1bHRfdGFyZ2V0X2JyYW5jaBgbIAEoCUgYiAEBEhwKD21pcnJvcl9pbnRlcnZhbBgcIAEoCUgZiAEBEhkKDGVuYWJsZV9wcnVuZRgdIAEoCEgaiAEBQgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkIKCghfd2Vic2l0ZUIKCghfcHJpdmF0ZUIRCg9fZGVmYXVsdF9icmFuY2hCCwoJX2FyY2hpdmVkQgsKCV90ZW1wbGF0ZUINCgtfaGFzX2lzc3Vlc0IUChJfaGFzX3B1bGxfcmVxdWVzdHNCDwoNX2hhc19yZWxlYXNlc0IeChxfaWdub3JlX3doaXRlc3BhY2VfY29uZmxpY3RzQhYKFF9hbGxvd19tZXJnZV9jb21taXRzQg8KDV9hbGxvd19yZWJhc2VCGAoWX2FsbG93X3JlYmFzZV9leHBsaWNpdEIVChNfYWxsb3dfc3F1YXNoX21lcmdlQiAKHl9hbGxvd19mYXN0X2ZvcndhcmRfb25seV9tZXJnZUIVChNfYWxsb3dfbWVyZ2VfdXBkYXRlQhYKFF9hbGxvd19yZWJhc2VfdXBkYXRlQhUKE19hbGxvd19tYW51YWxfbWVyZ2VCGgoYX2F1dG9kZXRlY3RfbWFudWFsX21lcmdlQiQKIl9kZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2VCIAoeX2RlZmF1bHRfYWxsb3dfbWFpbnRhaW5lcl9lZGl0QhYKFF9kZWZhdWx0X21lcmdlX3N0eWxlQhcKFV9kZWZhdWx0X3VwZGF0ZV9zdHlsZUIYChZfZGVmYXVsdF90YXJnZXRfYnJhbmNoQhIKEF9taXJyb3JfaW50ZXJ2YWxCDwoNX2VuYWJsZV9wcnVuZSI2ChdEZWxldGVSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJImIKGVRyYW5zZmVyUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIWCgluZXdfb3duZXIYAyABKAlCA+BBAhIQCgh0ZWFtX2lkcxgEIAMoAyI+Ch9BY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiPgofUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMr0WChFSZXBvc2l0b3J5U2VydmljZRKrAQoUQ3JlYXRlVXNlclJlcG9zaXRvcnkSKi5icmFuY2hsaW5lLnYxLkNyZWF0ZVVzZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJMkAIA+qYZAwjJAYKnGSEIAxIbd3JpdGU6cmVwb3NpdG9yeSB3cml0ZTp1c2VyKAGC0+STAhc6ASoiEi9hcGkvdjEvdXNlci9yZXBvcxK/AQoSR2VuZXJhdGVSZXBvc2l0b3J5EiguYnJhbmNobGluZS52MS5HZW5lcmF0ZVJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5ImSQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI8OgEqIjcvYXBpL3YxL3JlcG9zL3t0ZW1wbGF0ZV9vd25lcn0ve3RlbXBsYXRlX3JlcG99L2dlbmVyYXRlEuUBChxDcmVhdGVPcmdhbml6YXRpb25SZXBvc2l0b3J5EjIuYnJhbmNobGluZS52MS5DcmVhdGVPcmdhbml6YXRpb25SZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJ2kAIA+qYZAwjJAYKnGScIAxIjd3JpdGU6b3JnYW5pemF0aW9uIHdyaXRlOnJlcG9zaXRvcnmC0+STAjs6ASpaHDoBKiIXL2FwaS92MS9vcmcve29yZ30vcmVwb3MiGC9hcGkvdjEvb3Jncy97b3JnfS9yZXBvcxKPAQoNR2V0UmVwb3NpdG9yeRIjLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiPpACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIeEhwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99EpkBCg5HZXRWaWV3ZXJTdGF0ZRIkLmJyYW5jaGxpbmUudjEuR2V0Vmlld2VyU3RhdGVSZXF1ZXN0GhouYnJhbmNobGluZS52MS5WaWV3ZXJTdGF0ZSJFkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAiUSIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdmlld2VyEpQBChFHZXRSZXBvc2l0b3J5QnlJZBInLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUJ5SWRSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IjuQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCGxIZL2FwaS92MS9yZXBvc2l0b3JpZXMve2lkfRLEAQoSU2VhcmNoUmVwb3NpdG9yaWVzEiguYnJhbmNobGluZS52MS5TZWFyY2hSZXBvc2l0b3JpZXNSZXF1ZXN0GikuYnJhbmNobGluZS52MS5TZWFyY2hSZXBvc2l0b3JpZXNSZXNwb25zZSJZkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCH2IHcmVzdWx0cxIUL2FwaS92MS9yZXBvcy9zZWFyY2gSzwEKEkxpc3RNeVJlcG9zaXRvcmllcxIoLmJyYW5jaGxpbmUudjEuTGlzdE15UmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlImaQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCImIMcmVwb3NpdG9yaWVzEhIvYXBpL3YxL3VzZXIvcmVwb3MS3wEKFExpc3RVc2VyUmVwb3NpdG9yaWVzEiouYnJhbmNobGluZS52MS5MaXN0VXNlclJlcG9zaXRvcmllc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3JpZXNSZXNwb25zZSJykAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkdCAISGXJlYWQ6cmVwb3NpdG9yeSByZWFkOnVzZXKC0+STAi5iDHJlcG9zaXRvcmllcxIeL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3JlcG9zEuEBChxMaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzEjIuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlImSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAihiDHJlcG9zaXRvcmllcxIYL2FwaS92MS9vcmdzL3tvcmd9L3JlcG9zEpUBCg5FZGl0UmVwb3NpdG9yeRIkLmJyYW5jaGxpbmUudjEuRWRpdFJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IkKQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAiE6ASoyHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30SkwEKEERlbGV0ZVJlcG9zaXRvcnkSJi5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlcG9zaXRvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ij+QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAh4qHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30SrQEKElRyYW5zZmVyUmVwb3NpdG9yeRIoLmJyYW5jaGxpbmUudjEuVHJhbnNmZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJSkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKjoBKiIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90cmFuc2ZlchLAAQoYQWNjZXB0UmVwb3NpdG9yeVRyYW5zZmVyEi4uYnJhbmNobGluZS52MS5BY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IlmQAgD6phkDCMoBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIxOgEqIiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyL2FjY2VwdBK5AQoYUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyEi4uYnJhbmNobGluZS52MS5SZWplY3RSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IlKQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjE6ASoiLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdHJhbnNmZXIvcmVqZWN0Gk/6phlLCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSL6AQobQ3JlYXRlVXNlclJlcG9zaXRvcnlSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdwcml2YXRlGAMgASgIEhEKCWF1dG9faW5pdBgEIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgFIAEoCRIQCgh0ZW1wbGF0ZRgGIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYByABKAkSDgoGcmVhZG1lGAggASgJEhIKCmdpdGlnbm9yZXMYCSABKAkSDwoHbGljZW5zZRgKIAEoCRIUCgxpc3N1ZV9sYWJlbHMYCyABKAkirgIKGUdlbmVyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFgoOdGVtcGxhdGVfb3duZXIYASABKAkSFQoNdGVtcGxhdGVfcmVwbxgCIAEoCRINCgVvd25lchgDIAEoCRIRCgRuYW1lGAQgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHcHJpdmF0ZRgGIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgHIAEoCRITCgtnaXRfY29udGVudBgIIAEoCBIOCgZ0b3BpY3MYCSABKAgSDgoGbGFiZWxzGAogASgIEg4KBmF2YXRhchgLIAEoCBIQCgh3ZWJob29rcxgMIAEoCBIRCglnaXRfaG9va3MYDSABKAgSGAoQcHJvdGVjdGVkX2JyYW5jaBgOIAEoCCKPAgojQ3JlYXRlT3JnYW5pemF0aW9uUmVwb3NpdG9yeVJlcXVlc3QSCwoDb3JnGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiMwoUR2V0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI0ChVHZXRWaWV3ZXJTdGF0ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSJACgtWaWV3ZXJTdGF0ZRIPCgdzdGFycmVkGAEgASgIEg8KB3dhdGNoZWQYAiABKAgSDwoHaWdub3JlZBgDIAEoCCImChhHZXRSZXBvc2l0b3J5QnlJZFJlcXVlc3QSCgoCaWQYASABKAMilQMKGVNlYXJjaFJlcG9zaXRvcmllc1JlcXVlc3QSCQoBcRgBIAEoCRINCgV0b3BpYxgCIAEoCBIcCgxpbmNsdWRlX2Rlc2MYAyABKAhCBvqmGQIQARILCgN1aWQYBCABKAMSEQoJZXhjbHVzaXZlGAUgASgIEhkKEXByaW9yaXR5X293bmVyX2lkGAYgASgDEg8KB3RlYW1faWQYByABKAMSGgoKc3RhcnJlZF9ieRgIIAEoA0IG+qYZAhABEhQKB3ByaXZhdGUYCSABKAhIAIgBARIXCgppc19wcml2YXRlGAogASgISAGIAQESFQoIdGVtcGxhdGUYCyABKAhIAogBARIVCghhcmNoaXZlZBgMIAEoCEgDiAEBEgwKBG1vZGUYDSABKAkSDAoEc29ydBgOIAEoCRINCgVvcmRlchgPIAEoCRIMCgRwYWdlGBAgASgFEg0KBWxpbWl0GBEgASgFQgoKCF9wcml2YXRlQg0KC19pc19wcml2YXRlQgsKCV90ZW1wbGF0ZUILCglfYXJjaGl2ZWQiTgoXUmVwb3NpdG9yeVNlYXJjaFJlc3VsdHMSCgoCb2sYASABKAgSJwoEZGF0YRgCIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJzChpTZWFyY2hSZXBvc2l0b3JpZXNSZXNwb25zZRI3CgdyZXN1bHRzGAEgASgLMiYuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI4ChlMaXN0TXlSZXBvc2l0b3JpZXNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiTAobTGlzdFVzZXJSZXBvc2l0b3JpZXNSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiTwojTGlzdE9yZ2FuaXphdGlvblJlcG9zaXRvcmllc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiaQoYTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSLWCwoVRWRpdFJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBEhgKC2Rlc2NyaXB0aW9uGAQgASgJSAGIAQESFAoHd2Vic2l0ZRgFIAEoCUgCiAEBEhQKB3ByaXZhdGUYBiABKAhIA4gBARIbCg5kZWZhdWx0X2JyYW5jaBgHIAEoCUgEiAEBEhUKCGFyY2hpdmVkGAggASgISAWIAQESFQoIdGVtcGxhdGUYCSABKAhIBogBARIXCgpoYXNfaXNzdWVzGAogASgISAeIAQESHgoRaGFzX3B1bGxfcmVxdWVzdHMYCyABKAhICIgBARIZCgxoYXNfcmVsZWFzZXMYDCABKAhICYgBARIoChtpZ25vcmVfd2hpdGVzcGFjZV9jb25mbGljdHMYDSABKAhICogBARIgChNhbGxvd19tZXJnZV9jb21taXRzGA4gASgISAuIAQESGQoMYWxsb3dfcmViYXNlGA8gASgISAyIAQESIgoVYWxsb3dfcmViYXNlX2V4cGxpY2l0GBAgASgISA2IAQESHwoSYWxsb3dfc3F1YXNoX21lcmdlGBEgASgISA6IAQESKgodYWxsb3dfZmFzdF9mb3J3YXJkX29ubHlfbWVyZ2UYEiABKAhID4gBARIfChJhbGxvd19tZXJnZV91cGRhdGUYEyABKAhIEIgBARIgChNhbGxvd19yZWJhc2VfdXBkYXRlGBQgASgISBGIAQESHwoSYWxsb3dfbWFudWFsX21lcmdlGBUgASgISBKIAQESJAoXYXV0b2RldGVjdF9tYW51YWxfbWVyZ2UYFiABKAhIE4gBARIuCiFkZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2UYFyABKAhIFIgBARIqCh1kZWZhdWx0X2FsbG93X21haW50YWluZXJfZWRpdBgYIAEoCEgViAEBEiAKE2RlZmF1bHRfbWVyZ2Vfc3R5bGUYGSABKAlIFogBARIhChRkZWZhdWx0X3VwZGF0ZV9zdHlsZRgaIAEoCUgXiAEBEiIKFWRlZmF1bHRfdGFyZ2V0X2JyYW5jaBgbIAEoCUgYiAEBEhwKD21pcnJvcl9pbnRlcnZhbBgcIAEoCUgZiAEBEhkKDGVuYWJsZV9wcnVuZRgdIAEoCEgaiAEBQgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkIKCghfd2Vic2l0ZUIKCghfcHJpdmF0ZUIRCg9fZGVmYXVsdF9icmFuY2hCCwoJX2FyY2hpdmVkQgsKCV90ZW1wbGF0ZUINCgtfaGFzX2lzc3Vlc0IUChJfaGFzX3B1bGxfcmVxdWVzdHNCDwoNX2hhc19yZWxlYXNlc0IeChxfaWdub3JlX3doaXRlc3BhY2VfY29uZmxpY3RzQhYKFF9hbGxvd19tZXJnZV9jb21taXRzQg8KDV9hbGxvd19yZWJhc2VCGAoWX2FsbG93X3JlYmFzZV9leHBsaWNpdEIVChNfYWxsb3dfc3F1YXNoX21lcmdlQiAKHl9hbGxvd19mYXN0X2ZvcndhcmRfb25seV9tZXJnZUIVChNfYWxsb3dfbWVyZ2VfdXBkYXRlQhYKFF9hbGxvd19yZWJhc2VfdXBkYXRlQhUKE19hbGxvd19tYW51YWxfbWVyZ2VCGgoYX2F1dG9kZXRlY3RfbWFudWFsX21lcmdlQiQKIl9kZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2VCIAoeX2RlZmF1bHRfYWxsb3dfbWFpbnRhaW5lcl9lZGl0QhYKFF9kZWZhdWx0X21lcmdlX3N0eWxlQhcKFV9kZWZhdWx0X3VwZGF0ZV9zdHlsZUIYChZfZGVmYXVsdF90YXJnZXRfYnJhbmNoQhIKEF9taXJyb3JfaW50ZXJ2YWxCDwoNX2VuYWJsZV9wcnVuZSI2ChdEZWxldGVSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJImIKGVRyYW5zZmVyUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIWCgluZXdfb3duZXIYAyABKAlCA+BBAhIQCgh0ZWFtX2lkcxgEIAMoAyI+Ch9BY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiPgofUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMsweChFSZXBvc2l0b3J5U2VydmljZRKyAQoUQ3JlYXRlVXNlclJlcG9zaXRvcnkSKi5icmFuY2hsaW5lLnYxLkNyZWF0ZVVzZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJTkAIA+qYZAwjJAYKnGSEIAxIbd3JpdGU6cmVwb3NpdG9yeSB3cml0ZTp1c2VyKAGKpxkDCKUBgtPkkwIXOgEqIhIvYXBpL3YxL3VzZXIvcmVwb3MSiQMKEkdlbmVyYXRlUmVwb3NpdG9yeRIoLmJyYW5jaGxpbmUudjEuR2VuZXJhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSKtApACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwiKBIqnGQMIkAGKpxkDCIsEiqcZAwiMBIqnGQMIjQGKpxlJCBkSRVRoZSBuZXcgb3duZXIgaXMgYW5vdGhlciB1c2VyIGFuZCB0aGUgY2FsbGVyIGlzIG5vdCBhbiBhZG1pbmlzdHJhdG9yLoqnGUAIlwESO1RoZSBjYWxsZXIgbWF5IG5vdCBjcmVhdGUgcmVwb3NpdG9yaWVzIGluIHRoZSBvcmdhbmlzYXRpb24uiqcZAwiCAYqnGQMIswGC0+STAjw6ASoiNy9hcGkvdjEvcmVwb3Mve3RlbXBsYXRlX293bmVyfS97dGVtcGxhdGVfcmVwb30vZ2VuZXJhdGUSzgIKHENyZWF0ZU9yZ2FuaXphdGlvblJlcG9zaXRvcnkSMi5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5It4BkAIA+qYZAwjJAYKnGScIAxIjd3JpdGU6b3JnYW5pemF0aW9uIHdyaXRlOnJlcG9zaXRvcnmKpxkDCJYBiqcZAwiXAYqnGU8IGxJLVGhlIHJlcG9zaXRvcnkgd291bGQgYmUgcHJpdmF0ZSBhbmQgdGhlIHRva2VuIGlzIHJlc3RyaWN0ZWQgdG8gcHVibGljIGRhdGEuiqcZAwilAYLT5JMCOzoBKlocOgEqIhcvYXBpL3YxL29yZy97b3JnfS9yZXBvcyIYL2FwaS92MS9vcmdzL3tvcmd9L3JlcG9zEpYBCg1HZXRSZXBvc2l0b3J5EiMuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJFkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIcBgtPkkwIeEhwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99EqABCg5HZXRWaWV3ZXJTdGF0ZRIkLmJyYW5jaGxpbmUudjEuR2V0Vmlld2VyU3RhdGVSZXF1ZXN0GhouYnJhbmNobGluZS52MS5WaWV3ZXJTdGF0ZSJMkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIcBgtPkkwIlEiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3ZpZXdlchKbAQoRR2V0UmVwb3NpdG9yeUJ5SWQSJy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlCeUlkUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJCkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIgBgtPkkwIbEhkvYXBpL3YxL3JlcG9zaXRvcmllcy97aWR9EssBChJTZWFyY2hSZXBvc2l0b3JpZXMSKC5icmFuY2hsaW5lLnYxLlNlYXJjaFJlcG9zaXRvcmllc1JlcXVlc3QaKS5icmFuY2hsaW5lLnYxLlNlYXJjaFJlcG9zaXRvcmllc1Jlc3BvbnNlImCQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwioAYLT5JMCH2IHcmVzdWx0cxIUL2FwaS92MS9yZXBvcy9zZWFyY2gS1QEKEkxpc3RNeVJlcG9zaXRvcmllcxIoLmJyYW5jaGxpbmUudjEuTGlzdE15UmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoqnGQIIFILT5JMCImIMcmVwb3NpdG9yaWVzEhIvYXBpL3YxL3VzZXIvcmVwb3MS5QEKFExpc3RVc2VyUmVwb3NpdG9yaWVzEiouYnJhbmNobGluZS52MS5MaXN0VXNlclJlcG9zaXRvcmllc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3JpZXNSZXNwb25zZSJ4kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkdCAISGXJlYWQ6cmVwb3NpdG9yeSByZWFkOnVzZXKKpxkCCCiC0+STAi5iDHJlcG9zaXRvcmllcxIeL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3JlcG9zEugBChxMaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzEjIuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlImuQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJYBgtPkkwIoYgxyZXBvc2l0b3JpZXMSGC9hcGkvdjEvb3Jncy97b3JnfS9yZXBvcxKvAwoORWRpdFJlcG9zaXRvcnkSJC5icmFuY2hsaW5lLnYxLkVkaXRSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSLbApACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxlGCIUBEkFUaGUgcmVwb3NpdG9yeSBpcyBhcmNoaXZlZCBhbmQgdGhlIHJlcXVlc3QgZG9lcyBub3QgdW5hcmNoaXZlIGl0LoqnGU8IGxJLVGhlIHJlcG9zaXRvcnkgd291bGQgYmUgcHJpdmF0ZSBhbmQgdGhlIHRva2VuIGlzIHJlc3RyaWN0ZWQgdG8gcHVibGljIGRhdGEuiqcZVQgFElFBIHRleHQgaXMgdG9vIGxvbmcsIG9yIGBkZWZhdWx0X3RhcmdldF9icmFuY2hgIGlzIG5vdCBhIGJyYW5jaCBvZiB0aGUgcmVwb3NpdG9yeS6KpxkDCIIBiqcZAwinAYqnGQMItgGKpxkDCLABgtPkkwIhOgEqMhwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99EpoBChBEZWxldGVSZXBvc2l0b3J5EiYuYnJhbmNobGluZS52MS5EZWxldGVSZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJGkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiEAYLT5JMCHiocL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfRLzAgoSVHJhbnNmZXJSZXBvc2l0b3J5EiguYnJhbmNobGluZS52MS5UcmFuc2ZlclJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IpcCkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCIUBiqcZPggoEjpUaGUgbmV3IG93bmVyIGRvZXMgbm90IGV4aXN0IG9yIGlzIGhpZGRlbiBmcm9tIHRoZSBjYWxsZXIuiqcZAwiXAYqnGQMIrAGKpxkDCKkBiqcZAwjOBIqnGU4IrwESSVRoZSByZXBvc2l0b3J5IGlzIGEgZm9yayBhbmQgdGhlIG5ldyBvd25lciBoYXMgYSBmb3JrIG9mIHRoZSBzYW1lIHBhcmVudC6KpxkDCJABgtPkkwIqOgEqIiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyErYCChhBY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXISLi5icmFuY2hsaW5lLnYxLkFjY2VwdFJlcG9zaXRvcnlUcmFuc2ZlclJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkizgGQAgD6phkDCMoBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiqAYqnGQMIqwGKpxkDCIUBiqcZAwiGAYqnGVUIrwESUFRoZSByZXBvc2l0b3J5IGlzIGEgZm9yayBhbmQgdGhlIG5ldyBvd25lciBoYXMgYSBmb3JrIG9mIHRoZSBzYW1lIHBhcmVudCBieSBub3cugtPkkwIxOgEqIiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyL2FjY2VwdBKCAgoYUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyEi4uYnJhbmNobGluZS52MS5SZWplY3RSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IpoBkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiHAYqnGQMIqgGKpxk2CKsBEjFUaGUgY2FsbGVyIGlzIG5laXRoZXIgdGhlIHJlY2VpdmVyIG5vciB0aGUgb3duZXIugtPkkwIxOgEqIiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyL3JlamVjdBpP+qYZSwgCEAIYAiACKAIwATgCQg0vb3BlbmFwaS5qc29uSgUIAxCmA1DMAVoeYXBwbGljYXRpb24vanNvbjtjaGFyc2V0PXV0Zi04YAJoA0JYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of CreateUserRepository.
@@ -1130,22 +1131,11 @@ export const RejectRepositoryTransferRequestSchema: GenMessage<RejectRepositoryT
  * caller may not read does not exist for the caller. A renamed or transferred repository answers
  * its former name with REPOSITORY_MOVED.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.RepositoryService
  */
 export const RepositoryService: GenService<{
   /**
    * Creates a repository of the caller, empty or with a first commit.
-   *
-   * Fails with:
-   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
-   * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when the server has no template of a requested name.
-   * - REPOSITORY_EXISTS, when the caller has a repository of that name.
    *
    * @generated from rpc branchline.v1.RepositoryService.CreateUserRepository
    */
@@ -1158,23 +1148,6 @@ export const RepositoryService: GenService<{
    * Creates a repository from a template: the files of its default branch as one commit, without
    * their history, its topics and its labels, as requested. Files are copied as they are.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the template does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the template has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the template.
-   * - REPOSITORY_NOT_TEMPLATE, when the repository is no template.
-   * - USER_BLOCKED, when the owner of the template has blocked the caller.
-   * - TEMPLATE_PARTS_MISSING, when the request names no part.
-   * - TEMPLATE_PART_UNSUPPORTED, when the request names a part that the server does not copy.
-   * - UNKNOWN_USER, when the new owner does not exist or is hidden from the caller.
-   * - PERMISSION_DENIED, when the new owner is another user and the caller is not an administrator.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
-   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
-   * - REPOSITORY_EXISTS, when the new owner has a repository of that name.
-   * - TOO_MANY_COPIES, when too many copies run.
-   *
    * @generated from rpc branchline.v1.RepositoryService.GenerateRepository
    */
   generateRepository: {
@@ -1186,18 +1159,6 @@ export const RepositoryService: GenService<{
    * Creates a repository of an organisation, empty or with a first commit. For members with the
    * right to create repositories.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
-   * - PUBLIC_ONLY_TOKEN, when the repository would be private and the token is restricted to public
-   *   data.
-   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
-   * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when the server has no template of a requested name.
-   * - REPOSITORY_EXISTS, when the organisation has a repository of that name.
-   *
    * @generated from rpc branchline.v1.RepositoryService.CreateOrganizationRepository
    */
   createOrganizationRepository: {
@@ -1207,10 +1168,6 @@ export const RepositoryService: GenService<{
   },
   /**
    * Returns one repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
    *
    * @generated from rpc branchline.v1.RepositoryService.GetRepository
    */
@@ -1223,10 +1180,6 @@ export const RepositoryService: GenService<{
    * Returns what the caller has decided about a repository: a star, and a subscription. For callers
    * who may read a part of the repository. StarService and SubscriptionService change it.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   *
    * @generated from rpc branchline.v1.RepositoryService.GetViewerState
    */
   getViewerState: {
@@ -1236,9 +1189,6 @@ export const RepositoryService: GenService<{
   },
   /**
    * Returns one repository by its number, which never changes.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
    *
    * @generated from rpc branchline.v1.RepositoryService.GetRepositoryById
    */
@@ -1254,10 +1204,6 @@ export const RepositoryService: GenService<{
    * Otherwise, and for topics, descriptions, owners and several texts, a search by text covers
    * the newest 50,000 repositories.
    *
-   * Fails with:
-   * - INVALID_REPOSITORY_SEARCH, when mode, sort or order has an unknown value, or q has
-   *   more than 10 texts.
-   *
    * @generated from rpc branchline.v1.RepositoryService.SearchRepositories
    */
   searchRepositories: {
@@ -1269,9 +1215,6 @@ export const RepositoryService: GenService<{
    * Lists all repositories in which the caller has a role, as owner, collaborator or through an
    * organisation, by name.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.RepositoryService.ListMyRepositories
    */
   listMyRepositories: {
@@ -1282,9 +1225,6 @@ export const RepositoryService: GenService<{
   /**
    * Lists the repositories of a user or organisation that the caller may read, by name.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.RepositoryService.ListUserRepositories
    */
   listUserRepositories: {
@@ -1294,9 +1234,6 @@ export const RepositoryService: GenService<{
   },
   /**
    * Lists the repositories of an organisation that the caller may read, by name.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.RepositoryService.ListOrganizationRepositories
    */
@@ -1313,22 +1250,6 @@ export const RepositoryService: GenService<{
    * (`has_wiki`, `has_projects`, `internal_tracker` and others). They have no effect, and neither
    * have settings of pull requests while these are disabled.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not change the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived and the request does not unarchive it.
-   * - PUBLIC_ONLY_TOKEN, when the repository would be private and the token is restricted to public
-   *   data.
-   * - INVALID_REPOSITORY_NAME, when the new name is not allowed.
-   * - INVALID_FIELD, when a text is too long, or default_target_branch is not a branch of the
-   *   repository.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is not a branch of the repository.
-   * - INVALID_MERGE_STYLE, when default_merge_style or default_update_style is unknown.
-   * - INVALID_MIRROR_INTERVAL, when mirror_interval is malformed or too short.
-   * - PARENT_PRIVATE, when a fork would become public and its parent is private.
-   * - REPOSITORY_EXISTS, when the owner has another repository of the new name.
-   *
    * @generated from rpc branchline.v1.RepositoryService.EditRepository
    */
   editRepository: {
@@ -1338,11 +1259,6 @@ export const RepositoryService: GenService<{
   },
   /**
    * Deletes a repository with everything in it. For its owner.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not delete the repository.
    *
    * @generated from rpc branchline.v1.RepositoryService.DeleteRepository
    */
@@ -1359,20 +1275,6 @@ export const RepositoryService: GenService<{
    * the receiver must accept it: the response has `repo_transfer`, and until then the receiver may
    * read the repository. The former name redirects to the new one.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not the owner.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_NOT_FOUND, when the new owner does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the new owner is an organisation in which the caller may not
-   *   create repositories.
-   * - TRANSFER_TEAM_NOT_FOUND, when the new owner has no team of a number in team_ids.
-   * - TRANSFER_PENDING, when a transfer is pending already.
-   * - TRANSFER_NAME_TAKEN, when the new owner has a repository of that name.
-   * - FORK_EXISTS, when the repository is a fork and the new owner has a fork of the same parent.
-   * - USER_BLOCKED, when the new owner has blocked the caller.
-   *
    * @generated from rpc branchline.v1.RepositoryService.TransferRepository
    */
   transferRepository: {
@@ -1382,16 +1284,6 @@ export const RepositoryService: GenService<{
   },
   /**
    * Accepts a pending transfer. For the receiver.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - TRANSFER_NOT_FOUND, when the repository has no pending transfer.
-   * - TRANSFER_DENIED, when the caller is not the receiver.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_EXISTS, when the new owner has a repository of that name by now.
-   * - FORK_EXISTS, when the repository is a fork and the new owner has a fork of the same parent by
-   *   now.
    *
    * @generated from rpc branchline.v1.RepositoryService.AcceptRepositoryTransfer
    */
@@ -1403,12 +1295,6 @@ export const RepositoryService: GenService<{
   /**
    * Rejects or cancels a pending transfer. For the receiver, and for the owner. Returns the
    * repository as the caller saw it before.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - TRANSFER_NOT_FOUND, when the repository has no pending transfer.
-   * - TRANSFER_DENIED, when the caller is neither the receiver nor the owner.
    *
    * @generated from rpc branchline.v1.RepositoryService.RejectRepositoryTransfer
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { PullReview, PullReviewComment, PullReviewCommentSchema, PullReviewSchema } from "./review_pb.ts";
 import { file_branchline_v1_review } from "./review_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/review_service.proto.
  */
 export const file_branchline_v1_review_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL3Jldmlld19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIl0KEkxpc3RSZXZpZXdzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiXwoTTGlzdFJldmlld3NSZXNwb25zZRIqCgdyZXZpZXdzGAEgAygLMhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIkoKEEdldFJldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAyKfAQoTQ3JlYXRlUmV2aWV3UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEg0KBWV2ZW50GAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEiwKCGNvbW1lbnRzGAcgAygLMhouYnJhbmNobGluZS52MS5MaW5lQ29tbWVudCJaCgtMaW5lQ29tbWVudBIMCgRwYXRoGAEgASgJEhEKBGJvZHkYAiABKAlCA+BBAhIUCgxuZXdfcG9zaXRpb24YAyABKAMSFAoMb2xkX3Bvc2l0aW9uGAQgASgDImoKE1N1Ym1pdFJldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAxINCgVldmVudBgFIAEoCRIMCgRib2R5GAYgASgJIk0KE0RlbGV0ZVJldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAyJvChREaXNtaXNzUmV2aWV3UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDEg8KB21lc3NhZ2UYBSABKAkSDgoGcHJpb3JzGAYgASgIIlAKFlVuZGlzbWlzc1Jldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAyJwChdSZXF1ZXN0UmV2aWV3ZXJzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhEKCXJldmlld2VycxgEIAMoCRIWCg50ZWFtX3Jldmlld2VycxgFIAMoCSJGChhSZXF1ZXN0UmV2aWV3ZXJzUmVzcG9uc2USKgoHcmV2aWV3cxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUHVsbFJldmlldyJ2Ch1XaXRoZHJhd1Jldmlld1JlcXVlc3RzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhEKCXJldmlld2VycxgEIAMoCRIWCg50ZWFtX3Jldmlld2VycxgFIAMoCSJwChlMaXN0UmV2aWV3Q29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSJuChpMaXN0UmV2aWV3Q29tbWVudHNSZXNwb25zZRIyCghjb21tZW50cxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJldmlld0NvbW1lbnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiYgoXR2V0UmV2aWV3Q29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAxIPCgdjb21tZW50GAUgASgDIqEBChpDcmVhdGVSZXZpZXdDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDEgwKBHBhdGgYBSABKAkSEQoEYm9keRgGIAEoCUID4EECEhQKDG5ld19wb3NpdGlvbhgHIAEoAxIUCgxvbGRfcG9zaXRpb24YCCABKAMidgoYRWRpdFJldmlld0NvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMSDwoHY29tbWVudBgFIAEoAxIRCgRib2R5GAYgASgJQgPgQQIiZQoaRGVsZXRlUmV2aWV3Q29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAxIPCgdjb21tZW50GAUgASgDIm0KG1JlcGx5VG9SZXZpZXdDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEg8KB2NvbW1lbnQYBCABKAMSEQoEYm9keRgFIAEoCUID4EECIksKG1Jlc29sdmVSZXZpZXdDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg8KB2NvbW1lbnQYAyABKAMiTQodVW5yZXNvbHZlUmV2aWV3Q29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIPCgdjb21tZW50GAMgASgDMt8aCg1SZXZpZXdTZXJ2aWNlEs0BCgtMaXN0UmV2aWV3cxIhLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld3NSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0UmV2aWV3c1Jlc3BvbnNlIneQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwI9YgdyZXZpZXdzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cxKiAQoJR2V0UmV2aWV3Eh8uYnJhbmNobGluZS52MS5HZXRSZXZpZXdSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3IlmQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCORI3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfRKnAQoMQ3JlYXRlUmV2aWV3EiIuYnJhbmNobGluZS52MS5DcmVhdGVSZXZpZXdSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3IliQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjc6ASoiMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzEqwBCgxTdWJtaXRSZXZpZXcSIi5icmFuY2hsaW5lLnYxLlN1Ym1pdFJldmlld1JlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXciXZACAIKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCPDoBKiI3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfRKmAQoMRGVsZXRlUmV2aWV3EiIuYnJhbmNobGluZS52MS5EZWxldGVSZXZpZXdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlqQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzL3tpZH0SuQEKDURpc21pc3NSZXZpZXcSIy5icmFuY2hsaW5lLnYxLkRpc21pc3NSZXZpZXdSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3ImiQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAkc6ASoiQi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzL3tpZH0vZGlzbWlzc2FscxK/AQoPVW5kaXNtaXNzUmV2aWV3EiUuYnJhbmNobGluZS52MS5VbmRpc21pc3NSZXZpZXdSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3ImqQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAkk6ASoiRC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzL3tpZH0vdW5kaXNtaXNzYWxzEtkBChBSZXF1ZXN0UmV2aWV3ZXJzEiYuYnJhbmNobGluZS52MS5SZXF1ZXN0UmV2aWV3ZXJzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuUmVxdWVzdFJldmlld2Vyc1Jlc3BvbnNlInSQAgL6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwJMOgEqYgdyZXZpZXdzIj4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmVxdWVzdGVkX3Jldmlld2VycxLEAQoWV2l0aGRyYXdSZXZpZXdSZXF1ZXN0cxIsLmJyYW5jaGxpbmUudjEuV2l0aGRyYXdSZXZpZXdSZXF1ZXN0c1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiZJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCQzoBKio+L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3JlcXVlc3RlZF9yZXZpZXdlcnMS8gEKEkxpc3RSZXZpZXdDb21tZW50cxIoLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld0NvbW1lbnRzUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld0NvbW1lbnRzUmVzcG9uc2UihgGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwJMYghjb21tZW50cxJAL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfS9jb21tZW50cxLKAQoQR2V0UmV2aWV3Q29tbWVudBImLmJyYW5jaGxpbmUudjEuR2V0UmV2aWV3Q29tbWVudFJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXdDb21tZW50ImyQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCTBJKL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfS9jb21tZW50cy97Y29tbWVudH0SygEKE0NyZWF0ZVJldmlld0NvbW1lbnQSKS5icmFuY2hsaW5lLnYxLkNyZWF0ZVJldmlld0NvbW1lbnRSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3Q29tbWVudCJmkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwJFOgEqIkAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9L2NvbW1lbnRzEtABChFFZGl0UmV2aWV3Q29tbWVudBInLmJyYW5jaGxpbmUudjEuRWRpdFJldmlld0NvbW1lbnRSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3Q29tbWVudCJwkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwJPOgEqMkovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9L2NvbW1lbnRzL3tjb21tZW50fRLHAQoTRGVsZXRlUmV2aWV3Q29tbWVudBIpLmJyYW5jaGxpbmUudjEuRGVsZXRlUmV2aWV3Q29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkibZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCTCpKL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfS9jb21tZW50cy97Y29tbWVudH0S2AEKFFJlcGx5VG9SZXZpZXdDb21tZW50EiouYnJhbmNobGluZS52MS5SZXBseVRvUmV2aWV3Q29tbWVudFJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXdDb21tZW50InKQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwJKOgEqIkUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vY29tbWVudHMve2NvbW1lbnR9L3JlcGxpZXMSvwEKFFJlc29sdmVSZXZpZXdDb21tZW50EiouYnJhbmNobGluZS52MS5SZXNvbHZlUmV2aWV3Q29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiY5ACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCQjoBKiI9L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy9jb21tZW50cy97Y29tbWVudH0vcmVzb2x2ZRLFAQoWVW5yZXNvbHZlUmV2aWV3Q29tbWVudBIsLmJyYW5jaGxpbmUudjEuVW5yZXNvbHZlUmV2aWV3Q29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiZZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCRDoBKiI/L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy9jb21tZW50cy97Y29tbWVudH0vdW5yZXNvbHZlGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_review, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL3Jldmlld19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIl0KEkxpc3RSZXZpZXdzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiXwoTTGlzdFJldmlld3NSZXNwb25zZRIqCgdyZXZpZXdzGAEgAygLMhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIkoKEEdldFJldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAyKfAQoTQ3JlYXRlUmV2aWV3UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEg0KBWV2ZW50GAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEiwKCGNvbW1lbnRzGAcgAygLMhouYnJhbmNobGluZS52MS5MaW5lQ29tbWVudCJaCgtMaW5lQ29tbWVudBIMCgRwYXRoGAEgASgJEhEKBGJvZHkYAiABKAlCA+BBAhIUCgxuZXdfcG9zaXRpb24YAyABKAMSFAoMb2xkX3Bvc2l0aW9uGAQgASgDImoKE1N1Ym1pdFJldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAxINCgVldmVudBgFIAEoCRIMCgRib2R5GAYgASgJIk0KE0RlbGV0ZVJldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAyJvChREaXNtaXNzUmV2aWV3UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDEg8KB21lc3NhZ2UYBSABKAkSDgoGcHJpb3JzGAYgASgIIlAKFlVuZGlzbWlzc1Jldmlld1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAyJwChdSZXF1ZXN0UmV2aWV3ZXJzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhEKCXJldmlld2VycxgEIAMoCRIWCg50ZWFtX3Jldmlld2VycxgFIAMoCSJGChhSZXF1ZXN0UmV2aWV3ZXJzUmVzcG9uc2USKgoHcmV2aWV3cxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUHVsbFJldmlldyJ2Ch1XaXRoZHJhd1Jldmlld1JlcXVlc3RzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhEKCXJldmlld2VycxgEIAMoCRIWCg50ZWFtX3Jldmlld2VycxgFIAMoCSJwChlMaXN0UmV2aWV3Q29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSJuChpMaXN0UmV2aWV3Q29tbWVudHNSZXNwb25zZRIyCghjb21tZW50cxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJldmlld0NvbW1lbnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiYgoXR2V0UmV2aWV3Q29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAxIPCgdjb21tZW50GAUgASgDIqEBChpDcmVhdGVSZXZpZXdDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDEgwKBHBhdGgYBSABKAkSEQoEYm9keRgGIAEoCUID4EECEhQKDG5ld19wb3NpdGlvbhgHIAEoAxIUCgxvbGRfcG9zaXRpb24YCCABKAMidgoYRWRpdFJldmlld0NvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMSDwoHY29tbWVudBgFIAEoAxIRCgRib2R5GAYgASgJQgPgQQIiZQoaRGVsZXRlUmV2aWV3Q29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIKCgJpZBgEIAEoAxIPCgdjb21tZW50GAUgASgDIm0KG1JlcGx5VG9SZXZpZXdDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEg8KB2NvbW1lbnQYBCABKAMSEQoEYm9keRgFIAEoCUID4EECIksKG1Jlc29sdmVSZXZpZXdDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg8KB2NvbW1lbnQYAyABKAMiTQodVW5yZXNvbHZlUmV2aWV3Q29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIPCgdjb21tZW50GAMgASgDMuwgCg1SZXZpZXdTZXJ2aWNlEtwBCgtMaXN0UmV2aWV3cxIhLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld3NSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0UmV2aWV3c1Jlc3BvbnNlIoUBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMI1AKKpxkDCMEBgtPkkwI9YgdyZXZpZXdzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cxKwAQoJR2V0UmV2aWV3Eh8uYnJhbmNobGluZS52MS5HZXRSZXZpZXdSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3ImeQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhgOKpxkDCMEBgtPkkwI5EjcvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9EpQCCgxDcmVhdGVSZXZpZXcSIi5icmFuY2hsaW5lLnYxLkNyZWF0ZVJldmlld1JlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXcixAGQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIcDiqcZAwiIA4qnGQMIiQOKpxkDCIoDiqcZAwiLA4qnGQMIpgOKpxkDCKcDiqcZAggFiqcZKgi6ARIlVGhlIGhlYWQgb2YgdGhlIHB1bGwgcmVxdWVzdCBpcyBsb3N0LoqnGQMIwQGC0+STAjc6ASoiMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzEvIBCgxTdWJtaXRSZXZpZXcSIi5icmFuY2hsaW5lLnYxLlN1Ym1pdFJldmlld1JlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXciogGQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIYDiqcZAwiQAYqnGQMIlQSKpxkDCIwDiqcZAwiNA4qnGQMIhwOKpxkDCIgDiqcZAwiJA4qnGQMIigOKpxkCCAWC0+STAjw6ASoiNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzL3tpZH0SuwEKDERlbGV0ZVJldmlldxIiLmJyYW5jaGxpbmUudjEuRGVsZXRlUmV2aWV3UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJvkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiFAYqnGQMIhgOKpxkDCI4DgtPkkwI5KjcvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9EuMBCg1EaXNtaXNzUmV2aWV3EiMuYnJhbmNobGluZS52MS5EaXNtaXNzUmV2aWV3UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUHVsbFJldmlldyKRAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhQGKpxkDCI8DiqcZAwiGA4qnGQMIkAOKpxkDCJEDiqcZAggFgtPkkwJHOgEqIkIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9L2Rpc21pc3NhbHMS4wEKD1VuZGlzbWlzc1JldmlldxIlLmJyYW5jaGxpbmUudjEuVW5kaXNtaXNzUmV2aWV3UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUHVsbFJldmlldyKNAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhQGKpxkDCI8DiqcZAwiGA4qnGQMIkAOKpxkDCJEDgtPkkwJJOgEqIkQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9L3VuZGlzbWlzc2FscxKLAgoQUmVxdWVzdFJldmlld2VycxImLmJyYW5jaGxpbmUudjEuUmVxdWVzdFJldmlld2Vyc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLlJlcXVlc3RSZXZpZXdlcnNSZXNwb25zZSKlAZACAvqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCNQCiqcZAwiQAYqnGQMIlQSKpxkDCJMDiqcZAwiUA4qnGQMI4QKKpxkDCJIDgtPkkwJMOgEqYgdyZXZpZXdzIj4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmVxdWVzdGVkX3Jldmlld2VycxLoAQoWV2l0aGRyYXdSZXZpZXdSZXF1ZXN0cxIsLmJyYW5jaGxpbmUudjEuV2l0aGRyYXdSZXZpZXdSZXF1ZXN0c1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkihwGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCNQCiqcZAwiFAYqnGQMIkwOKpxkDCJQDiqcZAwjhAoLT5JMCQzoBKio+L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3JlcXVlc3RlZF9yZXZpZXdlcnMSgAIKEkxpc3RSZXZpZXdDb21tZW50cxIoLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld0NvbW1lbnRzUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld0NvbW1lbnRzUmVzcG9uc2UilAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiGA4qnGQMIwQGC0+STAkxiCGNvbW1lbnRzEkAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vcmV2aWV3cy97aWR9L2NvbW1lbnRzEuABChBHZXRSZXZpZXdDb21tZW50EiYuYnJhbmNobGluZS52MS5HZXRSZXZpZXdDb21tZW50UmVxdWVzdBogLmJyYW5jaGxpbmUudjEuUHVsbFJldmlld0NvbW1lbnQigQGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhgOKpxkDCKUDiqcZAwjBAYLT5JMCTBJKL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfS9jb21tZW50cy97Y29tbWVudH0S6wIKE0NyZWF0ZVJldmlld0NvbW1lbnQSKS5icmFuY2hsaW5lLnYxLkNyZWF0ZVJldmlld0NvbW1lbnRSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5QdWxsUmV2aWV3Q29tbWVudCKGApACAIKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhgOKpxlMCKgDEkdUaGUgY2FsbGVyIGlzIG5vdCB0aGUgYXV0aG9yIG9mIHRoZSByZXZpZXcsIG9yIHRoZSByZXZpZXcgaXMgYSByZXF1ZXN0LoqnGQMIpgOKpxkDCKcDiqcZAggFiqcZKgi6ARIlVGhlIGhlYWQgb2YgdGhlIHB1bGwgcmVxdWVzdCBpcyBsb3N0LoqnGQMIwQGC0+STAkU6ASoiQC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzL3tpZH0vY29tbWVudHMS+gEKEUVkaXRSZXZpZXdDb21tZW50EicuYnJhbmNobGluZS52MS5FZGl0UmV2aWV3Q29tbWVudFJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXdDb21tZW50IpkBkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiGA4qnGQMIpQOKpxkDCKgDiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAk86ASoySi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9yZXZpZXdzL3tpZH0vY29tbWVudHMve2NvbW1lbnR9Et0BChNEZWxldGVSZXZpZXdDb21tZW50EikuYnJhbmNobGluZS52MS5EZWxldGVSZXZpZXdDb21tZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKCAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhgOKpxkDCKUDiqcZAwioA4LT5JMCTCpKL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3Jldmlld3Mve2lkfS9jb21tZW50cy97Y29tbWVudH0S7QEKFFJlcGx5VG9SZXZpZXdDb21tZW50EiouYnJhbmNobGluZS52MS5SZXBseVRvUmV2aWV3Q29tbWVudFJlcXVlc3QaIC5icmFuY2hsaW5lLnYxLlB1bGxSZXZpZXdDb21tZW50IoYBkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIpQOKpxkDCKcDiqcZAggFgtPkkwJKOgEqIkUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vY29tbWVudHMve2NvbW1lbnR9L3JlcGxpZXMS9AEKFFJlc29sdmVSZXZpZXdDb21tZW50EiouYnJhbmNobGluZS52MS5SZXNvbHZlUmV2aWV3Q29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkilwGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCKUDiqcZKQioAxIkVGhlIGNhbGxlciBtYXkgbm90IHJlc29sdmUgY29tbWVudHMugtPkkwJCOgEqIj0vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL2NvbW1lbnRzL3tjb21tZW50fS9yZXNvbHZlEvoBChZVbnJlc29sdmVSZXZpZXdDb21tZW50EiwuYnJhbmNobGluZS52MS5VbnJlc29sdmVSZXZpZXdDb21tZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKZAZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIpQOKpxkpCKgDEiRUaGUgY2FsbGVyIG1heSBub3QgcmVzb2x2ZSBjb21tZW50cy6C0+STAkQ6ASoiPy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMvY29tbWVudHMve2NvbW1lbnR9L3VucmVzb2x2ZRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_review, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListReviews.
@@ -1011,9 +1012,6 @@ export const UnresolveReviewCommentRequestSchema: GenMessage<UnresolveReviewComm
  * reviews of users on the rule's list count or, without a list, those of users who may write the
  * code.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.ReviewService
  */
 export const ReviewService: GenService<{
@@ -1022,15 +1020,6 @@ export const ReviewService: GenService<{
    *
    * A pending review is visible only to its author, and a request to a team only to callers who may
    * see the team.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.ListReviews
    */
@@ -1041,17 +1030,6 @@ export const ReviewService: GenService<{
   },
   /**
    * Returns one review.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.GetReview
    */
@@ -1068,30 +1046,6 @@ export const ReviewService: GenService<{
    * replaces the reviewer's earlier one. Every caller who may read the pull request may comment,
    * also while it is closed.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - OWN_PULL_APPROVED, when the caller opened the pull request and approves it.
-   * - OWN_PULL_REJECTED, when the caller opened the pull request and requests changes.
-   * - REVIEW_BODY_REQUIRED, when the review is empty: a pending review and a request for changes
-   *   need a body, and a comment a body or comments on lines.
-   * - REVIEW_ON_CLOSED_PULL, when it approves or rejects a closed or merged pull request.
-   * - REVIEW_COMMIT_UNKNOWN, when `commit_id` is not a commit of the pull request.
-   * - INVALID_REVIEW_LINE, when the file or line of a comment does not exist.
-   * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
-   * - INVALID_FIELD, when a text is too long, or a comment is empty.
-   * - REF_NOT_FOUND, when the head of the pull request is lost.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.ReviewService.CreateReview
    */
   createReview: {
@@ -1102,27 +1056,6 @@ export const ReviewService: GenService<{
   /**
    * Submits a pending review. It remains a review of the commit for which it was created.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - REVIEW_NOT_PENDING, when it has been submitted already.
-   * - REVIEW_STAYS_PENDING, when `event` is missing or unknown.
-   * - OWN_PULL_APPROVED, when the caller opened the pull request and approves it.
-   * - OWN_PULL_REJECTED, when the caller opened the pull request and requests changes.
-   * - REVIEW_BODY_REQUIRED, when the review is empty.
-   * - REVIEW_ON_CLOSED_PULL, when it approves or rejects a closed or merged pull request.
-   * - INVALID_FIELD, when a text is too long.
-   *
    * @generated from rpc branchline.v1.ReviewService.SubmitReview
    */
   submitReview: {
@@ -1132,17 +1065,6 @@ export const ReviewService: GenService<{
   },
   /**
    * Deletes a review and its comments. For its author and for administrators of the instance.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - REVIEW_DELETION_DENIED, when the caller is not the author.
    *
    * @generated from rpc branchline.v1.ReviewService.DeleteReview
    */
@@ -1155,20 +1077,6 @@ export const ReviewService: GenService<{
    * Dismisses an approval or a rejection, so that it does not count. For administrators of the
    * repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_DISMISSAL_DENIED, when the caller is not an administrator of the repository.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - REVIEW_NOT_DISMISSIBLE, when it neither approves nor rejects.
-   * - REVIEW_DISMISSAL_CLOSED, when the pull request is closed or merged.
-   * - INVALID_FIELD, when the message is too long.
-   *
    * @generated from rpc branchline.v1.ReviewService.DismissReview
    */
   dismissReview: {
@@ -1178,19 +1086,6 @@ export const ReviewService: GenService<{
   },
   /**
    * Restores a dismissed approval or rejection. For administrators of the repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_DISMISSAL_DENIED, when the caller is not an administrator of the repository.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - REVIEW_NOT_DISMISSIBLE, when it neither approves nor rejects.
-   * - REVIEW_DISMISSAL_CLOSED, when the pull request is closed or merged.
    *
    * @generated from rpc branchline.v1.ReviewService.UndismissReview
    */
@@ -1205,23 +1100,6 @@ export const ReviewService: GenService<{
    *
    * The earlier review of a requested reviewer no longer counts. A second request has no effect.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers.
-   * - REVIEW_REQUEST_CLOSED, when the pull request is closed or merged.
-   * - REVIEWER_NOT_FOUND, when a user or team does not exist or is hidden from the caller.
-   * - INVALID_REVIEWER, when a reviewer opened the pull request, or may not read it.
-   * - TOO_MANY_REVIEWERS, when the pull request would have too many requested reviewers.
-   *
    * @generated from rpc branchline.v1.ReviewService.RequestReviewers
    */
   requestReviewers: {
@@ -1233,18 +1111,6 @@ export const ReviewService: GenService<{
    * Withdraws requests for reviews. For users who may request reviews, and for requested reviewers
    * themselves. Has no effect on users without a request.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers, and names other users.
-   * - REVIEW_REQUEST_CLOSED, when the pull request is closed or merged.
-   * - REVIEWER_NOT_FOUND, when a user or team does not exist or is hidden from the caller.
-   * - TOO_MANY_REVIEWERS, when the request names too many.
-   *
    * @generated from rpc branchline.v1.ReviewService.WithdrawReviewRequests
    */
   withdrawReviewRequests: {
@@ -1254,17 +1120,6 @@ export const ReviewService: GenService<{
   },
   /**
    * Lists the comments of a review, oldest first: all of them, unless the request asks for a page.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.ListReviewComments
    */
@@ -1276,18 +1131,6 @@ export const ReviewService: GenService<{
   /**
    * Returns one comment of a review.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
-   *
    * @generated from rpc branchline.v1.ReviewService.GetReviewComment
    */
   getReviewComment: {
@@ -1297,27 +1140,6 @@ export const ReviewService: GenService<{
   },
   /**
    * Adds a comment on a line to a review. For the author of the review.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - REVIEW_COMMENT_DENIED, when the caller is not the author of the review, or it is a request.
-   * - INVALID_REVIEW_LINE, when the file or line of a comment does not exist.
-   * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
-   * - INVALID_FIELD, when the text is empty or too long.
-   * - REF_NOT_FOUND, when the head of the pull request is lost.
-   * - SERVER_BUSY, when too many Git processes run.
-   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.CreateReviewComment
    */
@@ -1330,23 +1152,6 @@ export const ReviewService: GenService<{
    * Changes the text of a comment of a review. For its author and for users who may write to pull
    * requests. Compatible systems do not have this method.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
-   * - REVIEW_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - INVALID_FIELD, when the text is empty or too long.
-   *
    * @generated from rpc branchline.v1.ReviewService.EditReviewComment
    */
   editReviewComment: {
@@ -1357,18 +1162,6 @@ export const ReviewService: GenService<{
   /**
    * Deletes a comment of a review. For its author and for users who may write to pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
-   *   from the caller.
-   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
-   * - REVIEW_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
-   *
    * @generated from rpc branchline.v1.ReviewService.DeleteReviewComment
    */
   deleteReviewComment: {
@@ -1378,21 +1171,6 @@ export const ReviewService: GenService<{
   },
   /**
    * Replies to a comment of a review with another comment of the same review, on the same line.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
-   *   the caller.
-   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
-   *   requests.
-   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
-   * - TOO_MANY_REVIEW_COMMENTS, when the review has the largest number of comments.
-   * - INVALID_FIELD, when the text is empty or too long.
    *
    * @generated from rpc branchline.v1.ReviewService.ReplyToReviewComment
    */
@@ -1405,15 +1183,6 @@ export const ReviewService: GenService<{
    * Resolves a comment of a review. For the author of the pull request and for users who may write
    * to pull requests.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
-   * - REVIEW_COMMENT_DENIED, when the caller may not resolve comments.
-   *
    * @generated from rpc branchline.v1.ReviewService.ResolveReviewComment
    */
   resolveReviewComment: {
@@ -1424,15 +1193,6 @@ export const ReviewService: GenService<{
   /**
    * Marks a comment of a review as not resolved. For the author of the pull request and for users
    * who may write to pull requests.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
-   * - REVIEW_COMMENT_DENIED, when the caller may not resolve comments.
    *
    * @generated from rpc branchline.v1.ReviewService.UnresolveReviewComment
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { HttpBodySchema } from "../../google/api/httpbody_pb.ts";
 import { file_google_api_httpbody } from "../../google/api/httpbody_pb.ts";
@@ -15,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/server_service.proto.
  */
 export const file_branchline_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIhMKEUdldFZlcnNpb25SZXF1ZXN0IhYKFEdldFNpZ25pbmdLZXlSZXF1ZXN0IiAKDVNlcnZlclZlcnNpb24SDwoHdmVyc2lvbhgBIAEoCTKcAgoNU2VydmVyU2VydmljZRJuCgpHZXRWZXJzaW9uEiAuYnJhbmNobGluZS52MS5HZXRWZXJzaW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuU2VydmVyVmVyc2lvbiIgkAIBgqcZAggCgtPkkwIREg8vYXBpL3YxL3ZlcnNpb24SdAoNR2V0U2lnbmluZ0tleRIjLmJyYW5jaGxpbmUudjEuR2V0U2lnbmluZ0tleVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IiiQAgGCpxkCCAKC0+STAhkSFy9hcGkvdjEvc2lnbmluZy1rZXkucHViGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIhMKEUdldFZlcnNpb25SZXF1ZXN0IhYKFEdldFNpZ25pbmdLZXlSZXF1ZXN0IiAKDVNlcnZlclZlcnNpb24SDwoHdmVyc2lvbhgBIAEoCTKoAgoNU2VydmVyU2VydmljZRJ0CgpHZXRWZXJzaW9uEiAuYnJhbmNobGluZS52MS5HZXRWZXJzaW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuU2VydmVyVmVyc2lvbiImkAIBgqcZAggCiqcZAggUgtPkkwIREg8vYXBpL3YxL3ZlcnNpb24SegoNR2V0U2lnbmluZ0tleRIjLmJyYW5jaGxpbmUudjEuR2V0U2lnbmluZ0tleVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5Ii6QAgGCpxkCCAKKpxkCCBSC0+STAhkSFy9hcGkvdjEvc2lnbmluZy1rZXkucHViGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
 
 /**
  * Request of GetVersion.
@@ -72,17 +73,11 @@ export const ServerVersionSchema: GenMessage<ServerVersion> = /*@__PURE__*/
 /**
  * The server itself.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.ServerService
  */
 export const ServerService: GenService<{
   /**
    * Returns the version of the server.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.ServerService.GetVersion
    */
@@ -94,9 +89,6 @@ export const ServerService: GenService<{
   /**
    * Returns the public key that verifies the commits that this server has signed, in the form of a
    * `.pub` file. The key is the same whether or not the server signs commits now.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.ServerService.GetSigningKey
    */

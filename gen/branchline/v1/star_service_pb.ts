@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Repository } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -19,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/star_service.proto.
  */
 export const file_branchline_v1_star_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3N0YXJfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSI/CiBMaXN0TXlTdGFycmVkUmVwb3NpdG9yaWVzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlMKIkxpc3RVc2VyU3RhcnJlZFJlcG9zaXRvcmllc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJwCh9MaXN0U3RhcnJlZFJlcG9zaXRvcmllc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJRChVMaXN0U3RhcmdhemVyc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIl0KFkxpc3RTdGFyZ2F6ZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPAodQ2hlY2tTdGFycmVkUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI0ChVTdGFyUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI2ChdVbnN0YXJSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMuAJCgtTdGFyU2VydmljZRLmAQoZTGlzdE15U3RhcnJlZFJlcG9zaXRvcmllcxIvLmJyYW5jaGxpbmUudjEuTGlzdE15U3RhcnJlZFJlcG9zaXRvcmllc1JlcXVlc3QaLi5icmFuY2hsaW5lLnYxLkxpc3RTdGFycmVkUmVwb3NpdG9yaWVzUmVzcG9uc2UiaJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHQgDEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VygtPkkwIkYgxyZXBvc2l0b3JpZXMSFC9hcGkvdjEvdXNlci9zdGFycmVkEvYBChtMaXN0VXNlclN0YXJyZWRSZXBvc2l0b3JpZXMSMS5icmFuY2hsaW5lLnYxLkxpc3RVc2VyU3RhcnJlZFJlcG9zaXRvcmllc1JlcXVlc3QaLi5icmFuY2hsaW5lLnYxLkxpc3RTdGFycmVkUmVwb3NpdG9yaWVzUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHQgCEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VygtPkkwIwYgxyZXBvc2l0b3JpZXMSIC9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9zdGFycmVkEskBCg5MaXN0U3RhcmdhemVycxIkLmJyYW5jaGxpbmUudjEuTGlzdFN0YXJnYXplcnNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5MaXN0U3RhcmdhemVyc1Jlc3BvbnNlImqQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIwYgV1c2VycxInL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9zdGFyZ2F6ZXJzEq8BChZDaGVja1N0YXJyZWRSZXBvc2l0b3J5EiwuYnJhbmNobGluZS52MS5DaGVja1N0YXJyZWRSZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJPkAIBgqcZHQgDEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VygtPkkwIlEiMvYXBpL3YxL3VzZXIvc3RhcnJlZC97b3duZXJ9L3tyZXBvfRKhAQoOU3RhclJlcG9zaXRvcnkSJC5icmFuY2hsaW5lLnYxLlN0YXJSZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRkAICgqcZHwgDEht3cml0ZTpyZXBvc2l0b3J5IHdyaXRlOnVzZXKC0+STAiUaIy9hcGkvdjEvdXNlci9zdGFycmVkL3tvd25lcn0ve3JlcG99EqUBChBVbnN0YXJSZXBvc2l0b3J5EiYuYnJhbmNobGluZS52MS5VbnN0YXJSZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRkAICgqcZHwgDEht3cml0ZTpyZXBvc2l0b3J5IHdyaXRlOnVzZXKC0+STAiUqIy9hcGkvdjEvdXNlci9zdGFycmVkL3tvd25lcn0ve3JlcG99GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3N0YXJfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSI/CiBMaXN0TXlTdGFycmVkUmVwb3NpdG9yaWVzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlMKIkxpc3RVc2VyU3RhcnJlZFJlcG9zaXRvcmllc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJwCh9MaXN0U3RhcnJlZFJlcG9zaXRvcmllc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJRChVMaXN0U3RhcmdhemVyc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIl0KFkxpc3RTdGFyZ2F6ZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPAodQ2hlY2tTdGFycmVkUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI0ChVTdGFyUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI2ChdVbnN0YXJSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMpYKCgtTdGFyU2VydmljZRLsAQoZTGlzdE15U3RhcnJlZFJlcG9zaXRvcmllcxIvLmJyYW5jaGxpbmUudjEuTGlzdE15U3RhcnJlZFJlcG9zaXRvcmllc1JlcXVlc3QaLi5icmFuY2hsaW5lLnYxLkxpc3RTdGFycmVkUmVwb3NpdG9yaWVzUmVzcG9uc2UibpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHQgDEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VyiqcZAggUgtPkkwIkYgxyZXBvc2l0b3JpZXMSFC9hcGkvdjEvdXNlci9zdGFycmVkEvwBChtMaXN0VXNlclN0YXJyZWRSZXBvc2l0b3JpZXMSMS5icmFuY2hsaW5lLnYxLkxpc3RVc2VyU3RhcnJlZFJlcG9zaXRvcmllc1JlcXVlc3QaLi5icmFuY2hsaW5lLnYxLkxpc3RTdGFycmVkUmVwb3NpdG9yaWVzUmVzcG9uc2UiepACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHQgCEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VyiqcZAggogtPkkwIwYgxyZXBvc2l0b3JpZXMSIC9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9zdGFycmVkEtABCg5MaXN0U3RhcmdhemVycxIkLmJyYW5jaGxpbmUudjEuTGlzdFN0YXJnYXplcnNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5MaXN0U3RhcmdhemVyc1Jlc3BvbnNlInGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiHAYLT5JMCMGIFdXNlcnMSJy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3RhcmdhemVycxK9AQoWQ2hlY2tTdGFycmVkUmVwb3NpdG9yeRIsLmJyYW5jaGxpbmUudjEuQ2hlY2tTdGFycmVkUmVwb3NpdG9yeVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiXZACAYKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoqnGQMIhwGKpxkDCJIEgtPkkwIlEiMvYXBpL3YxL3VzZXIvc3RhcnJlZC97b3duZXJ9L3tyZXBvfRKvAQoOU3RhclJlcG9zaXRvcnkSJC5icmFuY2hsaW5lLnYxLlN0YXJSZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJfkAICgqcZHwgDEht3cml0ZTpyZXBvc2l0b3J5IHdyaXRlOnVzZXKKpxkDCIcBiqcZAwiQAYLT5JMCJRojL2FwaS92MS91c2VyL3N0YXJyZWQve293bmVyfS97cmVwb30SrAEKEFVuc3RhclJlcG9zaXRvcnkSJi5icmFuY2hsaW5lLnYxLlVuc3RhclJlcG9zaXRvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IliQAgKCpxkfCAMSG3dyaXRlOnJlcG9zaXRvcnkgd3JpdGU6dXNlcoqnGQMIhwGC0+STAiUqIy9hcGkvdjEvdXNlci9zdGFycmVkL3tvd25lcn0ve3JlcG99GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListMyStarredRepositories.
@@ -287,17 +288,11 @@ export const UnstarRepositoryRequestSchema: GenMessage<UnstarRepositoryRequest> 
  * learns of the repository by it: lists have only repositories that the caller may read, and only
  * users that the caller may see. A block removes the stars that the two users have given each other.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.StarService
  */
 export const StarService: GenService<{
   /**
    * Lists the repositories that the caller has starred and may read, latest star first.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.StarService.ListMyStarredRepositories
    */
@@ -309,9 +304,6 @@ export const StarService: GenService<{
   /**
    * Lists the repositories that a user has starred and the caller may read, latest star first.
    *
-   * Fails with:
-   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.StarService.ListUserStarredRepositories
    */
   listUserStarredRepositories: {
@@ -321,10 +313,6 @@ export const StarService: GenService<{
   },
   /**
    * Lists the users who have starred a repository, oldest star first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
    *
    * @generated from rpc branchline.v1.StarService.ListStargazers
    */
@@ -336,11 +324,6 @@ export const StarService: GenService<{
   /**
    * Succeeds when the caller has starred a repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - STAR_NOT_FOUND, when the caller has not starred the repository.
-   *
    * @generated from rpc branchline.v1.StarService.CheckStarredRepository
    */
   checkStarredRepository: {
@@ -351,11 +334,6 @@ export const StarService: GenService<{
   /**
    * Stars a repository, which may be archived. Has no effect on one that the caller has starred.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - USER_BLOCKED, when the owner has blocked the caller.
-   *
    * @generated from rpc branchline.v1.StarService.StarRepository
    */
   starRepository: {
@@ -365,10 +343,6 @@ export const StarService: GenService<{
   },
   /**
    * Removes the star of the caller, if there is one.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
    *
    * @generated from rpc branchline.v1.StarService.UnstarRepository
    */

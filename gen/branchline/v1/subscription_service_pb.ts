@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Repository } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -19,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/subscription_service.proto.
  */
 export const file_branchline_v1_subscription_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL3N1YnNjcmlwdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrgBCgxTdWJzY3JpcHRpb24SEgoKc3Vic2NyaWJlZBgBIAEoCBIPCgdpZ25vcmVkGAIgASgIEi4KBnJlYXNvbhgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIG+qYZAggDEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgFIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgGIAEoCSI/CiBHZXRSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlAKIFNldFJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHaWdub3JlZBgDIAEoCCJCCiNEZWxldGVSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlwKIExpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJkChdMaXN0U3Vic2NyaWJlcnNSZXNwb25zZRIrCgtzdWJzY3JpYmVycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI5ChpMaXN0TXlTdWJzY3JpcHRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIk0KHExpc3RVc2VyU3Vic2NyaXB0aW9uc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJqChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJmChtMaXN0SXNzdWVTdWJzY3JpYmVyc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIksKHUNoZWNrSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiVwobQWRkSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEdXNlchgEIAEoCSJaCh5EZWxldGVJc3N1ZVN1YnNjcmlwdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgR1c2VyGAQgASgJIi0KGkNoYW5nZVN1YnNjcmlwdGlvblJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgykREKE1N1YnNjcmlwdGlvblNlcnZpY2UStgEKGUdldFJlcG9zaXRvcnlTdWJzY3JpcHRpb24SLy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0GhsuYnJhbmNobGluZS52MS5TdWJzY3JpcHRpb24iS5ACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3N1YnNjcmlwdGlvbhK6AQoZU2V0UmVwb3NpdG9yeVN1YnNjcmlwdGlvbhIvLmJyYW5jaGxpbmUudjEuU2V0UmVwb3NpdG9yeVN1YnNjcmlwdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLlN1YnNjcmlwdGlvbiJPkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIuOgEqGikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3N1YnNjcmlwdGlvbhK4AQocRGVsZXRlUmVwb3NpdG9yeVN1YnNjcmlwdGlvbhIyLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVwb3NpdG9yeVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKyopL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9zdWJzY3JpcHRpb24S5wEKGUxpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnMSLy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnNSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaWJlcnNSZXNwb25zZSJxkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCN2ILc3Vic2NyaWJlcnMSKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3Vic2NyaWJlcnMS2gEKE0xpc3RNeVN1YnNjcmlwdGlvbnMSKS5icmFuY2hsaW5lLnYxLkxpc3RNeVN1YnNjcmlwdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIm6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCKmIMcmVwb3NpdG9yaWVzEhovYXBpL3YxL3VzZXIvc3Vic2NyaXB0aW9ucxLqAQoVTGlzdFVzZXJTdWJzY3JpcHRpb25zEisuYnJhbmNobGluZS52MS5MaXN0VXNlclN1YnNjcmlwdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlInqQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAhIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCNmIMcmVwb3NpdG9yaWVzEiYvYXBpL3YxL3VzZXJzL3t1c2VybmFtZX0vc3Vic2NyaXB0aW9ucxLpAQoUTGlzdElzc3VlU3Vic2NyaWJlcnMSKi5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZVN1YnNjcmliZXJzUmVxdWVzdBomLmJyYW5jaGxpbmUudjEuTGlzdFN1YnNjcmliZXJzUmVzcG9uc2UifZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJIYgtzdWJzY3JpYmVycxI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9zdWJzY3JpcHRpb25zEsEBChZDaGVja0lzc3VlU3Vic2NyaXB0aW9uEiwuYnJhbmNobGluZS52MS5DaGVja0lzc3VlU3Vic2NyaXB0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuU3Vic2NyaXB0aW9uIlyQAgGCpxkOCAMSCnJlYWQ6aXNzdWWC0+STAkESPy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vc3Vic2NyaXB0aW9ucy9jaGVjaxLaAQoUQWRkSXNzdWVTdWJzY3JpcHRpb24SKi5icmFuY2hsaW5lLnYxLkFkZElzc3VlU3Vic2NyaXB0aW9uUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuQ2hhbmdlU3Vic2NyaXB0aW9uUmVzcG9uc2Uia5ACAvqmGQkIyQE4AUICyAGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwJCGkAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3N1YnNjcmlwdGlvbnMve3VzZXJ9EuABChdEZWxldGVJc3N1ZVN1YnNjcmlwdGlvbhItLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0GikuYnJhbmNobGluZS52MS5DaGFuZ2VTdWJzY3JpcHRpb25SZXNwb25zZSJrkAIC+qYZCQjJATgBQgLIAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkIqQC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vc3Vic2NyaXB0aW9ucy97dXNlcn0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL3N1YnNjcmlwdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrgBCgxTdWJzY3JpcHRpb24SEgoKc3Vic2NyaWJlZBgBIAEoCBIPCgdpZ25vcmVkGAIgASgIEi4KBnJlYXNvbhgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIG+qYZAggDEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA3VybBgFIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgGIAEoCSI/CiBHZXRSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlAKIFNldFJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHaWdub3JlZBgDIAEoCCJCCiNEZWxldGVSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlwKIExpc3RSZXBvc2l0b3J5U3Vic2NyaWJlcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJkChdMaXN0U3Vic2NyaWJlcnNSZXNwb25zZRIrCgtzdWJzY3JpYmVycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI5ChpMaXN0TXlTdWJzY3JpcHRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIk0KHExpc3RVc2VyU3Vic2NyaXB0aW9uc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJqChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJmChtMaXN0SXNzdWVTdWJzY3JpYmVyc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIksKHUNoZWNrSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiVwobQWRkSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEdXNlchgEIAEoCSJaCh5EZWxldGVJc3N1ZVN1YnNjcmlwdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgR1c2VyGAQgASgJIi0KGkNoYW5nZVN1YnNjcmlwdGlvblJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgy/xEKE1N1YnNjcmlwdGlvblNlcnZpY2USxAEKGUdldFJlcG9zaXRvcnlTdWJzY3JpcHRpb24SLy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0GhsuYnJhbmNobGluZS52MS5TdWJzY3JpcHRpb24iWZACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiHAYqnGQMI9AOC0+STAisSKS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3Vic2NyaXB0aW9uEsgBChlTZXRSZXBvc2l0b3J5U3Vic2NyaXB0aW9uEi8uYnJhbmNobGluZS52MS5TZXRSZXBvc2l0b3J5U3Vic2NyaXB0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuU3Vic2NyaXB0aW9uIl2QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIcBiqcZAwiQAYLT5JMCLjoBKhopL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9zdWJzY3JpcHRpb24SvwEKHERlbGV0ZVJlcG9zaXRvcnlTdWJzY3JpcHRpb24SMi5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlcG9zaXRvcnlTdWJzY3JpcHRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlOQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIcBgtPkkwIrKikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3N1YnNjcmlwdGlvbhLuAQoZTGlzdFJlcG9zaXRvcnlTdWJzY3JpYmVycxIvLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlTdWJzY3JpYmVyc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RTdWJzY3JpYmVyc1Jlc3BvbnNlIniQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiHAYLT5JMCN2ILc3Vic2NyaWJlcnMSKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc3Vic2NyaWJlcnMS4AEKE0xpc3RNeVN1YnNjcmlwdGlvbnMSKS5icmFuY2hsaW5lLnYxLkxpc3RNeVN1YnNjcmlwdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlInSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoqnGQIIFILT5JMCKmIMcmVwb3NpdG9yaWVzEhovYXBpL3YxL3VzZXIvc3Vic2NyaXB0aW9ucxLxAQoVTGlzdFVzZXJTdWJzY3JpcHRpb25zEisuYnJhbmNobGluZS52MS5MaXN0VXNlclN1YnNjcmlwdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIoABkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkdCAISGXJlYWQ6cmVwb3NpdG9yeSByZWFkOnVzZXKKpxkCCCiC0+STAjZiDHJlcG9zaXRvcmllcxImL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3N1YnNjcmlwdGlvbnMS8QEKFExpc3RJc3N1ZVN1YnNjcmliZXJzEiouYnJhbmNobGluZS52MS5MaXN0SXNzdWVTdWJzY3JpYmVyc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RTdWJzY3JpYmVyc1Jlc3BvbnNlIoQBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCNQCgtPkkwJIYgtzdWJzY3JpYmVycxI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9zdWJzY3JpcHRpb25zEsgBChZDaGVja0lzc3VlU3Vic2NyaXB0aW9uEiwuYnJhbmNobGluZS52MS5DaGVja0lzc3VlU3Vic2NyaXB0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuU3Vic2NyaXB0aW9uImOQAgGCpxkOCAMSCnJlYWQ6aXNzdWWKpxkDCNQCgtPkkwJBEj8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3N1YnNjcmlwdGlvbnMvY2hlY2sS7gEKFEFkZElzc3VlU3Vic2NyaXB0aW9uEiouYnJhbmNobGluZS52MS5BZGRJc3N1ZVN1YnNjcmlwdGlvblJlcXVlc3QaKS5icmFuY2hsaW5lLnYxLkNoYW5nZVN1YnNjcmlwdGlvblJlc3BvbnNlIn+QAgL6phkJCMkBOAFCAsgBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkCCCiKpxkDCPUDgtPkkwJCGkAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3N1YnNjcmlwdGlvbnMve3VzZXJ9EvQBChdEZWxldGVJc3N1ZVN1YnNjcmlwdGlvbhItLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVTdWJzY3JpcHRpb25SZXF1ZXN0GikuYnJhbmNobGluZS52MS5DaGFuZ2VTdWJzY3JpcHRpb25SZXNwb25zZSJ/kAIC+qYZCQjJATgBQgLIAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAggoiqcZAwj1A4LT5JMCQipAL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9zdWJzY3JpcHRpb25zL3t1c2VyfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A subscription.
@@ -544,19 +545,11 @@ export const ChangeSubscriptionResponseSchema: GenMessage<ChangeSubscriptionResp
  * A repository that the caller may not read does not exist for the caller. A renamed or transferred
  * repository answers its former name with REPOSITORY_MOVED.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.SubscriptionService
  */
 export const SubscriptionService: GenService<{
   /**
    * Returns the subscription of the caller to a repository. For callers who may read a part of it.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_NOT_WATCHED, when the caller neither watches nor ignores it.
    *
    * @generated from rpc branchline.v1.SubscriptionService.GetRepositorySubscription
    */
@@ -567,11 +560,6 @@ export const SubscriptionService: GenService<{
   },
   /**
    * Lets the caller watch or ignore a repository. For callers who may read a part of it.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - USER_BLOCKED, when the owner has blocked the caller.
    *
    * @generated from rpc branchline.v1.SubscriptionService.SetRepositorySubscription
    */
@@ -584,10 +572,6 @@ export const SubscriptionService: GenService<{
    * Ends the subscription of the caller to a repository, if there is one. For callers who may read
    * a part of it.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   *
    * @generated from rpc branchline.v1.SubscriptionService.DeleteRepositorySubscription
    */
   deleteRepositorySubscription: {
@@ -599,10 +583,6 @@ export const SubscriptionService: GenService<{
    * Lists the active users who watch a repository and whom the caller may see. For callers who may
    * read a part of it.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   *
    * @generated from rpc branchline.v1.SubscriptionService.ListRepositorySubscribers
    */
   listRepositorySubscribers: {
@@ -613,9 +593,6 @@ export const SubscriptionService: GenService<{
   /**
    * Lists the repositories that the caller watches and may read.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
-   *
    * @generated from rpc branchline.v1.SubscriptionService.ListMySubscriptions
    */
   listMySubscriptions: {
@@ -625,9 +602,6 @@ export const SubscriptionService: GenService<{
   },
   /**
    * Lists the repositories that a user watches and the caller may read.
-   *
-   * Fails with:
-   * - USER_NOT_FOUND, when the user does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.SubscriptionService.ListUserSubscriptions
    */
@@ -640,13 +614,6 @@ export const SubscriptionService: GenService<{
    * Lists the active users who have subscribed to a pull request and whom the caller may see.
    * Watchers of the repository and participants need no such subscription.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   *
    * @generated from rpc branchline.v1.SubscriptionService.ListIssueSubscribers
    */
   listIssueSubscribers: {
@@ -657,13 +624,6 @@ export const SubscriptionService: GenService<{
   /**
    * Returns whether the caller is notified of a pull request: as subscriber, watcher of the
    * repository, or participant.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.SubscriptionService.CheckIssueSubscription
    */
@@ -676,15 +636,6 @@ export const SubscriptionService: GenService<{
    * Subscribes a user to a pull request. For the user and for administrators. Over REST, the status
    * is 200 if the user is notified of the pull request already.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - SUBSCRIPTION_DENIED, when the user is not the caller, who is no administrator.
-   *
    * @generated from rpc branchline.v1.SubscriptionService.AddIssueSubscription
    */
   addIssueSubscription: {
@@ -696,15 +647,6 @@ export const SubscriptionService: GenService<{
    * Ends the notifications of a pull request for a user, also as watcher or participant. For the
    * user and for administrators. Mentions, assignments and review requests still notify the user.
    * Over REST, the status is 200 if the user was not notified before.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
-   *   requests.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
-   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - SUBSCRIPTION_DENIED, when the user is not the caller, who is no administrator.
    *
    * @generated from rpc branchline.v1.SubscriptionService.DeleteIssueSubscription
    */

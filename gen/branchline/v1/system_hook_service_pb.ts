@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Hook, HookConfig, HookDelivery, HookDeliverySchema, HookSchema } from "./hook_pb.ts";
 import { file_branchline_v1_hook } from "./hook_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/system_hook_service.proto.
  */
 export const file_branchline_v1_system_hook_service: GenFile = /*@__PURE__*/
-  fileDesc("CidicmFuY2hsaW5lL3YxL3N5c3RlbV9ob29rX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiNQoWTGlzdFN5c3RlbUhvb2tzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlsKF0xpc3RTeXN0ZW1Ib29rc1Jlc3BvbnNlEiIKBWhvb2tzGAEgAygLMhMuYnJhbmNobGluZS52MS5Ib29rEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqwBChdDcmVhdGVTeXN0ZW1Ib29rUmVxdWVzdBIRCgR0eXBlGAEgASgJQgPgQQISKQoGY29uZmlnGAIgASgLMhkuYnJhbmNobGluZS52MS5Ib29rQ29uZmlnEg4KBmV2ZW50cxgDIAMoCRIVCg1icmFuY2hfZmlsdGVyGAQgASgJEhwKFGF1dGhvcml6YXRpb25faGVhZGVyGAUgASgJEg4KBmFjdGl2ZRgGIAEoCCIiChRHZXRTeXN0ZW1Ib29rUmVxdWVzdBIKCgJpZBgBIAEoAyLoAQoVRWRpdFN5c3RlbUhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDEikKBmNvbmZpZxgCIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYAyADKAkSGgoNYnJhbmNoX2ZpbHRlchgEIAEoCUgAiAEBEiEKFGF1dGhvcml6YXRpb25faGVhZGVyGAUgASgJSAGIAQESEwoGYWN0aXZlGAYgASgISAKIAQFCEAoOX2JyYW5jaF9maWx0ZXJCFwoVX2F1dGhvcml6YXRpb25faGVhZGVyQgkKB19hY3RpdmUiJQoXRGVsZXRlU3lzdGVtSG9va1JlcXVlc3QSCgoCaWQYASABKAMiSgofTGlzdFN5c3RlbUhvb2tEZWxpdmVyaWVzUmVxdWVzdBIKCgJpZBgBIAEoAxIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFInEKIExpc3RTeXN0ZW1Ib29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI/ChxHZXRTeXN0ZW1Ib29rRGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgDEhMKC2RlbGl2ZXJ5X2lkGAIgASgJIkUKIlJlZGVsaXZlclN5c3RlbUhvb2tEZWxpdmVyeVJlcXVlc3QSCgoCaWQYASABKAMSEwoLZGVsaXZlcnlfaWQYAiABKAkygwsKEVN5c3RlbUhvb2tTZXJ2aWNlErMBCg9MaXN0U3lzdGVtSG9va3MSJS5icmFuY2hsaW5lLnYxLkxpc3RTeXN0ZW1Ib29rc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RTeXN0ZW1Ib29rc1Jlc3BvbnNlIlGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboLT5JMCHGIFaG9va3MSEy9hcGkvdjEvYWRtaW4vaG9va3MSjAEKEENyZWF0ZVN5c3RlbUhvb2sSJi5icmFuY2hsaW5lLnYxLkNyZWF0ZVN5c3RlbUhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIjuQAgD6phkDCMkBgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCGDoBKiITL2FwaS92MS9hZG1pbi9ob29rcxKAAQoNR2V0U3lzdGVtSG9vaxIjLmJyYW5jaGxpbmUudjEuR2V0U3lzdGVtSG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2siNZACAYKnGQ4IBhIKcmVhZDphZG1pboLT5JMCGhIYL2FwaS92MS9hZG1pbi9ob29rcy97aWR9EoYBCg5FZGl0U3lzdGVtSG9vaxIkLmJyYW5jaGxpbmUudjEuRWRpdFN5c3RlbUhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIjmQAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIdOgEqMhgvYXBpL3YxL2FkbWluL2hvb2tzL3tpZH0SigEKEERlbGV0ZVN5c3RlbUhvb2sSJi5icmFuY2hsaW5lLnYxLkRlbGV0ZVN5c3RlbUhvb2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjaQAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIaKhgvYXBpL3YxL2FkbWluL2hvb2tzL3tpZH0S4wEKGExpc3RTeXN0ZW1Ib29rRGVsaXZlcmllcxIuLmJyYW5jaGxpbmUudjEuTGlzdFN5c3RlbUhvb2tEZWxpdmVyaWVzUmVxdWVzdBovLmJyYW5jaGxpbmUudjEuTGlzdFN5c3RlbUhvb2tEZWxpdmVyaWVzUmVzcG9uc2UiZpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggGEgpyZWFkOmFkbWlugtPkkwIxYgpkZWxpdmVyaWVzEiMvYXBpL3YxL2FkbWluL2hvb2tzL3tpZH0vZGVsaXZlcmllcxKxAQoVR2V0U3lzdGVtSG9va0RlbGl2ZXJ5EisuYnJhbmNobGluZS52MS5HZXRTeXN0ZW1Ib29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkiTpACAYKnGQ4IBhIKcmVhZDphZG1pboLT5JMCMxIxL2FwaS92MS9hZG1pbi9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfRLOAQobUmVkZWxpdmVyU3lzdGVtSG9va0RlbGl2ZXJ5EjEuYnJhbmNobGluZS52MS5SZWRlbGl2ZXJTeXN0ZW1Ib29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkiX5ACAPqmGQMIygGCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwI8IjovYXBpL3YxL2FkbWluL2hvb2tzL3tpZH0vZGVsaXZlcmllcy97ZGVsaXZlcnlfaWR9L2F0dGVtcHRzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CidicmFuY2hsaW5lL3YxL3N5c3RlbV9ob29rX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiNQoWTGlzdFN5c3RlbUhvb2tzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlsKF0xpc3RTeXN0ZW1Ib29rc1Jlc3BvbnNlEiIKBWhvb2tzGAEgAygLMhMuYnJhbmNobGluZS52MS5Ib29rEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqwBChdDcmVhdGVTeXN0ZW1Ib29rUmVxdWVzdBIRCgR0eXBlGAEgASgJQgPgQQISKQoGY29uZmlnGAIgASgLMhkuYnJhbmNobGluZS52MS5Ib29rQ29uZmlnEg4KBmV2ZW50cxgDIAMoCRIVCg1icmFuY2hfZmlsdGVyGAQgASgJEhwKFGF1dGhvcml6YXRpb25faGVhZGVyGAUgASgJEg4KBmFjdGl2ZRgGIAEoCCIiChRHZXRTeXN0ZW1Ib29rUmVxdWVzdBIKCgJpZBgBIAEoAyLoAQoVRWRpdFN5c3RlbUhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDEikKBmNvbmZpZxgCIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYAyADKAkSGgoNYnJhbmNoX2ZpbHRlchgEIAEoCUgAiAEBEiEKFGF1dGhvcml6YXRpb25faGVhZGVyGAUgASgJSAGIAQESEwoGYWN0aXZlGAYgASgISAKIAQFCEAoOX2JyYW5jaF9maWx0ZXJCFwoVX2F1dGhvcml6YXRpb25faGVhZGVyQgkKB19hY3RpdmUiJQoXRGVsZXRlU3lzdGVtSG9va1JlcXVlc3QSCgoCaWQYASABKAMiSgofTGlzdFN5c3RlbUhvb2tEZWxpdmVyaWVzUmVxdWVzdBIKCgJpZBgBIAEoAxIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFInEKIExpc3RTeXN0ZW1Ib29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI/ChxHZXRTeXN0ZW1Ib29rRGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgDEhMKC2RlbGl2ZXJ5X2lkGAIgASgJIkUKIlJlZGVsaXZlclN5c3RlbUhvb2tEZWxpdmVyeVJlcXVlc3QSCgoCaWQYASABKAMSEwoLZGVsaXZlcnlfaWQYAiABKAkysBAKEVN5c3RlbUhvb2tTZXJ2aWNlErkBCg9MaXN0U3lzdGVtSG9va3MSJS5icmFuY2hsaW5lLnYxLkxpc3RTeXN0ZW1Ib29rc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RTeXN0ZW1Ib29rc1Jlc3BvbnNlIleQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboqnGQIIG4LT5JMCHGIFaG9va3MSEy9hcGkvdjEvYWRtaW4vaG9va3MS9AIKEENyZWF0ZVN5c3RlbUhvb2sSJi5icmFuY2hsaW5lLnYxLkNyZWF0ZVN5c3RlbUhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIqICkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBuKpxlZCBoSVVRoZSBjYWxsZXIncyB0b2tlbiBsYWNrcyBgcmVhZDpyZXBvc2l0b3J5YCwgc2luY2UgcmVxdWVzdHMgaGF2ZSBkYXRhIG9mIHJlcG9zaXRvcmllcy6Kpxl6CAUSdlRoZSB0eXBlLCB0aGUgY29udGVudCB0eXBlLCBhbiBldmVudCwgdGhlIGJyYW5jaCBmaWx0ZXIsIHRoZSBzZWNyZXQsIHRoZSBoZWFkZXIgb3IgYSBzZXR0aW5nIG9mIGEgY2hhdCBpcyBub3QgYWxsb3dlZC6KpxkCCFSC0+STAhg6ASoiEy9hcGkvdjEvYWRtaW4vaG9va3MSjAEKDUdldFN5c3RlbUhvb2sSIy5icmFuY2hsaW5lLnYxLkdldFN5c3RlbUhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIkGQAgGCpxkOCAYSCnJlYWQ6YWRtaW6KpxkCCBuKpxkCCFCC0+STAhoSGC9hcGkvdjEvYWRtaW4vaG9va3Mve2lkfRL0AgoORWRpdFN5c3RlbUhvb2sSJC5icmFuY2hsaW5lLnYxLkVkaXRTeXN0ZW1Ib29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayKmApACAoKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBuKpxlZCBoSVVRoZSBjYWxsZXIncyB0b2tlbiBsYWNrcyBgcmVhZDpyZXBvc2l0b3J5YCwgc2luY2UgcmVxdWVzdHMgaGF2ZSBkYXRhIG9mIHJlcG9zaXRvcmllcy6KpxkCCFCKpxl6CAUSdlRoZSB0eXBlLCB0aGUgY29udGVudCB0eXBlLCBhbiBldmVudCwgdGhlIGJyYW5jaCBmaWx0ZXIsIHRoZSBzZWNyZXQsIHRoZSBoZWFkZXIgb3IgYSBzZXR0aW5nIG9mIGEgY2hhdCBpcyBub3QgYWxsb3dlZC6KpxkCCFGC0+STAh06ASoyGC9hcGkvdjEvYWRtaW4vaG9va3Mve2lkfRKWAQoQRGVsZXRlU3lzdGVtSG9vaxImLmJyYW5jaGxpbmUudjEuRGVsZXRlU3lzdGVtSG9va1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQpACAoKnGQ8IBhILd3JpdGU6YWRtaW6KpxkCCBuKpxkCCFCC0+STAhoqGC9hcGkvdjEvYWRtaW4vaG9va3Mve2lkfRLvAQoYTGlzdFN5c3RlbUhvb2tEZWxpdmVyaWVzEi4uYnJhbmNobGluZS52MS5MaXN0U3lzdGVtSG9va0RlbGl2ZXJpZXNSZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5MaXN0U3lzdGVtSG9va0RlbGl2ZXJpZXNSZXNwb25zZSJykAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAYSCnJlYWQ6YWRtaW6KpxkCCBuKpxkCCFCC0+STAjFiCmRlbGl2ZXJpZXMSIy9hcGkvdjEvYWRtaW4vaG9va3Mve2lkfS9kZWxpdmVyaWVzEpsCChVHZXRTeXN0ZW1Ib29rRGVsaXZlcnkSKy5icmFuY2hsaW5lLnYxLkdldFN5c3RlbUhvb2tEZWxpdmVyeVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeSK3AZACAYKnGQ4IBhIKcmVhZDphZG1pboqnGQIIG4qnGVkIGhJVVGhlIGNhbGxlcidzIHRva2VuIGxhY2tzIGByZWFkOnJlcG9zaXRvcnlgLCBzaW5jZSByZXF1ZXN0cyBoYXZlIGRhdGEgb2YgcmVwb3NpdG9yaWVzLoqnGQIIVYLT5JMCMxIxL2FwaS92MS9hZG1pbi9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfRKRAgobUmVkZWxpdmVyU3lzdGVtSG9va0RlbGl2ZXJ5EjEuYnJhbmNobGluZS52MS5SZWRlbGl2ZXJTeXN0ZW1Ib29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkioQGQAgD6phkDCMoBgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIG4qnGQIIVYqnGQIIVoqnGSwIAxIoVG9vIG1hbnkgZGVsaXZlcmllcyBvZiB0aGUgd2ViaG9vayB3YWl0LoLT5JMCPCI6L2FwaS92MS9hZG1pbi9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfS9hdHRlbXB0cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListSystemHooks.
@@ -371,17 +372,11 @@ export const RedeliverSystemHookDeliveryRequestSchema: GenMessage<RedeliverSyste
  * A webhook whose account is no longer an administrator receives nothing until another
  * administrator edits the webhook.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, PERMISSION_DENIED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.SystemHookService
  */
 export const SystemHookService: GenService<{
   /**
    * Lists the webhooks of the instance in the order in which they were added.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
    *
    * @generated from rpc branchline.v1.SystemHookService.ListSystemHooks
    */
@@ -393,16 +388,6 @@ export const SystemHookService: GenService<{
   /**
    * Adds a webhook to the instance.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   * - TOO_MANY_WEBHOOKS, when the instance has 50.
-   *
    * @generated from rpc branchline.v1.SystemHookService.CreateSystemHook
    */
   createSystemHook: {
@@ -412,10 +397,6 @@ export const SystemHookService: GenService<{
   },
   /**
    * Returns one webhook of the instance.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the instance has no such webhook.
    *
    * @generated from rpc branchline.v1.SystemHookService.GetSystemHook
    */
@@ -428,16 +409,6 @@ export const SystemHookService: GenService<{
    * Changes the given properties of a webhook, all or none. From then on the webhook acts for the
    *   caller. A webhook that becomes inactive abandons what waits.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - WEBHOOK_NOT_FOUND, when the instance has no such webhook.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   *
    * @generated from rpc branchline.v1.SystemHookService.EditSystemHook
    */
   editSystemHook: {
@@ -447,10 +418,6 @@ export const SystemHookService: GenService<{
   },
   /**
    * Deletes a webhook with its deliveries. A delivery that is being sent may still arrive.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the instance has no such webhook.
    *
    * @generated from rpc branchline.v1.SystemHookService.DeleteSystemHook
    */
@@ -462,10 +429,6 @@ export const SystemHookService: GenService<{
   /**
    * Lists the stored deliveries of a webhook, newest first.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the instance has no such webhook.
-   *
    * @generated from rpc branchline.v1.SystemHookService.ListSystemHookDeliveries
    */
   listSystemHookDeliveries: {
@@ -476,13 +439,6 @@ export const SystemHookService: GenService<{
   /**
    * Returns one delivery of a webhook, with the body that the next attempt would send.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - WEBHOOK_NOT_FOUND, when the instance has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   *
    * @generated from rpc branchline.v1.SystemHookService.GetSystemHookDelivery
    */
   getSystemHookDelivery: {
@@ -492,13 +448,6 @@ export const SystemHookService: GenService<{
   },
   /**
    * Schedules a delivery for now, with all its retries: again, or earlier than planned.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the instance has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   * - WEBHOOK_DISABLED, when the webhook is not active.
-   * - RATE_LIMITED, when too many deliveries of the webhook wait.
    *
    * @generated from rpc branchline.v1.SystemHookService.RedeliverSystemHookDelivery
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { TagProtection, TagProtectionSchema } from "./tag_protection_pb.ts";
 import { file_branchline_v1_tag_protection } from "./tag_protection_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/tag_protection_service.proto.
  */
 export const file_branchline_v1_tag_protection_service: GenFile = /*@__PURE__*/
-  fileDesc("CipicmFuY2hsaW5lL3YxL3RhZ19wcm90ZWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiOAoZTGlzdFRhZ1Byb3RlY3Rpb25zUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlMKGkxpc3RUYWdQcm90ZWN0aW9uc1Jlc3BvbnNlEjUKD3RhZ19wcm90ZWN0aW9ucxgBIAMoCzIcLmJyYW5jaGxpbmUudjEuVGFnUHJvdGVjdGlvbiJCChdHZXRUYWdQcm90ZWN0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIooBChpDcmVhdGVUYWdQcm90ZWN0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhkKDG5hbWVfcGF0dGVybhgDIAEoCUID4EECEhsKE3doaXRlbGlzdF91c2VybmFtZXMYBCADKAkSFwoPd2hpdGVsaXN0X3RlYW1zGAUgAygJIt0BChhFZGl0VGFnUHJvdGVjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIZCgxuYW1lX3BhdHRlcm4YBCABKAlIAIgBARI3ChN3aGl0ZWxpc3RfdXNlcm5hbWVzGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLkxpc3RWYWx1ZRIzCg93aGl0ZWxpc3RfdGVhbXMYBiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlQg8KDV9uYW1lX3BhdHRlcm4iRQoaRGVsZXRlVGFnUHJvdGVjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAzLdBwoUVGFnUHJvdGVjdGlvblNlcnZpY2USygEKEkxpc3RUYWdQcm90ZWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdFRhZ1Byb3RlY3Rpb25zUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuTGlzdFRhZ1Byb3RlY3Rpb25zUmVzcG9uc2UiX5ACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwI/Yg90YWdfcHJvdGVjdGlvbnMSLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdGFnX3Byb3RlY3Rpb25zEq0BChBHZXRUYWdQcm90ZWN0aW9uEiYuYnJhbmNobGluZS52MS5HZXRUYWdQcm90ZWN0aW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuVGFnUHJvdGVjdGlvbiJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjMSMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdGFnX3Byb3RlY3Rpb25zL3tpZH0SuQEKE0NyZWF0ZVRhZ1Byb3RlY3Rpb24SKS5icmFuY2hsaW5lLnYxLkNyZWF0ZVRhZ1Byb3RlY3Rpb25SZXF1ZXN0GhwuYnJhbmNobGluZS52MS5UYWdQcm90ZWN0aW9uIlmQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIxOgEqIiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ19wcm90ZWN0aW9ucxKzAQoRRWRpdFRhZ1Byb3RlY3Rpb24SJy5icmFuY2hsaW5lLnYxLkVkaXRUYWdQcm90ZWN0aW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuVGFnUHJvdGVjdGlvbiJXkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI2OgEqMjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ19wcm90ZWN0aW9ucy97aWR9Eq4BChNEZWxldGVUYWdQcm90ZWN0aW9uEikuYnJhbmNobGluZS52MS5EZWxldGVUYWdQcm90ZWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJUkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIzKjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ19wcm90ZWN0aW9ucy97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_tag_protection, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_rest_v1_rest]);
+  fileDesc("CipicmFuY2hsaW5lL3YxL3RhZ19wcm90ZWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiOAoZTGlzdFRhZ1Byb3RlY3Rpb25zUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIlMKGkxpc3RUYWdQcm90ZWN0aW9uc1Jlc3BvbnNlEjUKD3RhZ19wcm90ZWN0aW9ucxgBIAMoCzIcLmJyYW5jaGxpbmUudjEuVGFnUHJvdGVjdGlvbiJCChdHZXRUYWdQcm90ZWN0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIooBChpDcmVhdGVUYWdQcm90ZWN0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhkKDG5hbWVfcGF0dGVybhgDIAEoCUID4EECEhsKE3doaXRlbGlzdF91c2VybmFtZXMYBCADKAkSFwoPd2hpdGVsaXN0X3RlYW1zGAUgAygJIt0BChhFZGl0VGFnUHJvdGVjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIZCgxuYW1lX3BhdHRlcm4YBCABKAlIAIgBARI3ChN3aGl0ZWxpc3RfdXNlcm5hbWVzGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLkxpc3RWYWx1ZRIzCg93aGl0ZWxpc3RfdGVhbXMYBiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlQg8KDV9uYW1lX3BhdHRlcm4iRQoaRGVsZXRlVGFnUHJvdGVjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAzLFCAoUVGFnUHJvdGVjdGlvblNlcnZpY2US0QEKEkxpc3RUYWdQcm90ZWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdFRhZ1Byb3RlY3Rpb25zUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuTGlzdFRhZ1Byb3RlY3Rpb25zUmVzcG9uc2UiZpACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYLT5JMCP2IPdGFnX3Byb3RlY3Rpb25zEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ19wcm90ZWN0aW9ucxK0AQoQR2V0VGFnUHJvdGVjdGlvbhImLmJyYW5jaGxpbmUudjEuR2V0VGFnUHJvdGVjdGlvblJlcXVlc3QaHC5icmFuY2hsaW5lLnYxLlRhZ1Byb3RlY3Rpb24iWpACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwjKAYLT5JMCMxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdfcHJvdGVjdGlvbnMve2lkfRLjAQoTQ3JlYXRlVGFnUHJvdGVjdGlvbhIpLmJyYW5jaGxpbmUudjEuQ3JlYXRlVGFnUHJvdGVjdGlvblJlcXVlc3QaHC5icmFuY2hsaW5lLnYxLlRhZ1Byb3RlY3Rpb24iggGQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwjMAYqnGQMIzQGKpxkDCMsBiqcZAwjPAYqnGQIIBYqnGQMIzgGC0+STAjE6ASoiLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdGFnX3Byb3RlY3Rpb25zEtUBChFFZGl0VGFnUHJvdGVjdGlvbhInLmJyYW5jaGxpbmUudjEuRWRpdFRhZ1Byb3RlY3Rpb25SZXF1ZXN0GhwuYnJhbmNobGluZS52MS5UYWdQcm90ZWN0aW9uInmQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCMoBiqcZAwjNAYqnGQMIywGKpxkDCM8BiqcZAggFgtPkkwI2OgEqMjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ19wcm90ZWN0aW9ucy97aWR9ErwBChNEZWxldGVUYWdQcm90ZWN0aW9uEikuYnJhbmNobGluZS52MS5EZWxldGVUYWdQcm90ZWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJikAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiFAYqnGQMIygGC0+STAjMqMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdGFnX3Byb3RlY3Rpb25zL3tpZH0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_tag_protection, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_rest_v1_rest]);
 
 /**
  * Request of ListTagProtections.
@@ -248,19 +249,11 @@ export const DeleteTagProtectionRequestSchema: GenMessage<DeleteTagProtectionReq
 /**
  * Tag protection rules. For administrators of the repository.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.TagProtectionService
  */
 export const TagProtectionService: GenService<{
   /**
    * Lists all rules of a repository, oldest first.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    *
    * @generated from rpc branchline.v1.TagProtectionService.ListTagProtections
    */
@@ -272,12 +265,6 @@ export const TagProtectionService: GenService<{
   /**
    * Returns one rule.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - TAG_PROTECTION_NOT_FOUND, when the repository has no rule of that number.
-   *
    * @generated from rpc branchline.v1.TagProtectionService.GetTagProtection
    */
   getTagProtection: {
@@ -287,18 +274,6 @@ export const TagProtectionService: GenService<{
   },
   /**
    * Creates a rule.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - TAG_PROTECTION_INCOMPLETE, when the rule has no pattern, or exempts no one.
-   * - INVALID_TAG_PATTERN, when the pattern is not valid.
-   * - TAG_PROTECTION_EXISTS, when another rule has this pattern.
-   * - UNKNOWN_ALLOWLIST_NAME, when a list names an unknown user or team.
-   * - INVALID_FIELD, when a list is too long.
-   * - TOO_MANY_TAG_PROTECTIONS, when the repository has the largest number of rules.
    *
    * @generated from rpc branchline.v1.TagProtectionService.CreateTagProtection
    */
@@ -310,17 +285,6 @@ export const TagProtectionService: GenService<{
   /**
    * Changes the fields of a rule that the request names, all of them or none.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - TAG_PROTECTION_NOT_FOUND, when the repository has no rule of that number.
-   * - INVALID_TAG_PATTERN, when the pattern is not valid.
-   * - TAG_PROTECTION_EXISTS, when another rule has this pattern.
-   * - UNKNOWN_ALLOWLIST_NAME, when a list names an unknown user or team.
-   * - INVALID_FIELD, when a list is too long.
-   *
    * @generated from rpc branchline.v1.TagProtectionService.EditTagProtection
    */
   editTagProtection: {
@@ -330,13 +294,6 @@ export const TagProtectionService: GenService<{
   },
   /**
    * Deletes a rule.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - TAG_PROTECTION_NOT_FOUND, when the repository has no rule of that number.
    *
    * @generated from rpc branchline.v1.TagProtectionService.DeleteTagProtection
    */

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Tag, TagSchema } from "./tag_pb.ts";
 import { file_branchline_v1_tag } from "./tag_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/tag_service.proto.
  */
 export const file_branchline_v1_tag_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9icmFuY2hsaW5lL3YxL3RhZ19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIksKD0xpc3RUYWdzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiUgoQTGlzdFRhZ3NSZXNwb25zZRIgCgR0YWdzGAEgAygLMhIuYnJhbmNobGluZS52MS5UYWcSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiOQoNR2V0VGFnUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3RhZxgDIAEoCSJnChBDcmVhdGVUYWdSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFQoIdGFnX25hbWUYAyABKAlCA+BBAhIPCgdtZXNzYWdlGAQgASgJEg4KBnRhcmdldBgFIAEoCSI8ChBEZWxldGVUYWdSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDdGFnGAMgASgJMpoFCgpUYWdTZXJ2aWNlErABCghMaXN0VGFncxIeLmJyYW5jaGxpbmUudjEuTGlzdFRhZ3NSZXF1ZXN0Gh8uYnJhbmNobGluZS52MS5MaXN0VGFnc1Jlc3BvbnNlImOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIpYgR0YWdzEiEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ3MSiAEKBkdldFRhZxIcLmJyYW5jaGxpbmUudjEuR2V0VGFnUmVxdWVzdBoSLmJyYW5jaGxpbmUudjEuVGFnIkyQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCLBIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdzL3t0YWc9Kip9EpABCglDcmVhdGVUYWcSHy5icmFuY2hsaW5lLnYxLkNyZWF0ZVRhZ1JlcXVlc3QaEi5icmFuY2hsaW5lLnYxLlRhZyJOkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCJjoBKiIhL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdzEpMBCglEZWxldGVUYWcSHy5icmFuY2hsaW5lLnYxLkRlbGV0ZVRhZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCLCoqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdzL3t0YWc9Kip9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_tag, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("Ch9icmFuY2hsaW5lL3YxL3RhZ19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIksKD0xpc3RUYWdzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiUgoQTGlzdFRhZ3NSZXNwb25zZRIgCgR0YWdzGAEgAygLMhIuYnJhbmNobGluZS52MS5UYWcSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiOQoNR2V0VGFnUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3RhZxgDIAEoCSJnChBDcmVhdGVUYWdSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFQoIdGFnX25hbWUYAyABKAlCA+BBAhIPCgdtZXNzYWdlGAQgASgJEg4KBnRhcmdldBgFIAEoCSI8ChBEZWxldGVUYWdSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDdGFnGAMgASgJMuUGCgpUYWdTZXJ2aWNlErcBCghMaXN0VGFncxIeLmJyYW5jaGxpbmUudjEuTGlzdFRhZ3NSZXF1ZXN0Gh8uYnJhbmNobGluZS52MS5MaXN0VGFnc1Jlc3BvbnNlImqQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYLT5JMCKWIEdGFncxIhL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdzEpYBCgZHZXRUYWcSHC5icmFuY2hsaW5lLnYxLkdldFRhZ1JlcXVlc3QaEi5icmFuY2hsaW5lLnYxLlRhZyJakAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCMYBiqcZAwiMAYLT5JMCLBIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdzL3t0YWc9Kip9EucBCglDcmVhdGVUYWcSHy5icmFuY2hsaW5lLnYxLkNyZWF0ZVRhZ1JlcXVlc3QaEi5icmFuY2hsaW5lLnYxLlRhZyKkAZACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkwCIQBEitUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgdG8gdGhlIHJlcG9zaXRvcnkuiqcZAggFiqcZAwjJAYqnGQMIxwGKpxkDCMgBiqcZAwiMAYLT5JMCJjoBKiIhL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90YWdzEvIBCglEZWxldGVUYWcSHy5icmFuY2hsaW5lLnYxLkRlbGV0ZVRhZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiqwGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkwCIQBEitUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgdG8gdGhlIHJlcG9zaXRvcnkuiqcZAwjGAYqnGQMIqQKKpxkDCMgBiqcZAwjEAYqnGQMIvgKKpxkDCIwBgtPkkwIsKiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RhZ3Mve3RhZz0qKn0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_tag, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListTags.
@@ -219,19 +220,11 @@ export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*
 /**
  * Tags of Git.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
- * REPOSITORY_UNIT_CLOSED.
- *
  * @generated from service branchline.v1.TagService
  */
 export const TagService: GenService<{
   /**
    * Lists the tags of a repository, latest first, then by name.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.TagService.ListTags
    */
@@ -243,11 +236,6 @@ export const TagService: GenService<{
   /**
    * Returns one tag.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - TAG_NOT_FOUND, when the tag does not exist.
-   *
    * @generated from rpc branchline.v1.TagService.GetTag
    */
   getTag: {
@@ -258,22 +246,6 @@ export const TagService: GenService<{
   /**
    * Creates a tag: annotated if there is a message, otherwise lightweight.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - INVALID_FIELD, when tag_name is not valid, or the message is too long.
-   * - TAG_TARGET_NOT_FOUND, when the target is not a commit of the repository.
-   * - TAG_EXISTS, when the tag exists already.
-   * - TAG_PROTECTED, when a tag protection rule denies creating it.
-   * - REF_NAME_COLLISION, when the name collides with that of another tag.
-   * - REF_REFUSED, when the server refuses the name.
-   * - REF_CHANGED, when the tag changes at the same time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   *
    * @generated from rpc branchline.v1.TagService.CreateTag
    */
   createTag: {
@@ -283,19 +255,6 @@ export const TagService: GenService<{
   },
   /**
    * Deletes a tag.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
-   * - TAG_NOT_FOUND, when the tag does not exist.
-   * - TAG_HAS_RELEASE, when the tag has a release.
-   * - TAG_PROTECTED, when a tag protection rule denies deleting it.
-   * - REF_CHANGED, when the tag changes at the same time.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
    *
    * @generated from rpc branchline.v1.TagService.DeleteTag
    */

@@ -7,6 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account, AccountSchema } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Repository, RepositorySchema } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import type { Team, TeamSchema } from "./team_pb.ts";
@@ -22,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/team_service.proto.
  */
 export const file_branchline_v1_team_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3RlYW1fc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJIChxMaXN0T3JnYW5pemF0aW9uVGVhbXNSZXF1ZXN0EgsKA29yZxgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIlUKEUxpc3RUZWFtc1Jlc3BvbnNlEiIKBXRlYW1zGAEgAygLMhMuYnJhbmNobGluZS52MS5UZWFtEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFInUKElNlYXJjaFRlYW1zUmVxdWVzdBILCgNvcmcYASABKAkSCQoBcRgCIAEoCRIZCgxpbmNsdWRlX2Rlc2MYAyABKAhIAIgBARIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFQg8KDV9pbmNsdWRlX2Rlc2MiZgoTU2VhcmNoVGVhbXNSZXNwb25zZRIxCgdyZXN1bHRzGAEgASgLMiAuYnJhbmNobGluZS52MS5UZWFtU2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJCChFUZWFtU2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIhCgRkYXRhGAIgAygLMhMuYnJhbmNobGluZS52MS5UZWFtIrMCChFDcmVhdGVUZWFtUmVxdWVzdBILCgNvcmcYASABKAkSEQoEbmFtZRgCIAEoCUID4EECEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhIKCnBlcm1pc3Npb24YBCABKAkSDQoFdW5pdHMYBSADKAkSQQoJdW5pdHNfbWFwGAYgAygLMi4uYnJhbmNobGluZS52MS5DcmVhdGVUZWFtUmVxdWVzdC5Vbml0c01hcEVudHJ5EiEKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYByABKAgSGwoTY2FuX2NyZWF0ZV9vcmdfcmVwbxgIIAEoCBISCgp2aXNpYmlsaXR5GAkgASgJGi8KDVVuaXRzTWFwRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIcCg5HZXRUZWFtUmVxdWVzdBIKCgJpZBgBIAEoAyK0AwoPRWRpdFRlYW1SZXF1ZXN0EgoKAmlkGAEgASgDEhEKBG5hbWUYAiABKAlIAIgBARIYCgtkZXNjcmlwdGlvbhgDIAEoCUgBiAEBEhcKCnBlcm1pc3Npb24YBCABKAlIAogBARINCgV1bml0cxgFIAMoCRI/Cgl1bml0c19tYXAYBiADKAsyLC5icmFuY2hsaW5lLnYxLkVkaXRUZWFtUmVxdWVzdC5Vbml0c01hcEVudHJ5EiYKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYByABKAhIA4gBARIgChNjYW5fY3JlYXRlX29yZ19yZXBvGAggASgISASIAQESFwoKdmlzaWJpbGl0eRgJIAEoCUgFiAEBGi8KDVVuaXRzTWFwRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX3Blcm1pc3Npb25CHAoaX2luY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXNCFgoUX2Nhbl9jcmVhdGVfb3JnX3JlcG9CDQoLX3Zpc2liaWxpdHkiHwoRRGVsZXRlVGVhbVJlcXVlc3QSCgoCaWQYASABKAMiQQoWTGlzdFRlYW1NZW1iZXJzUmVxdWVzdBIKCgJpZBgBIAEoAxIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFImAKF0xpc3RUZWFtTWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiNAoUR2V0VGVhbU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAMSEAoIdXNlcm5hbWUYAiABKAkiNAoUQWRkVGVhbU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAMSEAoIdXNlcm5hbWUYAiABKAkiNwoXUmVtb3ZlVGVhbU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAMSEAoIdXNlcm5hbWUYAiABKAkiRgobTGlzdFRlYW1SZXBvc2l0b3JpZXNSZXF1ZXN0EgoKAmlkGAEgASgDEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUibQocTGlzdFRlYW1SZXBvc2l0b3JpZXNSZXNwb25zZRIvCgxyZXBvc2l0b3JpZXMYASADKAsyGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiQQoYR2V0VGVhbVJlcG9zaXRvcnlSZXF1ZXN0EgoKAmlkGAEgASgDEgsKA29yZxgCIAEoCRIMCgRyZXBvGAMgASgJIkEKGEFkZFRlYW1SZXBvc2l0b3J5UmVxdWVzdBIKCgJpZBgBIAEoAxILCgNvcmcYAiABKAkSDAoEcmVwbxgDIAEoCSJEChtSZW1vdmVUZWFtUmVwb3NpdG9yeVJlcXVlc3QSCgoCaWQYASABKAMSCwoDb3JnGAIgASgJEgwKBHJlcG8YAyABKAkiMQoSTGlzdE15VGVhbXNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiVgoaTGlzdFJlcG9zaXRvcnlUZWFtc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIkUKGEdldFJlcG9zaXRvcnlUZWFtUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHRlYW0YAyABKAkiRQoYQWRkUmVwb3NpdG9yeVRlYW1SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEdGVhbRgDIAEoCSJIChtSZW1vdmVSZXBvc2l0b3J5VGVhbVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgR0ZWFtGAMgASgJMokZCgtUZWFtU2VydmljZRLFAQoVTGlzdE9yZ2FuaXphdGlvblRlYW1zEisuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uVGVhbXNSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0VGVhbXNSZXNwb25zZSJdkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIhYgV0ZWFtcxIYL2FwaS92MS9vcmdzL3tvcmd9L3RlYW1zErwBCgtTZWFyY2hUZWFtcxIhLmJyYW5jaGxpbmUudjEuU2VhcmNoVGVhbXNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5TZWFyY2hUZWFtc1Jlc3BvbnNlImaQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAxIRcmVhZDpvcmdhbml6YXRpb26C0+STAipiB3Jlc3VsdHMSHy9hcGkvdjEvb3Jncy97b3JnfS90ZWFtcy9zZWFyY2gSjAEKCkNyZWF0ZVRlYW0SIC5icmFuY2hsaW5lLnYxLkNyZWF0ZVRlYW1SZXF1ZXN0GhMuYnJhbmNobGluZS52MS5UZWFtIkeQAgD6phkDCMkBgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAh06ASoiGC9hcGkvdjEvb3Jncy97b3JnfS90ZWFtcxJ1CgdHZXRUZWFtEh0uYnJhbmNobGluZS52MS5HZXRUZWFtUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuVGVhbSI2kAIBgqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCFBISL2FwaS92MS90ZWFtcy97aWR9EnsKCEVkaXRUZWFtEh4uYnJhbmNobGluZS52MS5FZGl0VGVhbVJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlRlYW0iOpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIXOgEqMhIvYXBpL3YxL3RlYW1zL3tpZH0SfwoKRGVsZXRlVGVhbRIgLmJyYW5jaGxpbmUudjEuRGVsZXRlVGVhbVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiN5ACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIUKhIvYXBpL3YxL3RlYW1zL3tpZH0SwwEKD0xpc3RUZWFtTWVtYmVycxIlLmJyYW5jaGxpbmUudjEuTGlzdFRlYW1NZW1iZXJzUmVxdWVzdBomLmJyYW5jaGxpbmUudjEuTGlzdFRlYW1NZW1iZXJzUmVzcG9uc2UiYZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCJWIHbWVtYmVycxIaL2FwaS92MS90ZWFtcy97aWR9L21lbWJlcnMSlwEKDUdldFRlYW1NZW1iZXISIy5icmFuY2hsaW5lLnYxLkdldFRlYW1NZW1iZXJSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50IkmQAgGCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwInEiUvYXBpL3YxL3RlYW1zL3tpZH0vbWVtYmVycy97dXNlcm5hbWV9EpgBCg1BZGRUZWFtTWVtYmVyEiMuYnJhbmNobGluZS52MS5BZGRUZWFtTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAicaJS9hcGkvdjEvdGVhbXMve2lkfS9tZW1iZXJzL3t1c2VybmFtZX0SngEKEFJlbW92ZVRlYW1NZW1iZXISJi5icmFuY2hsaW5lLnYxLlJlbW92ZVRlYW1NZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkqQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboLT5JMCJyolL2FwaS92MS90ZWFtcy97aWR9L21lbWJlcnMve3VzZXJuYW1lfRLVAQoUTGlzdFRlYW1SZXBvc2l0b3JpZXMSKi5icmFuY2hsaW5lLnYxLkxpc3RUZWFtUmVwb3NpdG9yaWVzUmVxdWVzdBorLmJyYW5jaGxpbmUudjEuTGlzdFRlYW1SZXBvc2l0b3JpZXNSZXNwb25zZSJkkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIoYgxyZXBvc2l0b3JpZXMSGC9hcGkvdjEvdGVhbXMve2lkfS9yZXBvcxKiAQoRR2V0VGVhbVJlcG9zaXRvcnkSJy5icmFuY2hsaW5lLnYxLkdldFRlYW1SZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJJkAIBgqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCJxIlL2FwaS92MS90ZWFtcy97aWR9L3JlcG9zL3tvcmd9L3tyZXBvfRKgAQoRQWRkVGVhbVJlcG9zaXRvcnkSJy5icmFuY2hsaW5lLnYxLkFkZFRlYW1SZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAicaJS9hcGkvdjEvdGVhbXMve2lkfS9yZXBvcy97b3JnfS97cmVwb30SpgEKFFJlbW92ZVRlYW1SZXBvc2l0b3J5EiouYnJhbmNobGluZS52MS5SZW1vdmVUZWFtUmVwb3NpdG9yeVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwInKiUvYXBpL3YxL3RlYW1zL3tpZH0vcmVwb3Mve29yZ30ve3JlcG99EqUBCgtMaXN0TXlUZWFtcxIhLmJyYW5jaGxpbmUudjEuTGlzdE15VGVhbXNSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0VGVhbXNSZXNwb25zZSJRkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIbYgV0ZWFtcxISL2FwaS92MS91c2VyL3RlYW1zEskBChNMaXN0UmVwb3NpdG9yeVRlYW1zEikuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeVRlYW1zUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuTGlzdFRlYW1zUmVzcG9uc2UiZZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAitiBXRlYW1zEiIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RlYW1zEp4BChFHZXRSZXBvc2l0b3J5VGVhbRInLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeVRlYW1SZXF1ZXN0GhMuYnJhbmNobGluZS52MS5UZWFtIkuQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCKxIpL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90ZWFtcy97dGVhbX0SogEKEUFkZFJlcG9zaXRvcnlUZWFtEicuYnJhbmNobGluZS52MS5BZGRSZXBvc2l0b3J5VGVhbVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKxopL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90ZWFtcy97dGVhbX0SqAEKFFJlbW92ZVJlcG9zaXRvcnlUZWFtEiouYnJhbmNobGluZS52MS5SZW1vdmVSZXBvc2l0b3J5VGVhbVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiTJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKyopL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90ZWFtcy97dGVhbX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_repository, file_branchline_v1_team, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3RlYW1fc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJIChxMaXN0T3JnYW5pemF0aW9uVGVhbXNSZXF1ZXN0EgsKA29yZxgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIlUKEUxpc3RUZWFtc1Jlc3BvbnNlEiIKBXRlYW1zGAEgAygLMhMuYnJhbmNobGluZS52MS5UZWFtEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFInUKElNlYXJjaFRlYW1zUmVxdWVzdBILCgNvcmcYASABKAkSCQoBcRgCIAEoCRIZCgxpbmNsdWRlX2Rlc2MYAyABKAhIAIgBARIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFQg8KDV9pbmNsdWRlX2Rlc2MiZgoTU2VhcmNoVGVhbXNSZXNwb25zZRIxCgdyZXN1bHRzGAEgASgLMiAuYnJhbmNobGluZS52MS5UZWFtU2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJCChFUZWFtU2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIhCgRkYXRhGAIgAygLMhMuYnJhbmNobGluZS52MS5UZWFtIrMCChFDcmVhdGVUZWFtUmVxdWVzdBILCgNvcmcYASABKAkSEQoEbmFtZRgCIAEoCUID4EECEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhIKCnBlcm1pc3Npb24YBCABKAkSDQoFdW5pdHMYBSADKAkSQQoJdW5pdHNfbWFwGAYgAygLMi4uYnJhbmNobGluZS52MS5DcmVhdGVUZWFtUmVxdWVzdC5Vbml0c01hcEVudHJ5EiEKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYByABKAgSGwoTY2FuX2NyZWF0ZV9vcmdfcmVwbxgIIAEoCBISCgp2aXNpYmlsaXR5GAkgASgJGi8KDVVuaXRzTWFwRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIcCg5HZXRUZWFtUmVxdWVzdBIKCgJpZBgBIAEoAyK0AwoPRWRpdFRlYW1SZXF1ZXN0EgoKAmlkGAEgASgDEhEKBG5hbWUYAiABKAlIAIgBARIYCgtkZXNjcmlwdGlvbhgDIAEoCUgBiAEBEhcKCnBlcm1pc3Npb24YBCABKAlIAogBARINCgV1bml0cxgFIAMoCRI/Cgl1bml0c19tYXAYBiADKAsyLC5icmFuY2hsaW5lLnYxLkVkaXRUZWFtUmVxdWVzdC5Vbml0c01hcEVudHJ5EiYKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYByABKAhIA4gBARIgChNjYW5fY3JlYXRlX29yZ19yZXBvGAggASgISASIAQESFwoKdmlzaWJpbGl0eRgJIAEoCUgFiAEBGi8KDVVuaXRzTWFwRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CDQoLX3Blcm1pc3Npb25CHAoaX2luY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXNCFgoUX2Nhbl9jcmVhdGVfb3JnX3JlcG9CDQoLX3Zpc2liaWxpdHkiHwoRRGVsZXRlVGVhbVJlcXVlc3QSCgoCaWQYASABKAMiQQoWTGlzdFRlYW1NZW1iZXJzUmVxdWVzdBIKCgJpZBgBIAEoAxIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFImAKF0xpc3RUZWFtTWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiNAoUR2V0VGVhbU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAMSEAoIdXNlcm5hbWUYAiABKAkiNAoUQWRkVGVhbU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAMSEAoIdXNlcm5hbWUYAiABKAkiNwoXUmVtb3ZlVGVhbU1lbWJlclJlcXVlc3QSCgoCaWQYASABKAMSEAoIdXNlcm5hbWUYAiABKAkiRgobTGlzdFRlYW1SZXBvc2l0b3JpZXNSZXF1ZXN0EgoKAmlkGAEgASgDEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUibQocTGlzdFRlYW1SZXBvc2l0b3JpZXNSZXNwb25zZRIvCgxyZXBvc2l0b3JpZXMYASADKAsyGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiQQoYR2V0VGVhbVJlcG9zaXRvcnlSZXF1ZXN0EgoKAmlkGAEgASgDEgsKA29yZxgCIAEoCRIMCgRyZXBvGAMgASgJIkEKGEFkZFRlYW1SZXBvc2l0b3J5UmVxdWVzdBIKCgJpZBgBIAEoAxILCgNvcmcYAiABKAkSDAoEcmVwbxgDIAEoCSJEChtSZW1vdmVUZWFtUmVwb3NpdG9yeVJlcXVlc3QSCgoCaWQYASABKAMSCwoDb3JnGAIgASgJEgwKBHJlcG8YAyABKAkiMQoSTGlzdE15VGVhbXNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiVgoaTGlzdFJlcG9zaXRvcnlUZWFtc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIkUKGEdldFJlcG9zaXRvcnlUZWFtUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHRlYW0YAyABKAkiRQoYQWRkUmVwb3NpdG9yeVRlYW1SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEdGVhbRgDIAEoCSJIChtSZW1vdmVSZXBvc2l0b3J5VGVhbVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgR0ZWFtGAMgASgJMpkeCgtUZWFtU2VydmljZRLMAQoVTGlzdE9yZ2FuaXphdGlvblRlYW1zEisuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uVGVhbXNSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0VGVhbXNSZXNwb25zZSJkkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9uiqcZAwiWAYLT5JMCIWIFdGVhbXMSGC9hcGkvdjEvb3Jncy97b3JnfS90ZWFtcxLDAQoLU2VhcmNoVGVhbXMSIS5icmFuY2hsaW5lLnYxLlNlYXJjaFRlYW1zUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuU2VhcmNoVGVhbXNSZXNwb25zZSJtkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSEXJlYWQ6b3JnYW5pemF0aW9uiqcZAwiWAYLT5JMCKmIHcmVzdWx0cxIfL2FwaS92MS9vcmdzL3tvcmd9L3RlYW1zL3NlYXJjaBK1AQoKQ3JlYXRlVGVhbRIgLmJyYW5jaGxpbmUudjEuQ3JlYXRlVGVhbVJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlRlYW0icJACAPqmGQMIyQGCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMIlgGKpxkDCJcBiqcZAwieAYqnGQIIBYqnGQMIoAGKpxkDCJ8BgtPkkwIdOgEqIhgvYXBpL3YxL29yZ3Mve29yZ30vdGVhbXMSfAoHR2V0VGVhbRIdLmJyYW5jaGxpbmUudjEuR2V0VGVhbVJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlRlYW0iPZACAYKnGRUIAxIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJ0BgtPkkwIUEhIvYXBpL3YxL3RlYW1zL3tpZH0SqwEKCEVkaXRUZWFtEh4uYnJhbmNobGluZS52MS5FZGl0VGVhbVJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlRlYW0iapACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwidAYqnGQMIlwGKpxkDCJ4BiqcZAggFiqcZAwigAYqnGQMIoQGKpxkDCJ8BgtPkkwIXOgEqMhIvYXBpL3YxL3RlYW1zL3tpZH0SlAEKCkRlbGV0ZVRlYW0SIC5icmFuY2hsaW5lLnYxLkRlbGV0ZVRlYW1SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkyQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMInQGKpxkDCJcBiqcZAwihAYLT5JMCFCoSL2FwaS92MS90ZWFtcy97aWR9EsoBCg9MaXN0VGVhbU1lbWJlcnMSJS5icmFuY2hsaW5lLnYxLkxpc3RUZWFtTWVtYmVyc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RUZWFtTWVtYmVyc1Jlc3BvbnNlImiQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAxIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJ0BgtPkkwIlYgdtZW1iZXJzEhovYXBpL3YxL3RlYW1zL3tpZH0vbWVtYmVycxKlAQoNR2V0VGVhbU1lbWJlchIjLmJyYW5jaGxpbmUudjEuR2V0VGVhbU1lbWJlclJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiV5ACAYKnGRUIAxIRcmVhZDpvcmdhbml6YXRpb26KpxkDCJ0BiqcZAwibAYLT5JMCJxIlL2FwaS92MS90ZWFtcy97aWR9L21lbWJlcnMve3VzZXJuYW1lfRKsAQoNQWRkVGVhbU1lbWJlchIjLmJyYW5jaGxpbmUudjEuQWRkVGVhbU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiXpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwidAYqnGQMIlwGKpxkCCCiC0+STAicaJS9hcGkvdjEvdGVhbXMve2lkfS9tZW1iZXJzL3t1c2VybmFtZX0SugEKEFJlbW92ZVRlYW1NZW1iZXISJi5icmFuY2hsaW5lLnYxLlJlbW92ZVRlYW1NZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImaQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMInQGKpxkDCJcBiqcZAwibAYqnGQMInAGC0+STAicqJS9hcGkvdjEvdGVhbXMve2lkfS9tZW1iZXJzL3t1c2VybmFtZX0S3AEKFExpc3RUZWFtUmVwb3NpdG9yaWVzEiouYnJhbmNobGluZS52MS5MaXN0VGVhbVJlcG9zaXRvcmllc1JlcXVlc3QaKy5icmFuY2hsaW5lLnYxLkxpc3RUZWFtUmVwb3NpdG9yaWVzUmVzcG9uc2Uia5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMInQGC0+STAihiDHJlcG9zaXRvcmllcxIYL2FwaS92MS90ZWFtcy97aWR9L3JlcG9zEoECChFHZXRUZWFtUmVwb3NpdG9yeRInLmJyYW5jaGxpbmUudjEuR2V0VGVhbVJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IqcBkAIBgqcZFQgDEhFyZWFkOm9yZ2FuaXphdGlvboqnGQMInQGKpxlMCIgBEkdUaGUgdGVhbSBoYXMgbm8gcmVwb3NpdG9yeSBvZiB0aGF0IG5hbWUsIG9yIHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkIGl0LoqnGQMIhwGC0+STAicSJS9hcGkvdjEvdGVhbXMve2lkfS9yZXBvcy97b3JnfS97cmVwb30S7wEKEUFkZFRlYW1SZXBvc2l0b3J5EicuYnJhbmNobGluZS52MS5BZGRUZWFtUmVwb3NpdG9yeVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkimAGQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboqnGQMInQGKpxkDCJcBiqcZNQiIARIwVGhlIG9yZ2FuaXNhdGlvbiBoYXMgbm8gcmVwb3NpdG9yeSBvZiB0aGF0IG5hbWUuiqcZAwiHAYLT5JMCJxolL2FwaS92MS90ZWFtcy97aWR9L3JlcG9zL3tvcmd9L3tyZXBvfRL8AQoUUmVtb3ZlVGVhbVJlcG9zaXRvcnkSKi5icmFuY2hsaW5lLnYxLlJlbW92ZVRlYW1SZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKfAZACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9uiqcZAwidAYqnGQMIlwGKpxk1CIgBEjBUaGUgb3JnYW5pc2F0aW9uIGhhcyBubyByZXBvc2l0b3J5IG9mIHRoYXQgbmFtZS6KpxkDCIcBiqcZAwikAYLT5JMCJyolL2FwaS92MS90ZWFtcy97aWR9L3JlcG9zL3tvcmd9L3tyZXBvfRKrAQoLTGlzdE15VGVhbXMSIS5icmFuY2hsaW5lLnYxLkxpc3RNeVRlYW1zUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuTGlzdFRlYW1zUmVzcG9uc2UiV5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDwgDEglyZWFkOnVzZXIoAYqnGQIIFILT5JMCG2IFdGVhbXMSEi9hcGkvdjEvdXNlci90ZWFtcxLQAQoTTGlzdFJlcG9zaXRvcnlUZWFtcxIpLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlUZWFtc1JlcXVlc3QaIC5icmFuY2hsaW5lLnYxLkxpc3RUZWFtc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiiAYLT5JMCK2IFdGVhbXMSIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdGVhbXMS+AEKEUdldFJlcG9zaXRvcnlUZWFtEicuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5VGVhbVJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlRlYW0ipAGQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIogGKpxlOCJ0BEklObyB0ZWFtIHdpdGggYWNjZXNzIGhhcyB0aGF0IG5hbWUsIG9yIHRoZSB0ZWFtIGlzIGhpZGRlbiBmcm9tIHRoZSBjYWxsZXIugtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RlYW1zL3t0ZWFtfRLMAQoRQWRkUmVwb3NpdG9yeVRlYW0SJy5icmFuY2hsaW5lLnYxLkFkZFJlcG9zaXRvcnlUZWFtUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJ2kAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiiAYqnGQMIhAGKpxkDCJcBiqcZAwidAYqnGQMIowGKpxkDCIUBgtPkkwIrGikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RlYW1zL3t0ZWFtfRLSAQoUUmVtb3ZlUmVwb3NpdG9yeVRlYW0SKi5icmFuY2hsaW5lLnYxLlJlbW92ZVJlcG9zaXRvcnlUZWFtUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJ2kAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiiAYqnGQMIhAGKpxkDCJcBiqcZAwidAYqnGQMIpAGKpxkDCIUBgtPkkwIrKikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RlYW1zL3t0ZWFtfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_branchline_v1_repository, file_branchline_v1_team, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListOrganizationTeams.
@@ -913,18 +914,13 @@ export const RemoveRepositoryTeamRequestSchema: GenMessage<RemoveRepositoryTeamR
  * Adding a user to a team makes the user a member of the organisation, and leaving the last team
  * ends the membership.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
- * are restricted to public data do not find organisations that are not public.
+ * Tokens that are restricted to public data do not find organisations that are not public.
  *
  * @generated from service branchline.v1.TeamService
  */
 export const TeamService: GenService<{
   /**
    * Lists the teams of an organisation that the caller may see, by name.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.ListOrganizationTeams
    */
@@ -935,9 +931,6 @@ export const TeamService: GenService<{
   },
   /**
    * Lists the teams of an organisation whose name contains a text, by name.
-   *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.SearchTeams
    */
@@ -950,16 +943,6 @@ export const TeamService: GenService<{
    * Creates a team without members and, unless it includes all, without repositories. For owners of
    * the organisation.
    *
-   * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - INVALID_TEAM_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long, or the permission or the visibility is
-   *   unknown.
-   * - INVALID_TEAM_UNITS, when a unit or its level is unknown, or there are no units and the
-   *   permission is not `admin`.
-   * - TEAM_EXISTS, when the organisation has a team of that name.
-   *
    * @generated from rpc branchline.v1.TeamService.CreateTeam
    */
   createTeam: {
@@ -969,9 +952,6 @@ export const TeamService: GenService<{
   },
   /**
    * Returns one team.
-   *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.GetTeam
    */
@@ -983,17 +963,6 @@ export const TeamService: GenService<{
   /**
    * Changes the fields that the request names, all of them or none. For owners of the organisation.
    *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - INVALID_TEAM_NAME, when the new name is not allowed.
-   * - INVALID_FIELD, when the description is too long, or the permission or the visibility is
-   *   unknown.
-   * - INVALID_TEAM_UNITS, when a unit or its level is unknown, or there are no units and the
-   *   permission is not `admin`.
-   * - OWNERS_TEAM_FIXED, when the change would rename the team Owners or reduce its rights.
-   * - TEAM_EXISTS, when the organisation has another team of the new name.
-   *
    * @generated from rpc branchline.v1.TeamService.EditTeam
    */
   editTeam: {
@@ -1003,11 +972,6 @@ export const TeamService: GenService<{
   },
   /**
    * Deletes a team. For owners of the organisation.
-   *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - OWNERS_TEAM_FIXED, when the team is Owners.
    *
    * @generated from rpc branchline.v1.TeamService.DeleteTeam
    */
@@ -1019,9 +983,6 @@ export const TeamService: GenService<{
   /**
    * Lists the members of a team. Callers outside the organisation see only public members.
    *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.TeamService.ListTeamMembers
    */
   listTeamMembers: {
@@ -1031,11 +992,6 @@ export const TeamService: GenService<{
   },
   /**
    * Returns one member of a team.
-   *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - MEMBER_NOT_FOUND, when the user is not a member, or the membership is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.GetTeamMember
    */
@@ -1047,11 +1003,6 @@ export const TeamService: GenService<{
   /**
    * Adds a user to a team. For owners of the organisation.
    *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - USER_NOT_FOUND, when the user does not exist.
-   *
    * @generated from rpc branchline.v1.TeamService.AddTeamMember
    */
   addTeamMember: {
@@ -1061,13 +1012,6 @@ export const TeamService: GenService<{
   },
   /**
    * Removes a user from a team. For owners of the organisation, and for the user.
-   *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - USER_NOT_FOUND, when the user does not exist.
-   * - MEMBER_NOT_FOUND, when the user is not a member of the team.
-   * - LAST_ORGANIZATION_OWNER, when the organisation would have no owner.
    *
    * @generated from rpc branchline.v1.TeamService.RemoveTeamMember
    */
@@ -1079,9 +1023,6 @@ export const TeamService: GenService<{
   /**
    * Lists the repositories of a team that the caller may read, by name.
    *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   *
    * @generated from rpc branchline.v1.TeamService.ListTeamRepositories
    */
   listTeamRepositories: {
@@ -1091,12 +1032,6 @@ export const TeamService: GenService<{
   },
   /**
    * Returns one repository of a team.
-   *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - REPOSITORY_NOT_FOUND, when the team has no repository of that name, or the caller may not
-   *   read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.TeamService.GetTeamRepository
    */
@@ -1108,12 +1043,6 @@ export const TeamService: GenService<{
   /**
    * Gives a team access to a repository of its organisation. For owners of the organisation.
    *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - REPOSITORY_NOT_FOUND, when the organisation has no repository of that name.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   *
    * @generated from rpc branchline.v1.TeamService.AddTeamRepository
    */
   addTeamRepository: {
@@ -1124,14 +1053,6 @@ export const TeamService: GenService<{
   /**
    * Removes the access of a team to a repository. For owners of the organisation.
    *
-   * Fails with:
-   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
-   * - REPOSITORY_NOT_FOUND, when the organisation has no repository of that name.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - TEAM_NOT_ADDED, when the team has no access, or has access because it includes all
-   *   repositories.
-   *
    * @generated from rpc branchline.v1.TeamService.RemoveTeamRepository
    */
   removeTeamRepository: {
@@ -1141,9 +1062,6 @@ export const TeamService: GenService<{
   },
   /**
    * Lists the teams of the caller, by number.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.TeamService.ListMyTeams
    */
@@ -1156,11 +1074,6 @@ export const TeamService: GenService<{
    * Lists the teams with access to a repository that the caller may see, by name: all of them, up
    * to 1000, unless the request asks for a page.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
-   *
    * @generated from rpc branchline.v1.TeamService.ListRepositoryTeams
    */
   listRepositoryTeams: {
@@ -1170,13 +1083,6 @@ export const TeamService: GenService<{
   },
   /**
    * Returns one team with access to a repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
-   * - TEAM_NOT_FOUND, when no team with access has that name, or the team is hidden from the
-   *   caller.
    *
    * @generated from rpc branchline.v1.TeamService.GetRepositoryTeam
    */
@@ -1189,17 +1095,6 @@ export const TeamService: GenService<{
    * Gives a team access to a repository. For owners of the organisation and, if the organisation
    * allows that, for administrators of the repository.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - ORGANIZATION_ACCESS_DENIED, when only owners of the organisation may do this, and the caller
-   *   is not one.
-   * - TEAM_NOT_FOUND, when the organisation has no team of that name, or the team is hidden from
-   *   the caller.
-   * - TEAM_ALREADY_ADDED, when the team has access already.
-   *
    * @generated from rpc branchline.v1.TeamService.AddRepositoryTeam
    */
   addRepositoryTeam: {
@@ -1210,18 +1105,6 @@ export const TeamService: GenService<{
   /**
    * Removes the access of a team to a repository. For owners of the organisation and, if the
    * organisation allows that, for administrators of the repository.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - ORGANIZATION_ACCESS_DENIED, when only owners of the organisation may do this, and the caller
-   *   is not one.
-   * - TEAM_NOT_FOUND, when the organisation has no team of that name, or the team is hidden from
-   *   the caller.
-   * - TEAM_NOT_ADDED, when the team has no access, or has access because it includes all
-   *   repositories.
    *
    * @generated from rpc branchline.v1.TeamService.RemoveRepositoryTeam
    */

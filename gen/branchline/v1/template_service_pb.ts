@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/template_service.proto.
  */
 export const file_branchline_v1_template_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3RlbXBsYXRlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiHwodTGlzdEdpdGlnbm9yZVRlbXBsYXRlc1JlcXVlc3QiLwoeTGlzdEdpdGlnbm9yZVRlbXBsYXRlc1Jlc3BvbnNlEg0KBW5hbWVzGAEgAygJIisKG0dldEdpdGlnbm9yZVRlbXBsYXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjEKEUdpdGlnbm9yZVRlbXBsYXRlEgwKBG5hbWUYASABKAkSDgoGc291cmNlGAIgASgJIh0KG0xpc3RMaWNlbnNlVGVtcGxhdGVzUmVxdWVzdCJNChxMaXN0TGljZW5zZVRlbXBsYXRlc1Jlc3BvbnNlEi0KCGxpY2Vuc2VzGAEgAygLMhsuYnJhbmNobGluZS52MS5MaWNlbnNlRW50cnkiNgoMTGljZW5zZUVudHJ5EgsKA2tleRgBIAEoCRIMCgRuYW1lGAIgASgJEgsKA3VybBgDIAEoCSIpChlHZXRMaWNlbnNlVGVtcGxhdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiXwoPTGljZW5zZVRlbXBsYXRlEgsKA2tleRgBIAEoCRIMCgRuYW1lGAIgASgJEgsKA3VybBgDIAEoCRIWCg5pbXBsZW1lbnRhdGlvbhgEIAEoCRIMCgRib2R5GAUgASgJIhsKGUxpc3RMYWJlbFRlbXBsYXRlc1JlcXVlc3QiKwoaTGlzdExhYmVsVGVtcGxhdGVzUmVzcG9uc2USDQoFbmFtZXMYASADKAkiJwoXR2V0TGFiZWxUZW1wbGF0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJIChhHZXRMYWJlbFRlbXBsYXRlUmVzcG9uc2USLAoGbGFiZWxzGAEgAygLMhwuYnJhbmNobGluZS52MS5MYWJlbFRlbXBsYXRlIlQKDUxhYmVsVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRINCgVjb2xvchgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIRCglleGNsdXNpdmUYBCABKAgy5wcKD1RlbXBsYXRlU2VydmljZRKqAQoWTGlzdEdpdGlnbm9yZVRlbXBsYXRlcxIsLmJyYW5jaGxpbmUudjEuTGlzdEdpdGlnbm9yZVRlbXBsYXRlc1JlcXVlc3QaLS5icmFuY2hsaW5lLnYxLkxpc3RHaXRpZ25vcmVUZW1wbGF0ZXNSZXNwb25zZSIzkAIBgqcZAggCgtPkkwIkYgVuYW1lcxIbL2FwaS92MS9naXRpZ25vcmUvdGVtcGxhdGVzEpkBChRHZXRHaXRpZ25vcmVUZW1wbGF0ZRIqLmJyYW5jaGxpbmUudjEuR2V0R2l0aWdub3JlVGVtcGxhdGVSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5HaXRpZ25vcmVUZW1wbGF0ZSIzkAIBgqcZAggCgtPkkwIkEiIvYXBpL3YxL2dpdGlnbm9yZS90ZW1wbGF0ZXMve25hbWV9EpwBChRMaXN0TGljZW5zZVRlbXBsYXRlcxIqLmJyYW5jaGxpbmUudjEuTGlzdExpY2Vuc2VUZW1wbGF0ZXNSZXF1ZXN0GisuYnJhbmNobGluZS52MS5MaXN0TGljZW5zZVRlbXBsYXRlc1Jlc3BvbnNlIiuQAgGCpxkCCAKC0+STAhxiCGxpY2Vuc2VzEhAvYXBpL3YxL2xpY2Vuc2VzEogBChJHZXRMaWNlbnNlVGVtcGxhdGUSKC5icmFuY2hsaW5lLnYxLkdldExpY2Vuc2VUZW1wbGF0ZVJlcXVlc3QaHi5icmFuY2hsaW5lLnYxLkxpY2Vuc2VUZW1wbGF0ZSIokAIBgqcZAggCgtPkkwIZEhcvYXBpL3YxL2xpY2Vuc2VzL3tuYW1lfRKaAQoSTGlzdExhYmVsVGVtcGxhdGVzEiguYnJhbmNobGluZS52MS5MaXN0TGFiZWxUZW1wbGF0ZXNSZXF1ZXN0GikuYnJhbmNobGluZS52MS5MaXN0TGFiZWxUZW1wbGF0ZXNSZXNwb25zZSIvkAIBgqcZAggCgtPkkwIgYgVuYW1lcxIXL2FwaS92MS9sYWJlbC90ZW1wbGF0ZXMSnAEKEEdldExhYmVsVGVtcGxhdGUSJi5icmFuY2hsaW5lLnYxLkdldExhYmVsVGVtcGxhdGVSZXF1ZXN0GicuYnJhbmNobGluZS52MS5HZXRMYWJlbFRlbXBsYXRlUmVzcG9uc2UiN5ACAYKnGQIIAoLT5JMCKGIGbGFiZWxzEh4vYXBpL3YxL2xhYmVsL3RlbXBsYXRlcy97bmFtZX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_google_api_annotations, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3RlbXBsYXRlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiHwodTGlzdEdpdGlnbm9yZVRlbXBsYXRlc1JlcXVlc3QiLwoeTGlzdEdpdGlnbm9yZVRlbXBsYXRlc1Jlc3BvbnNlEg0KBW5hbWVzGAEgAygJIisKG0dldEdpdGlnbm9yZVRlbXBsYXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjEKEUdpdGlnbm9yZVRlbXBsYXRlEgwKBG5hbWUYASABKAkSDgoGc291cmNlGAIgASgJIh0KG0xpc3RMaWNlbnNlVGVtcGxhdGVzUmVxdWVzdCJNChxMaXN0TGljZW5zZVRlbXBsYXRlc1Jlc3BvbnNlEi0KCGxpY2Vuc2VzGAEgAygLMhsuYnJhbmNobGluZS52MS5MaWNlbnNlRW50cnkiNgoMTGljZW5zZUVudHJ5EgsKA2tleRgBIAEoCRIMCgRuYW1lGAIgASgJEgsKA3VybBgDIAEoCSIpChlHZXRMaWNlbnNlVGVtcGxhdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiXwoPTGljZW5zZVRlbXBsYXRlEgsKA2tleRgBIAEoCRIMCgRuYW1lGAIgASgJEgsKA3VybBgDIAEoCRIWCg5pbXBsZW1lbnRhdGlvbhgEIAEoCRIMCgRib2R5GAUgASgJIhsKGUxpc3RMYWJlbFRlbXBsYXRlc1JlcXVlc3QiKwoaTGlzdExhYmVsVGVtcGxhdGVzUmVzcG9uc2USDQoFbmFtZXMYASADKAkiJwoXR2V0TGFiZWxUZW1wbGF0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJIChhHZXRMYWJlbFRlbXBsYXRlUmVzcG9uc2USLAoGbGFiZWxzGAEgAygLMhwuYnJhbmNobGluZS52MS5MYWJlbFRlbXBsYXRlIlQKDUxhYmVsVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRINCgVjb2xvchgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIRCglleGNsdXNpdmUYBCABKAgyjggKD1RlbXBsYXRlU2VydmljZRKwAQoWTGlzdEdpdGlnbm9yZVRlbXBsYXRlcxIsLmJyYW5jaGxpbmUudjEuTGlzdEdpdGlnbm9yZVRlbXBsYXRlc1JlcXVlc3QaLS5icmFuY2hsaW5lLnYxLkxpc3RHaXRpZ25vcmVUZW1wbGF0ZXNSZXNwb25zZSI5kAIBgqcZAggCiqcZAggUgtPkkwIkYgVuYW1lcxIbL2FwaS92MS9naXRpZ25vcmUvdGVtcGxhdGVzEqABChRHZXRHaXRpZ25vcmVUZW1wbGF0ZRIqLmJyYW5jaGxpbmUudjEuR2V0R2l0aWdub3JlVGVtcGxhdGVSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5HaXRpZ25vcmVUZW1wbGF0ZSI6kAIBgqcZAggCiqcZAwiIBILT5JMCJBIiL2FwaS92MS9naXRpZ25vcmUvdGVtcGxhdGVzL3tuYW1lfRKiAQoUTGlzdExpY2Vuc2VUZW1wbGF0ZXMSKi5icmFuY2hsaW5lLnYxLkxpc3RMaWNlbnNlVGVtcGxhdGVzUmVxdWVzdBorLmJyYW5jaGxpbmUudjEuTGlzdExpY2Vuc2VUZW1wbGF0ZXNSZXNwb25zZSIxkAIBgqcZAggCiqcZAggUgtPkkwIcYghsaWNlbnNlcxIQL2FwaS92MS9saWNlbnNlcxKPAQoSR2V0TGljZW5zZVRlbXBsYXRlEiguYnJhbmNobGluZS52MS5HZXRMaWNlbnNlVGVtcGxhdGVSZXF1ZXN0Gh4uYnJhbmNobGluZS52MS5MaWNlbnNlVGVtcGxhdGUiL5ACAYKnGQIIAoqnGQMIiASC0+STAhkSFy9hcGkvdjEvbGljZW5zZXMve25hbWV9EqABChJMaXN0TGFiZWxUZW1wbGF0ZXMSKC5icmFuY2hsaW5lLnYxLkxpc3RMYWJlbFRlbXBsYXRlc1JlcXVlc3QaKS5icmFuY2hsaW5lLnYxLkxpc3RMYWJlbFRlbXBsYXRlc1Jlc3BvbnNlIjWQAgGCpxkCCAKKpxkCCBSC0+STAiBiBW5hbWVzEhcvYXBpL3YxL2xhYmVsL3RlbXBsYXRlcxKjAQoQR2V0TGFiZWxUZW1wbGF0ZRImLmJyYW5jaGxpbmUudjEuR2V0TGFiZWxUZW1wbGF0ZVJlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkdldExhYmVsVGVtcGxhdGVSZXNwb25zZSI+kAIBgqcZAggCiqcZAwiIBILT5JMCKGIGbGFiZWxzEh4vYXBpL3YxL2xhYmVsL3RlbXBsYXRlcy97bmFtZX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_rest_v1_rest]);
 
 /**
  * Request of ListGitignoreTemplates.
@@ -365,17 +366,11 @@ export const LabelTemplateSchema: GenMessage<LabelTemplate> = /*@__PURE__*/
  * Templates for new repositories: licences, `.gitignore` files, and sets of labels. The methods that
  * create repositories take their names.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.TemplateService
  */
 export const TemplateService: GenService<{
   /**
    * Lists the names of the templates of `.gitignore`.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.TemplateService.ListGitignoreTemplates
    */
@@ -387,9 +382,6 @@ export const TemplateService: GenService<{
   /**
    * Returns one template of `.gitignore`.
    *
-   * Fails with:
-   * - TEMPLATE_NOT_FOUND, when there is no such template.
-   *
    * @generated from rpc branchline.v1.TemplateService.GetGitignoreTemplate
    */
   getGitignoreTemplate: {
@@ -399,9 +391,6 @@ export const TemplateService: GenService<{
   },
   /**
    * Lists the licences of the SPDX License List by identifier.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.TemplateService.ListLicenseTemplates
    */
@@ -413,9 +402,6 @@ export const TemplateService: GenService<{
   /**
    * Returns one licence with its text.
    *
-   * Fails with:
-   * - TEMPLATE_NOT_FOUND, when there is no such licence.
-   *
    * @generated from rpc branchline.v1.TemplateService.GetLicenseTemplate
    */
   getLicenseTemplate: {
@@ -426,9 +412,6 @@ export const TemplateService: GenService<{
   /**
    * Lists the names of the sets of labels.
    *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
-   *
    * @generated from rpc branchline.v1.TemplateService.ListLabelTemplates
    */
   listLabelTemplates: {
@@ -438,9 +421,6 @@ export const TemplateService: GenService<{
   },
   /**
    * Returns the labels of one set.
-   *
-   * Fails with:
-   * - TEMPLATE_NOT_FOUND, when there is no such set.
    *
    * @generated from rpc branchline.v1.TemplateService.GetLabelTemplate
    */

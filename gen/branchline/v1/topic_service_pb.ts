@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Topic } from "./topic_pb.ts";
 import { file_branchline_v1_topic } from "./topic_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -17,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/topic_service.proto.
  */
 export const file_branchline_v1_topic_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL3RvcGljX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiVwobTGlzdFJlcG9zaXRvcnlUb3BpY3NSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSIcCgpUb3BpY05hbWVzEg4KBnRvcGljcxgBIAMoCSJlChxMaXN0UmVwb3NpdG9yeVRvcGljc1Jlc3BvbnNlEicKBHBhZ2UYASABKAsyGS5icmFuY2hsaW5lLnYxLlRvcGljTmFtZXMSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoeUmVwbGFjZVJlcG9zaXRvcnlUb3BpY3NSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGdG9waWNzGAMgAygJIkcKGUFkZFJlcG9zaXRvcnlUb3BpY1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgV0b3BpYxgDIAEoCSJKChxSZW1vdmVSZXBvc2l0b3J5VG9waWNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFdG9waWMYAyABKAkiPQoTU2VhcmNoVG9waWNzUmVxdWVzdBIJCgFxGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiMwoLRm91bmRUb3BpY3MSJAoGdG9waWNzGAEgAygLMhQuYnJhbmNobGluZS52MS5Ub3BpYyJeChRTZWFyY2hUb3BpY3NSZXNwb25zZRIoCgRwYWdlGAEgASgLMhouYnJhbmNobGluZS52MS5Gb3VuZFRvcGljcxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBTLHBwoMVG9waWNTZXJ2aWNlEtYBChRMaXN0UmVwb3NpdG9yeVRvcGljcxIqLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlUb3BpY3NSZXF1ZXN0GisuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeVRvcGljc1Jlc3BvbnNlImWQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIrYgRwYWdlEiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RvcGljcxKrAQoXUmVwbGFjZVJlcG9zaXRvcnlUb3BpY3MSLS5icmFuY2hsaW5lLnYxLlJlcGxhY2VSZXBvc2l0b3J5VG9waWNzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIoOgEqGiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RvcGljcxKmAQoSQWRkUmVwb3NpdG9yeVRvcGljEiguYnJhbmNobGluZS52MS5BZGRSZXBvc2l0b3J5VG9waWNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ik6QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAi0aKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdG9waWNzL3t0b3BpY30SrAEKFVJlbW92ZVJlcG9zaXRvcnlUb3BpYxIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlUmVwb3NpdG9yeVRvcGljUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJOkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwItKisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RvcGljcy97dG9waWN9ErABCgxTZWFyY2hUb3BpY3MSIi5icmFuY2hsaW5lLnYxLlNlYXJjaFRvcGljc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLlNlYXJjaFRvcGljc1Jlc3BvbnNlIleQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIdYgRwYWdlEhUvYXBpL3YxL3RvcGljcy9zZWFyY2gaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_topic, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL3RvcGljX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiVwobTGlzdFJlcG9zaXRvcnlUb3BpY3NSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSIcCgpUb3BpY05hbWVzEg4KBnRvcGljcxgBIAMoCSJlChxMaXN0UmVwb3NpdG9yeVRvcGljc1Jlc3BvbnNlEicKBHBhZ2UYASABKAsyGS5icmFuY2hsaW5lLnYxLlRvcGljTmFtZXMSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoeUmVwbGFjZVJlcG9zaXRvcnlUb3BpY3NSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGdG9waWNzGAMgAygJIkcKGUFkZFJlcG9zaXRvcnlUb3BpY1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgV0b3BpYxgDIAEoCSJKChxSZW1vdmVSZXBvc2l0b3J5VG9waWNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFdG9waWMYAyABKAkiPQoTU2VhcmNoVG9waWNzUmVxdWVzdBIJCgFxGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiMwoLRm91bmRUb3BpY3MSJAoGdG9waWNzGAEgAygLMhQuYnJhbmNobGluZS52MS5Ub3BpYyJeChRTZWFyY2hUb3BpY3NSZXNwb25zZRIoCgRwYWdlGAEgASgLMhouYnJhbmNobGluZS52MS5Gb3VuZFRvcGljcxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBTLlCAoMVG9waWNTZXJ2aWNlEt0BChRMaXN0UmVwb3NpdG9yeVRvcGljcxIqLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlUb3BpY3NSZXF1ZXN0GisuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeVRvcGljc1Jlc3BvbnNlImyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiHAYLT5JMCK2IEcGFnZRIjL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90b3BpY3MSxwEKF1JlcGxhY2VSZXBvc2l0b3J5VG9waWNzEi0uYnJhbmNobGluZS52MS5SZXBsYWNlUmVwb3NpdG9yeVRvcGljc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiZZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCIUBiqcZAwizAoqnGQMIsQKC0+STAig6ASoaIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdG9waWNzEv8BChJBZGRSZXBvc2l0b3J5VG9waWMSKC5icmFuY2hsaW5lLnYxLkFkZFJlcG9zaXRvcnlUb3BpY1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkipgGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMIsgKKpxk/CLQCEjpUaGUgcmVwb3NpdG9yeSBoYXMgMjUgdG9waWNzLCBldmVuIGlmIHRoaXMgaXMgb25lIG9mIHRoZW0ugtPkkwItGisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RvcGljcy97dG9waWN9EsgBChVSZW1vdmVSZXBvc2l0b3J5VG9waWMSKy5icmFuY2hsaW5lLnYxLlJlbW92ZVJlcG9zaXRvcnlUb3BpY1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiapACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCIUBiqcZAwiyAoqnGQMItQKC0+STAi0qKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdG9waWNzL3t0b3BpY30StgEKDFNlYXJjaFRvcGljcxIiLmJyYW5jaGxpbmUudjEuU2VhcmNoVG9waWNzUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuU2VhcmNoVG9waWNzUmVzcG9uc2UiXZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkCCBSC0+STAh1iBHBhZ2USFS9hcGkvdjEvdG9waWNzL3NlYXJjaBol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_topic, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListRepositoryTopics.
@@ -322,18 +323,11 @@ export const SearchTopicsResponseSchema: GenMessage<SearchTopicsResponse> = /*@_
  *
  * The server trims topics and converts them to lower case. A repository has at most 25 topics.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.TopicService
  */
 export const TopicService: GenService<{
   /**
    * Lists the topics of a repository in alphabetical order.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
    *
    * @generated from rpc branchline.v1.TopicService.ListRepositoryTopics
    */
@@ -348,14 +342,6 @@ export const TopicService: GenService<{
    * Over REST the body of errors about topics has `message` and `invalidTopics`, the list of
    * invalid topics, or null.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - TOO_MANY_TOPICS, when there are more than 25 valid topics.
-   * - INVALID_TOPICS, when some of the names are not valid topics.
-   *
    * @generated from rpc branchline.v1.TopicService.ReplaceRepositoryTopics
    */
   replaceRepositoryTopics: {
@@ -367,14 +353,6 @@ export const TopicService: GenService<{
    * Adds a topic to a repository. For administrators of the repository.
    *
    * Over REST the body of INVALID_TOPIC has `message` and `invalidTopics`, the name.
-   *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_TOPIC, when the name is not a valid topic.
-   * - TOPIC_LIMIT_REACHED, when the repository has 25 topics, even if this is one of them.
    *
    * @generated from rpc branchline.v1.TopicService.AddRepositoryTopic
    */
@@ -388,14 +366,6 @@ export const TopicService: GenService<{
    *
    * Over REST the body of INVALID_TOPIC has `message` and `invalidTopics`, the name.
    *
-   * Fails with:
-   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
-   * - REPOSITORY_MOVED, when the repository has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
-   * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_TOPIC, when the name is not a valid topic.
-   * - TOPIC_NOT_FOUND, when the repository does not have it.
-   *
    * @generated from rpc branchline.v1.TopicService.RemoveRepositoryTopic
    */
   removeRepositoryTopic: {
@@ -405,9 +375,6 @@ export const TopicService: GenService<{
   },
   /**
    * Searches topics of public repositories. Topics with the most repositories come first.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the instance is private and the caller is anonymous.
    *
    * @generated from rpc branchline.v1.TopicService.SearchTopics
    */

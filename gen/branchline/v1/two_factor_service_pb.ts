@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { TwoFactor, TwoFactorSchema } from "./two_factor_pb.ts";
 import { file_branchline_v1_two_factor } from "./two_factor_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/two_factor_service.proto.
  */
 export const file_branchline_v1_two_factor_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3R3b19mYWN0b3Jfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIoChNHZXRUd29GYWN0b3JSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJCChZFbnJvbGxUd29GYWN0b3JSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIVCghwYXNzd29yZBgCIAEoCUID4EEBImwKF0Vucm9sbFR3b0ZhY3RvclJlc3BvbnNlEiwKCnR3b19mYWN0b3IYASABKAsyGC5icmFuY2hsaW5lLnYxLlR3b0ZhY3RvchIOCgZzZWNyZXQYAiABKAkSEwoLb3RwYXV0aF91cmkYAyABKAkiQwoXQ29uZmlybVR3b0ZhY3RvclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhUKCHBhc3Njb2RlGAIgASgJQgPgQQIiYAoYQ29uZmlybVR3b0ZhY3RvclJlc3BvbnNlEiwKCnR3b19mYWN0b3IYASABKAsyGC5icmFuY2hsaW5lLnYxLlR3b0ZhY3RvchIWCg5yZWNvdmVyeV9jb2RlcxgCIAMoCSJ2ChdEaXNhYmxlVHdvRmFjdG9yUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQISFQoIcGFzc3dvcmQYAiABKAlCA+BBARIVCghwYXNzY29kZRgDIAEoCUID4EEBEhoKDXJlY292ZXJ5X2NvZGUYBCABKAlCA+BBASJKCh5SZWdlbmVyYXRlUmVjb3ZlcnlDb2Rlc1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhUKCHBhc3Njb2RlGAIgASgJQgPgQQIiOQofUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZRIWCg5yZWNvdmVyeV9jb2RlcxgBIAMoCTL9BgoQVHdvRmFjdG9yU2VydmljZRKHAQoMR2V0VHdvRmFjdG9yEiIuYnJhbmNobGluZS52MS5HZXRUd29GYWN0b3JSZXF1ZXN0GhguYnJhbmNobGluZS52MS5Ud29GYWN0b3IiOZACAYKnGQoIBRoEbmFtZSABgtPkkwIiEiAvYXBpL3YxL3tuYW1lPXVzZXJzLyovdHdvRmFjdG9yfRKlAQoPRW5yb2xsVHdvRmFjdG9yEiUuYnJhbmNobGluZS52MS5FbnJvbGxUd29GYWN0b3JSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5FbnJvbGxUd29GYWN0b3JSZXNwb25zZSJDkAIAgqcZCggEGgRuYW1lIAGC0+STAiw6ASoiJy9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OmVucm9sbBKpAQoQQ29uZmlybVR3b0ZhY3RvchImLmJyYW5jaGxpbmUudjEuQ29uZmlybVR3b0ZhY3RvclJlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkNvbmZpcm1Ud29GYWN0b3JSZXNwb25zZSJEkAIAgqcZCggEGgRuYW1lIAGC0+STAi06ASoiKC9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OmNvbmZpcm0SmAEKEERpc2FibGVUd29GYWN0b3ISJi5icmFuY2hsaW5lLnYxLkRpc2FibGVUd29GYWN0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkSQAgCCpxkKCAUaBG5hbWUgAYLT5JMCLToBKiIoL2FwaS92MS97bmFtZT11c2Vycy8qL3R3b0ZhY3Rvcn06ZGlzYWJsZRLOAQoXUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXMSLS5icmFuY2hsaW5lLnYxLlJlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZSJUkAIAgqcZCggEGgRuYW1lIAGC0+STAj06ASoiOC9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OnJlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzGh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_two_factor, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3R3b19mYWN0b3Jfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIoChNHZXRUd29GYWN0b3JSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJCChZFbnJvbGxUd29GYWN0b3JSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIVCghwYXNzd29yZBgCIAEoCUID4EEBImwKF0Vucm9sbFR3b0ZhY3RvclJlc3BvbnNlEiwKCnR3b19mYWN0b3IYASABKAsyGC5icmFuY2hsaW5lLnYxLlR3b0ZhY3RvchIOCgZzZWNyZXQYAiABKAkSEwoLb3RwYXV0aF91cmkYAyABKAkiQwoXQ29uZmlybVR3b0ZhY3RvclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhUKCHBhc3Njb2RlGAIgASgJQgPgQQIiYAoYQ29uZmlybVR3b0ZhY3RvclJlc3BvbnNlEiwKCnR3b19mYWN0b3IYASABKAsyGC5icmFuY2hsaW5lLnYxLlR3b0ZhY3RvchIWCg5yZWNvdmVyeV9jb2RlcxgCIAMoCSJ2ChdEaXNhYmxlVHdvRmFjdG9yUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQISFQoIcGFzc3dvcmQYAiABKAlCA+BBARIVCghwYXNzY29kZRgDIAEoCUID4EEBEhoKDXJlY292ZXJ5X2NvZGUYBCABKAlCA+BBASJKCh5SZWdlbmVyYXRlUmVjb3ZlcnlDb2Rlc1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhUKCHBhc3Njb2RlGAIgASgJQgPgQQIiOQofUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZRIWCg5yZWNvdmVyeV9jb2RlcxgBIAMoCTLXCAoQVHdvRmFjdG9yU2VydmljZRKNAQoMR2V0VHdvRmFjdG9yEiIuYnJhbmNobGluZS52MS5HZXRUd29GYWN0b3JSZXF1ZXN0GhguYnJhbmNobGluZS52MS5Ud29GYWN0b3IiP5ACAYKnGQoIBRoEbmFtZSABiqcZAggZgtPkkwIiEiAvYXBpL3YxL3tuYW1lPXVzZXJzLyovdHdvRmFjdG9yfRL8AQoPRW5yb2xsVHdvRmFjdG9yEiUuYnJhbmNobGluZS52MS5FbnJvbGxUd29GYWN0b3JSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5FbnJvbGxUd29GYWN0b3JSZXNwb25zZSKZAZACAIKnGQoIBBoEbmFtZSABiqcZAggZiqcZQAgVEjxUaGUgYWNjb3VudCBoYXMgYSBwYXNzd29yZCBhbmQgdGhlIHJlcXVlc3QgZG9lcyBub3QgaGF2ZSBpdC6KpxkCCAOKpxkCCG6C0+STAiw6ASoiJy9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OmVucm9sbBK7AQoQQ29uZmlybVR3b0ZhY3RvchImLmJyYW5jaGxpbmUudjEuQ29uZmlybVR3b0ZhY3RvclJlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkNvbmZpcm1Ud29GYWN0b3JSZXNwb25zZSJWkAIAgqcZCggEGgRuYW1lIAGKpxkCCBmKpxkCCBeKpxkCCG+C0+STAi06ASoiKC9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OmNvbmZpcm0S9wEKEERpc2FibGVUd29GYWN0b3ISJi5icmFuY2hsaW5lLnYxLkRpc2FibGVUd29GYWN0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IqIBkAIAgqcZCggFGgRuYW1lIAGKpxkCCBmKpxkCCBWKpxlICBcSRFRoZSBwYXNzY29kZSBvciByZWNvdmVyeSBjb2RlIGlzIG1pc3NpbmcsIHdyb25nIG9yIHdhcyBhbHJlYWR5IHVzZWQuiqcZAghwgtPkkwItOgEqIigvYXBpL3YxL3tuYW1lPXVzZXJzLyovdHdvRmFjdG9yfTpkaXNhYmxlEtoBChdSZWdlbmVyYXRlUmVjb3ZlcnlDb2RlcxItLmJyYW5jaGxpbmUudjEuUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5SZWdlbmVyYXRlUmVjb3ZlcnlDb2Rlc1Jlc3BvbnNlImCQAgCCpxkKCAQaBG5hbWUgAYqnGQIIGYqnGQIIcILT5JMCPToBKiI4L2FwaS92MS97bmFtZT11c2Vycy8qL3R3b0ZhY3Rvcn06cmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXMaH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_two_factor, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * The account whose second factor to read.
@@ -260,20 +261,11 @@ export const RegenerateRecoveryCodesResponseSchema: GenMessage<RegenerateRecover
  * authentication, password reset, or a method of this service), and not after a newer one. Personal
  * access tokens and sign-in through identity providers require no passcode.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their
- * access rule demands, with UNAUTHENTICATED, SESSION_REQUIRED and PERMISSION_DENIED; and with
- * INVALID_NAME and USER_NOT_FOUND when the resource name in the request is malformed or its account
- * does not exist.
- *
  * @generated from service branchline.v1.TwoFactorService
  */
 export const TwoFactorService: GenService<{
   /**
    * Returns the state of the second factor of an account.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
    *
    * @generated from rpc branchline.v1.TwoFactorService.GetTwoFactor
    */
@@ -288,12 +280,6 @@ export const TwoFactorService: GenService<{
    * Sign-in does not change until the secret is confirmed. Replaces a secret that was not
    * confirmed.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
-   * - BAD_CREDENTIALS, when the account has a password and the request does not have it.
-   * - RATE_LIMITED, after too many wrong passwords.
-   * - TWO_FACTOR_ALREADY_ENABLED, when the account has a second factor already.
-   *
    * @generated from rpc branchline.v1.TwoFactorService.EnrollTwoFactor
    */
   enrollTwoFactor: {
@@ -307,13 +293,6 @@ export const TwoFactorService: GenService<{
    * The response contains the recovery codes, which cannot be read again. The passcode counts as
    * used.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
-   * - TWO_FACTOR_INVALID, when the passcode is wrong.
-   * - RATE_LIMITED, after too many wrong passcodes.
-   * - TWO_FACTOR_NOT_PENDING, when no secret waits for confirmation, or it waited for more than an
-   *   hour.
-   *
    * @generated from rpc branchline.v1.TwoFactorService.ConfirmTwoFactor
    */
   confirmTwoFactor: {
@@ -325,14 +304,6 @@ export const TwoFactorService: GenService<{
    * Disables the second factor. The owner proves both factors. An administrator needs neither, and
    * the server logs the call.
    *
-   * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
-   *   administrator.
-   * - BAD_CREDENTIALS, when the password is wrong.
-   * - TWO_FACTOR_INVALID, when the passcode or recovery code is missing, wrong or was already used.
-   * - RATE_LIMITED, after too many wrong passwords or codes.
-   * - TWO_FACTOR_NOT_ENABLED, when the account has no second factor.
-   *
    * @generated from rpc branchline.v1.TwoFactorService.DisableTwoFactor
    */
   disableTwoFactor: {
@@ -342,12 +313,6 @@ export const TwoFactorService: GenService<{
   },
   /**
    * Creates ten new recovery codes. The former codes stop working.
-   *
-   * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
-   * - TWO_FACTOR_INVALID, when the passcode is wrong or was already used.
-   * - RATE_LIMITED, after too many wrong passcodes.
-   * - TWO_FACTOR_NOT_ENABLED, when the account has no second factor.
    *
    * @generated from rpc branchline.v1.TwoFactorService.RegenerateRecoveryCodes
    */

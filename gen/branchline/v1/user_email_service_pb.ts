@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -16,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user_email_service.proto.
  */
 export const file_branchline_v1_user_email_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3VzZXJfZW1haWxfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJgCglVc2VyRW1haWwSDQoFZW1haWwYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSDwoHcHJpbWFyeRgDIAEoCBIPCgd1c2VyX2lkGAQgASgDEhAKCHVzZXJuYW1lGAUgASgJIjYKClVzZXJFbWFpbHMSKAoGZW1haWxzGAEgAygLMhguYnJhbmNobGluZS52MS5Vc2VyRW1haWwiFwoVTGlzdFVzZXJFbWFpbHNSZXF1ZXN0IloKFEFkZFVzZXJFbWFpbHNSZXF1ZXN0EhMKBmVtYWlscxgBIAMoCUID4EECEg4KBnJlc2VuZBgCIAEoCBIdChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJQgPgQQQiKQoXRGVsZXRlVXNlckVtYWlsc1JlcXVlc3QSDgoGZW1haWxzGAEgAygJIiwKFlZlcmlmeVVzZXJFbWFpbFJlcXVlc3QSEgoFdG9rZW4YASABKAlCA+BBAjL9BAoQVXNlckVtYWlsU2VydmljZRKMAQoOTGlzdFVzZXJFbWFpbHMSJC5icmFuY2hsaW5lLnYxLkxpc3RVc2VyRW1haWxzUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuVXNlckVtYWlscyI5kAIBgqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCHWIGZW1haWxzEhMvYXBpL3YxL3VzZXIvZW1haWxzEpUBCg1BZGRVc2VyRW1haWxzEiMuYnJhbmNobGluZS52MS5BZGRVc2VyRW1haWxzUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuVXNlckVtYWlscyJEkAIA+qYZAwjJAYKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIgOgEqYgZlbWFpbHMiEy9hcGkvdjEvdXNlci9lbWFpbHMSiQEKEERlbGV0ZVVzZXJFbWFpbHMSJi5icmFuY2hsaW5lLnYxLkRlbGV0ZVVzZXJFbWFpbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjWQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCGDoBKioTL2FwaS92MS91c2VyL2VtYWlscxKOAQoPVmVyaWZ5VXNlckVtYWlsEiUuYnJhbmNobGluZS52MS5WZXJpZnlVc2VyRW1haWxSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjyQAgCCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCHzoBKiIaL2FwaS92MS91c2VyL2VtYWlscy92ZXJpZnkaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3VzZXJfZW1haWxfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJgCglVc2VyRW1haWwSDQoFZW1haWwYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSDwoHcHJpbWFyeRgDIAEoCBIPCgd1c2VyX2lkGAQgASgDEhAKCHVzZXJuYW1lGAUgASgJIjYKClVzZXJFbWFpbHMSKAoGZW1haWxzGAEgAygLMhguYnJhbmNobGluZS52MS5Vc2VyRW1haWwiFwoVTGlzdFVzZXJFbWFpbHNSZXF1ZXN0IloKFEFkZFVzZXJFbWFpbHNSZXF1ZXN0EhMKBmVtYWlscxgBIAMoCUID4EECEg4KBnJlc2VuZBgCIAEoCBIdChBjdXJyZW50X3Bhc3N3b3JkGAMgASgJQgPgQQQiKQoXRGVsZXRlVXNlckVtYWlsc1JlcXVlc3QSDgoGZW1haWxzGAEgAygJIiwKFlZlcmlmeVVzZXJFbWFpbFJlcXVlc3QSEgoFdG9rZW4YASABKAlCA+BBAjL2CAoQVXNlckVtYWlsU2VydmljZRKSAQoOTGlzdFVzZXJFbWFpbHMSJC5icmFuY2hsaW5lLnYxLkxpc3RVc2VyRW1haWxzUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuVXNlckVtYWlscyI/kAIBgqcZDwgDEglyZWFkOnVzZXIoAYqnGQIIFILT5JMCHWIGZW1haWxzEhMvYXBpL3YxL3VzZXIvZW1haWxzEvoDCg1BZGRVc2VyRW1haWxzEiMuYnJhbmNobGluZS52MS5BZGRVc2VyRW1haWxzUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuVXNlckVtYWlscyKoA5ACAPqmGQMIyQGCpxkQCAMSCndyaXRlOnVzZXIoAYqnGQIIHYqnGSAIFRIcYGN1cnJlbnRfcGFzc3dvcmRgIGlzIHdyb25nLoqnGTMIBRIvVGhlcmUgaXMgbm8gYWRkcmVzcywgb3IgdGhlcmUgYXJlIG1vcmUgdGhhbiAyMC6KpxkCCCuKpxlyCHESblRoZSBpbnN0YW5jZSBzZW5kcyBubyBtYWlsLCBhbmQgYHJlc2VuZGAgaXMgc2V0LiBXaXRob3V0IGByZXNlbmRgIHRoZSBhZGRyZXNzIGlzIHN0b3JlZCwgYW5kIHN0YXlzIHVudmVyaWZpZWQuiqcZPwjZBBI6VGhlIGFjY291bnQgaGFzIGFuIGFkZHJlc3MgYWxyZWFkeSwgYW5kIGByZXNlbmRgIGlzIGZhbHNlLoqnGQMImQSKpxk5CAMSNVRoZSBjYWxsZXIgaGFzIGFza2VkIGZvciBtb3JlIHRoYW4gMjAgbWFpbHMgaW4gYSBkYXkugtPkkwIgOgEqYgZlbWFpbHMiEy9hcGkvdjEvdXNlci9lbWFpbHMSwAEKEERlbGV0ZVVzZXJFbWFpbHMSJi5icmFuY2hsaW5lLnYxLkRlbGV0ZVVzZXJFbWFpbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImyQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYqnGSUIBRIhVGhlcmUgYXJlIG1vcmUgdGhhbiAyMCBhZGRyZXNzZXMuiqcZAwiYBIqnGQMImwSC0+STAhg6ASoqEy9hcGkvdjEvdXNlci9lbWFpbHMS5QEKD1ZlcmlmeVVzZXJFbWFpbBIlLmJyYW5jaGxpbmUudjEuVmVyaWZ5VXNlckVtYWlsUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKSAZACAIKnGRAIAxIKd3JpdGU6dXNlcigBiqcZAggciqcZAwiaBIqnGUUILxJBQW5vdGhlciBhY2NvdW50IGhhcyB0aGUgYWRkcmVzcyBhcyBpdHMgcHJpbWFyeSBvciBhIHZlcmlmaWVkIG9uZS6C0+STAh86ASoiGi9hcGkvdjEvdXNlci9lbWFpbHMvdmVyaWZ5GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * An e-mail address of a user.
@@ -190,17 +191,11 @@ export const VerifyUserEmailRequestSchema: GenMessage<VerifyUserEmailRequest> = 
  * An address that is not verified gives no right and reserves nothing. A verified one belongs to one
  * account. The primary address is a field of User.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.UserEmailService
  */
 export const UserEmailService: GenService<{
   /**
    * Lists the addresses of the caller, the primary one first.
-   *
-   * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous.
    *
    * @generated from rpc branchline.v1.UserEmailService.ListUserEmails
    */
@@ -218,17 +213,6 @@ export const UserEmailService: GenService<{
    * A session needs a proof that its owner is present: `current_password`, or ConfirmSession or a
    * sign-in within the last 15 minutes.
    *
-   * Fails with:
-   * - CONFIRMATION_REQUIRED, when a session calls without a proof that its owner is present.
-   * - BAD_CREDENTIALS, when current_password is wrong.
-   * - INVALID_FIELD, when there is no address, or there are more than 20.
-   * - INVALID_EMAIL, when an address is malformed.
-   * - MAIL_NOT_CONFIGURED, when the instance sends no mail, and `resend` is set. Without `resend` the
-   *   address is stored, and stays unverified.
-   * - EMAIL_ALREADY_ADDED, when the account has an address already, and `resend` is false.
-   * - TOO_MANY_EMAILS, when the account would have more than 20 additional addresses.
-   * - RATE_LIMITED, when the caller has asked for more than 20 mails in a day.
-   *
    * @generated from rpc branchline.v1.UserEmailService.AddUserEmails
    */
   addUserEmails: {
@@ -238,11 +222,6 @@ export const UserEmailService: GenService<{
   },
   /**
    * Removes additional addresses, all of them or none.
-   *
-   * Fails with:
-   * - INVALID_FIELD, when there are more than 20 addresses.
-   * - EMAIL_NOT_FOUND, when the account does not have an address.
-   * - PRIMARY_EMAIL_KEPT, when an address is the primary one.
    *
    * @generated from rpc branchline.v1.UserEmailService.DeleteUserEmails
    */
@@ -254,12 +233,6 @@ export const UserEmailService: GenService<{
   /**
    * Verifies the address to which a token was mailed. For a session: a personal access token, which
    * may be stolen, is not enough.
-   *
-   * Fails with:
-   * - SESSION_REQUIRED, when the caller uses a personal access token.
-   * - INVALID_EMAIL_TOKEN, when the token is unknown, was used, has expired, or belongs to another
-   *   account.
-   * - EMAIL_TAKEN, when another account has the address as its primary or a verified one.
    *
    * @generated from rpc branchline.v1.UserEmailService.VerifyUserEmail
    */

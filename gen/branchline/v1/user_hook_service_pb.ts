@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Hook, HookConfig, HookDelivery, HookDeliverySchema, HookSchema } from "./hook_pb.ts";
 import { file_branchline_v1_hook } from "./hook_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user_hook_service.proto.
  */
 export const file_branchline_v1_user_hook_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVicmFuY2hsaW5lL3YxL3VzZXJfaG9va19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjMKFExpc3RVc2VySG9va3NSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiWQoVTGlzdFVzZXJIb29rc1Jlc3BvbnNlEiIKBWhvb2tzGAEgAygLMhMuYnJhbmNobGluZS52MS5Ib29rEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqoBChVDcmVhdGVVc2VySG9va1JlcXVlc3QSEQoEdHlwZRgBIAEoCUID4EECEikKBmNvbmZpZxgCIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYAyADKAkSFQoNYnJhbmNoX2ZpbHRlchgEIAEoCRIcChRhdXRob3JpemF0aW9uX2hlYWRlchgFIAEoCRIOCgZhY3RpdmUYBiABKAgiIAoSR2V0VXNlckhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDIuYBChNFZGl0VXNlckhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDEikKBmNvbmZpZxgCIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYAyADKAkSGgoNYnJhbmNoX2ZpbHRlchgEIAEoCUgAiAEBEiEKFGF1dGhvcml6YXRpb25faGVhZGVyGAUgASgJSAGIAQESEwoGYWN0aXZlGAYgASgISAKIAQFCEAoOX2JyYW5jaF9maWx0ZXJCFwoVX2F1dGhvcml6YXRpb25faGVhZGVyQgkKB19hY3RpdmUiIwoVRGVsZXRlVXNlckhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDIkgKHUxpc3RVc2VySG9va0RlbGl2ZXJpZXNSZXF1ZXN0EgoKAmlkGAEgASgDEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUibwoeTGlzdFVzZXJIb29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI9ChpHZXRVc2VySG9va0RlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoAxITCgtkZWxpdmVyeV9pZBgCIAEoCSJDCiBSZWRlbGl2ZXJVc2VySG9va0RlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoAxITCgtkZWxpdmVyeV9pZBgCIAEoCTLMCgoPVXNlckhvb2tTZXJ2aWNlEqsBCg1MaXN0VXNlckhvb2tzEiMuYnJhbmNobGluZS52MS5MaXN0VXNlckhvb2tzUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJIb29rc1Jlc3BvbnNlIk+QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VygtPkkwIbYgVob29rcxISL2FwaS92MS91c2VyL2hvb2tzEoYBCg5DcmVhdGVVc2VySG9vaxIkLmJyYW5jaGxpbmUudjEuQ3JlYXRlVXNlckhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIjmQAgD6phkDCMkBgqcZDggDEgp3cml0ZTp1c2VygtPkkwIXOgEqIhIvYXBpL3YxL3VzZXIvaG9va3MSegoLR2V0VXNlckhvb2sSIS5icmFuY2hsaW5lLnYxLkdldFVzZXJIb29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayIzkAIBgqcZDQgDEglyZWFkOnVzZXKC0+STAhkSFy9hcGkvdjEvdXNlci9ob29rcy97aWR9EoABCgxFZGl0VXNlckhvb2sSIi5icmFuY2hsaW5lLnYxLkVkaXRVc2VySG9va1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLkhvb2siN5ACAoKnGQ4IAxIKd3JpdGU6dXNlcoLT5JMCHDoBKjIXL2FwaS92MS91c2VyL2hvb2tzL3tpZH0ShAEKDkRlbGV0ZVVzZXJIb29rEiQuYnJhbmNobGluZS52MS5EZWxldGVVc2VySG9va1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiNJACAoKnGQ4IAxIKd3JpdGU6dXNlcoLT5JMCGSoXL2FwaS92MS91c2VyL2hvb2tzL3tpZH0S2wEKFkxpc3RVc2VySG9va0RlbGl2ZXJpZXMSLC5icmFuY2hsaW5lLnYxLkxpc3RVc2VySG9va0RlbGl2ZXJpZXNSZXF1ZXN0Gi0uYnJhbmNobGluZS52MS5MaXN0VXNlckhvb2tEZWxpdmVyaWVzUmVzcG9uc2UiZJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgDEglyZWFkOnVzZXKC0+STAjBiCmRlbGl2ZXJpZXMSIi9hcGkvdjEvdXNlci9ob29rcy97aWR9L2RlbGl2ZXJpZXMSqwEKE0dldFVzZXJIb29rRGVsaXZlcnkSKS5icmFuY2hsaW5lLnYxLkdldFVzZXJIb29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkiTJACAYKnGQ0IAxIJcmVhZDp1c2VygtPkkwIyEjAvYXBpL3YxL3VzZXIvaG9va3Mve2lkfS9kZWxpdmVyaWVzL3tkZWxpdmVyeV9pZH0SyAEKGVJlZGVsaXZlclVzZXJIb29rRGVsaXZlcnkSLy5icmFuY2hsaW5lLnYxLlJlZGVsaXZlclVzZXJIb29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkiXZACAPqmGQMIygGCpxkOCAMSCndyaXRlOnVzZXKC0+STAjsiOS9hcGkvdjEvdXNlci9ob29rcy97aWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfS9hdHRlbXB0cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiVicmFuY2hsaW5lL3YxL3VzZXJfaG9va19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjMKFExpc3RVc2VySG9va3NSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiWQoVTGlzdFVzZXJIb29rc1Jlc3BvbnNlEiIKBWhvb2tzGAEgAygLMhMuYnJhbmNobGluZS52MS5Ib29rEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqoBChVDcmVhdGVVc2VySG9va1JlcXVlc3QSEQoEdHlwZRgBIAEoCUID4EECEikKBmNvbmZpZxgCIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYAyADKAkSFQoNYnJhbmNoX2ZpbHRlchgEIAEoCRIcChRhdXRob3JpemF0aW9uX2hlYWRlchgFIAEoCRIOCgZhY3RpdmUYBiABKAgiIAoSR2V0VXNlckhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDIuYBChNFZGl0VXNlckhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDEikKBmNvbmZpZxgCIAEoCzIZLmJyYW5jaGxpbmUudjEuSG9va0NvbmZpZxIOCgZldmVudHMYAyADKAkSGgoNYnJhbmNoX2ZpbHRlchgEIAEoCUgAiAEBEiEKFGF1dGhvcml6YXRpb25faGVhZGVyGAUgASgJSAGIAQESEwoGYWN0aXZlGAYgASgISAKIAQFCEAoOX2JyYW5jaF9maWx0ZXJCFwoVX2F1dGhvcml6YXRpb25faGVhZGVyQgkKB19hY3RpdmUiIwoVRGVsZXRlVXNlckhvb2tSZXF1ZXN0EgoKAmlkGAEgASgDIkgKHUxpc3RVc2VySG9va0RlbGl2ZXJpZXNSZXF1ZXN0EgoKAmlkGAEgASgDEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUibwoeTGlzdFVzZXJIb29rRGVsaXZlcmllc1Jlc3BvbnNlEi8KCmRlbGl2ZXJpZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI9ChpHZXRVc2VySG9va0RlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoAxITCgtkZWxpdmVyeV9pZBgCIAEoCSJDCiBSZWRlbGl2ZXJVc2VySG9va0RlbGl2ZXJ5UmVxdWVzdBIKCgJpZBgBIAEoAxITCgtkZWxpdmVyeV9pZBgCIAEoCTL6DwoPVXNlckhvb2tTZXJ2aWNlErEBCg1MaXN0VXNlckhvb2tzEiMuYnJhbmNobGluZS52MS5MaXN0VXNlckhvb2tzUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJIb29rc1Jlc3BvbnNlIlWQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VyiqcZAggbgtPkkwIbYgVob29rcxISL2FwaS92MS91c2VyL2hvb2tzEu4CCg5DcmVhdGVVc2VySG9vaxIkLmJyYW5jaGxpbmUudjEuQ3JlYXRlVXNlckhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIqACkAIA+qYZAwjJAYKnGQ4IAxIKd3JpdGU6dXNlcoqnGQIIG4qnGVkIGhJVVGhlIGNhbGxlcidzIHRva2VuIGxhY2tzIGByZWFkOnJlcG9zaXRvcnlgLCBzaW5jZSByZXF1ZXN0cyBoYXZlIGRhdGEgb2YgcmVwb3NpdG9yaWVzLoqnGXoIBRJ2VGhlIHR5cGUsIHRoZSBjb250ZW50IHR5cGUsIGFuIGV2ZW50LCB0aGUgYnJhbmNoIGZpbHRlciwgdGhlIHNlY3JldCwgdGhlIGhlYWRlciBvciBhIHNldHRpbmcgb2YgYSBjaGF0IGlzIG5vdCBhbGxvd2VkLoqnGQIIVILT5JMCFzoBKiISL2FwaS92MS91c2VyL2hvb2tzEoYBCgtHZXRVc2VySG9vaxIhLmJyYW5jaGxpbmUudjEuR2V0VXNlckhvb2tSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5Ib29rIj+QAgGCpxkNCAMSCXJlYWQ6dXNlcoqnGQIIG4qnGQIIUILT5JMCGRIXL2FwaS92MS91c2VyL2hvb2tzL3tpZH0S7gIKDEVkaXRVc2VySG9vaxIiLmJyYW5jaGxpbmUudjEuRWRpdFVzZXJIb29rUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuSG9vayKkApACAoKnGQ4IAxIKd3JpdGU6dXNlcoqnGQIIG4qnGVkIGhJVVGhlIGNhbGxlcidzIHRva2VuIGxhY2tzIGByZWFkOnJlcG9zaXRvcnlgLCBzaW5jZSByZXF1ZXN0cyBoYXZlIGRhdGEgb2YgcmVwb3NpdG9yaWVzLoqnGQIIUIqnGXoIBRJ2VGhlIHR5cGUsIHRoZSBjb250ZW50IHR5cGUsIGFuIGV2ZW50LCB0aGUgYnJhbmNoIGZpbHRlciwgdGhlIHNlY3JldCwgdGhlIGhlYWRlciBvciBhIHNldHRpbmcgb2YgYSBjaGF0IGlzIG5vdCBhbGxvd2VkLoqnGQIIUYLT5JMCHDoBKjIXL2FwaS92MS91c2VyL2hvb2tzL3tpZH0SkAEKDkRlbGV0ZVVzZXJIb29rEiQuYnJhbmNobGluZS52MS5EZWxldGVVc2VySG9va1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQJACAoKnGQ4IAxIKd3JpdGU6dXNlcoqnGQIIG4qnGQIIUILT5JMCGSoXL2FwaS92MS91c2VyL2hvb2tzL3tpZH0S5wEKFkxpc3RVc2VySG9va0RlbGl2ZXJpZXMSLC5icmFuY2hsaW5lLnYxLkxpc3RVc2VySG9va0RlbGl2ZXJpZXNSZXF1ZXN0Gi0uYnJhbmNobGluZS52MS5MaXN0VXNlckhvb2tEZWxpdmVyaWVzUmVzcG9uc2UicJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgDEglyZWFkOnVzZXKKpxkCCBuKpxkCCFCC0+STAjBiCmRlbGl2ZXJpZXMSIi9hcGkvdjEvdXNlci9ob29rcy97aWR9L2RlbGl2ZXJpZXMSlQIKE0dldFVzZXJIb29rRGVsaXZlcnkSKS5icmFuY2hsaW5lLnYxLkdldFVzZXJIb29rRGVsaXZlcnlSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkitQGQAgGCpxkNCAMSCXJlYWQ6dXNlcoqnGQIIG4qnGVkIGhJVVGhlIGNhbGxlcidzIHRva2VuIGxhY2tzIGByZWFkOnJlcG9zaXRvcnlgLCBzaW5jZSByZXF1ZXN0cyBoYXZlIGRhdGEgb2YgcmVwb3NpdG9yaWVzLoqnGQIIVYLT5JMCMhIwL2FwaS92MS91c2VyL2hvb2tzL3tpZH0vZGVsaXZlcmllcy97ZGVsaXZlcnlfaWR9EosCChlSZWRlbGl2ZXJVc2VySG9va0RlbGl2ZXJ5Ei8uYnJhbmNobGluZS52MS5SZWRlbGl2ZXJVc2VySG9va0RlbGl2ZXJ5UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSG9va0RlbGl2ZXJ5Ip8BkAIA+qYZAwjKAYKnGQ4IAxIKd3JpdGU6dXNlcoqnGQIIG4qnGQIIVYqnGQIIVoqnGSwIAxIoVG9vIG1hbnkgZGVsaXZlcmllcyBvZiB0aGUgd2ViaG9vayB3YWl0LoLT5JMCOyI5L2FwaS92MS91c2VyL2hvb2tzL3tpZH0vZGVsaXZlcmllcy97ZGVsaXZlcnlfaWR9L2F0dGVtcHRzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_hook, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of ListUserHooks.
@@ -369,17 +370,11 @@ export const RedeliverUserHookDeliveryRequestSchema: GenMessage<RedeliverUserHoo
  * See HookService for the form of the requests. Webhooks that receive events about memos are
  * UserWebhook.
  *
- * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
- * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
- *
  * @generated from service branchline.v1.UserHookService
  */
 export const UserHookService: GenService<{
   /**
    * Lists the webhooks of the caller's account in the order in which they were added.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
    *
    * @generated from rpc branchline.v1.UserHookService.ListUserHooks
    */
@@ -391,16 +386,6 @@ export const UserHookService: GenService<{
   /**
    * Adds a webhook to the caller's account.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   * - TOO_MANY_WEBHOOKS, when the account has 50.
-   *
    * @generated from rpc branchline.v1.UserHookService.CreateUserHook
    */
   createUserHook: {
@@ -410,10 +395,6 @@ export const UserHookService: GenService<{
   },
   /**
    * Returns one webhook of the caller's account.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    *
    * @generated from rpc branchline.v1.UserHookService.GetUserHook
    */
@@ -426,16 +407,6 @@ export const UserHookService: GenService<{
    * Changes the given properties of a webhook, all or none. From then on the webhook acts for the
    *   caller. A webhook that becomes inactive abandons what waits.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
-   *   header or a setting of a chat is not allowed.
-   * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
-   * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
-   *
    * @generated from rpc branchline.v1.UserHookService.EditUserHook
    */
   editUserHook: {
@@ -445,10 +416,6 @@ export const UserHookService: GenService<{
   },
   /**
    * Deletes a webhook with its deliveries. A delivery that is being sent may still arrive.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    *
    * @generated from rpc branchline.v1.UserHookService.DeleteUserHook
    */
@@ -460,10 +427,6 @@ export const UserHookService: GenService<{
   /**
    * Lists the stored deliveries of a webhook, newest first.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
-   *
    * @generated from rpc branchline.v1.UserHookService.ListUserHookDeliveries
    */
   listUserHookDeliveries: {
@@ -474,13 +437,6 @@ export const UserHookService: GenService<{
   /**
    * Returns one delivery of a webhook, with the body that the next attempt would send.
    *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - SCOPE_MISSING, when the caller's token lacks `read:repository`, since requests have data of
-   *   repositories.
-   * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   *
    * @generated from rpc branchline.v1.UserHookService.GetUserHookDelivery
    */
   getUserHookDelivery: {
@@ -490,13 +446,6 @@ export const UserHookService: GenService<{
   },
   /**
    * Schedules a delivery for now, with all its retries: again, or earlier than planned.
-   *
-   * Fails with:
-   * - PUBLIC_ONLY_TOKEN, when the caller's token is restricted to public data.
-   * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
-   * - WEBHOOK_DELIVERY_NOT_FOUND, when the webhook has no such delivery.
-   * - WEBHOOK_DISABLED, when the webhook is not active.
-   * - RATE_LIMITED, when too many deliveries of the webhook wait.
    *
    * @generated from rpc branchline.v1.UserHookService.RedeliverUserHookDelivery
    */

@@ -4,6 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
+import { failures } from '#gen/failures.ts'
 import { file_google_rpc_code } from '#gen/google/rpc/code_pb.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { file_google_rpc_status } from '#gen/google/rpc/status_pb.ts'
@@ -166,6 +167,7 @@ function printOpenApi(config: Config, app: App, protocols: Rpc<HttpRequest>): st
   return JSON.stringify(
     createOpenApi(bindings, {
       comments,
+      failures,
       statusOf: restStatusOf,
       title: 'Branchline',
       version: VERSION,

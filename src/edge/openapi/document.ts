@@ -3,7 +3,7 @@
  */
 export interface OpenApiDocument {
   readonly openapi: '3.1.1'
-  readonly info: { readonly title: string; readonly version: string }
+  readonly info: { readonly title: string; readonly description: string; readonly version: string }
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly Tag[]
   readonly paths: Readonly<Record<string, PathItem>>

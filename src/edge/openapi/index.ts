@@ -1,5 +1,6 @@
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
+import { generalFailures } from '#gen/failures.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Binding } from '../../platform/rpc/index.ts'
 import { httpBodySetter } from '../../platform/rpc/rest/request/http-body.ts'
@@ -15,10 +16,13 @@ import {
 } from './document.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
 import { documentPath, type PathParameter, pathsByShape } from './path.ts'
-import { errorSchemas, parseRpcComment, type ResponseSources, responsesOf } from './responses.ts'
+import { errorSchemas, lineOf, type ResponseSources, responsesOf } from './responses.ts'
 import { Schemas, type Use } from './schemas.ts'
 
 export type { OpenApiDocument } from './document.ts'
+
+/** Failures that each operation would repeat otherwise. */
+const DESCRIPTION = ['Every operation may fail with:', ...generalFailures.map(lineOf)].join('\n')
 
 /** The sources of the document. */
 interface OpenApiSources extends ResponseSources {
@@ -31,11 +35,9 @@ interface OpenApiSources extends ResponseSources {
 }
 
 /**
- * Describes REST routes in OpenAPI 3.1. Names, types and behaviour come from the schema, texts from
- * its comments. HEAD and OPTIONS, which every route answers, and HTTP methods unknown to OpenAPI
+ * Describes REST routes in OpenAPI 3.1. Names, types, behaviour and failures come from the schema, texts
+ * from its comments. HEAD and OPTIONS, which every route answers, and HTTP methods unknown to OpenAPI
  * are left out. The document depends only on the routes and their order.
- *
- * @throws Error if the list of failures in the comment of an RPC is malformed.
  */
 export function createOpenApi(
   bindings: readonly Binding[],
@@ -63,7 +65,7 @@ export function createOpenApi(
   )
   return {
     openapi: '3.1.1',
-    info: { title: sources.title, version: sources.version },
+    info: { title: sources.title, description: DESCRIPTION, version: sources.version },
     servers: [{ url: sources.publicUrl }],
     tags: services.map((service) => tagOf(service, sources)),
     paths: inOrder(paths satisfies Record<string, PathItem>),
@@ -85,9 +87,11 @@ function operationOf(
   sources: OpenApiSources,
 ): Operation {
   const { rpc } = binding
-  const comment = parseRpcComment(sources.comments.get(`${rpc.parent.typeName}.${rpc.name}`) ?? '')
+  const comment = sources.comments.get(`${rpc.parent.typeName}.${rpc.name}`) ?? ''
+  const [first = '', ...others] = comment.split('\n\n')
+  const summary = first.replaceAll('\n', ' ')
   const access = documentAccess(rpc, sources.isPrivateInstance)
-  const description = [comment.description, access.note].filter(Boolean).join('\n\n')
+  const description = [...others, access.note].filter(Boolean).join('\n\n')
   const parameters = [
     ...pathParameters(binding, path, schemas),
     ...queryParameters(binding, schemas),
@@ -96,12 +100,12 @@ function operationOf(
   return {
     operationId,
     tags: [rpc.parent.name],
-    ...(comment.summary && { summary: comment.summary }),
+    ...(summary && { summary }),
     ...(description && { description }),
     ...(rpc.deprecated && { deprecated: true as const }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: responsesOf(binding, comment.failures, schemas, sources),
+    responses: responsesOf(binding, schemas, sources),
     security: access.security,
   }
 }

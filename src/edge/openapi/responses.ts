@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { getOption } from '@bufbuild/protobuf'
+import type { Failure } from '#gen/failures.ts'
 import { method as methodOption } from '#gen/rest/v1/rest_pb.ts'
 import { hasNoContent } from '../../platform/rpc/exchange/node.ts'
 import type { Binding, Dialect } from '../../platform/rpc/index.ts'
@@ -11,6 +12,8 @@ import type { Comments, Schemas } from './schemas.ts'
 /** The sources of the responses. */
 export interface ResponseSources {
   readonly comments: Comments
+  /** By the full name of the method. */
+  readonly failures: ReadonlyMap<string, readonly Failure[]>
   /** Returns the HTTP status of a reason; undefined for a reason that the server never returns. */
   readonly statusOf: (reason: string) => number | undefined
 }
@@ -21,29 +24,35 @@ export interface ResponseSources {
  */
 export function responsesOf(
   binding: Binding,
-  failures: readonly Failure[],
   schemas: Schemas,
-  { comments, statusOf }: ResponseSources,
+  { comments, failures, statusOf }: ResponseSources,
 ): Record<string, Response> {
-  const { dialect, successStatus } = binding
+  const { dialect, rpc, successStatus } = binding
   const content: Content = { [dialect.contentType]: { schema: errorReference(dialect) } }
-  const failed = [...conditionsByStatus(failures, statusOf)].map(
+  const ofMethod = failures.get(`${rpc.parent.typeName}.${rpc.name}`) ?? []
+  const failed = [...conditionsByStatus(ofMethod, statusOf)].map(
     ([status, conditions]): [string, Response] => [
       String(status),
       { description: conditions.join('\n'), content },
     ],
   )
-  const successes = [successStatus, ...getOption(binding.rpc, methodOption).otherSuccessStatuses]
+  const successes = [successStatus, ...getOption(rpc, methodOption).otherSuccessStatuses]
   return {
     ...Object.fromEntries(
       successes.map((status) => [status, successOf(binding, status, schemas, comments)]),
     ),
     ...Object.fromEntries(failed),
     default: {
-      description: 'An error that every operation of the service may return, or an internal error.',
+      description:
+        'An error that every operation may return, as the description of the API says, or an internal error.',
       content,
     },
   }
+}
+
+/** Returns a failure as an item of a list in Markdown. */
+export function lineOf({ reason, condition }: Failure): string {
+  return `- \`${reason}\`: ${condition}`
 }
 
 /** Returns whether a response has content. That of a declared 205 has, as in compatible systems. */
@@ -115,13 +124,9 @@ function conditionsByStatus(
   statusOf: ResponseSources['statusOf'],
 ): [status: number, lines: string[]][] {
   const lines = new Map<number, string[]>()
-  for (const { reasons, condition } of failures) {
-    for (const status of new Set(reasons.map(statusOf))) {
-      if (status === undefined) continue
-      const names = reasons.filter((reason) => statusOf(reason) === status)
-      const line = `- ${names.map((name) => `\`${name}\``).join(', ')}: ${condition}.`
-      lines.set(status, [...(lines.get(status) ?? []), line])
-    }
+  for (const failure of failures) {
+    const status = statusOf(failure.reason)
+    if (status !== undefined) lines.set(status, [...(lines.get(status) ?? []), lineOf(failure)])
   }
   return [...lines].sort(([a], [b]) => a - b)
 }

@@ -10,7 +10,7 @@ import { NotFound, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { isComposite, valueTypeOf } from './draft.ts'
 import { CommentContext, Prose, typeText } from './draft-form.tsx'
-import { accessOf, bindingsOf, firstParagraph, readMethodComment } from './method-facts.ts'
+import { accessOf, bindingsOf, firstParagraph } from './method-facts.ts'
 import { RequestForm } from './request-form.tsx'
 import { type ApiSchema, fullNameOf, methodHref, serviceHref } from './schema.ts'
 
@@ -106,7 +106,8 @@ function ServiceList({ schema }: { schema: ApiSchema }): VNode {
 function searchedText(schema: ApiSchema, method: DescMethod): string {
   const name = fullNameOf(method)
   const paths = bindingsOf(method).map(({ verb, template }) => `${verb} ${template}`)
-  return [name, ...paths, schema.comment(name)].join(' ').toLowerCase()
+  const reasons = schema.failures(name).map(({ reason }) => reason)
+  return [name, ...paths, schema.comment(name), ...reasons].join(' ').toLowerCase()
 }
 
 function ServiceView({ schema, service }: { schema: ApiSchema; service: DescService }): VNode {
@@ -139,7 +140,7 @@ function MethodList(props: { schema: ApiSchema; methods: readonly DescMethod[] }
               {method.parent.name}.{method.name}
             </a>
             <p>
-              <Prose text={readMethodComment(schema.comment(fullNameOf(method))).summary} />
+              <Prose text={firstParagraph(schema.comment(fullNameOf(method)))} />
             </p>
             {binding && (
               <p class="facts">
@@ -160,7 +161,7 @@ const NO_FILES = { page: '/-/api', raw: '/-/api' }
 
 /** A method: what it does, who may call it, how it fails, and a form that calls it. */
 function MethodView({ method, schema }: { method: DescMethod; schema: ApiSchema }): VNode {
-  const { prose, failures } = readMethodComment(schema.comment(fullNameOf(method)))
+  const failures = schema.failures(fullNameOf(method))
   useTitle(`${method.name}, API`)
   return (
     <CommentContext.Provider value={schema.comment}>
@@ -168,28 +169,25 @@ function MethodView({ method, schema }: { method: DescMethod; schema: ApiSchema 
         <a href="/-/api">API</a> / <a href={serviceHref(method.parent)}>{method.parent.name}</a>
       </nav>
       <h1>{method.name}</h1>
-      <Markup text={prose} base={NO_FILES} />
+      <Markup text={schema.comment(fullNameOf(method))} base={NO_FILES} />
       <Facts method={method} />
       {failures.length > 0 && (
         <details>
           <summary>Failures</summary>
           <dl>
-            {failures.map(({ reasons, condition }) => [
-              <dt key={`${reasons} ${condition} reason`}>
-                <code>{reasons.join(', ')}</code>
+            {failures.map(({ reason, condition }) => [
+              <dt key={`${reason} name`}>
+                <code>{reason}</code>
               </dt>,
-              <dd key={`${reasons} ${condition}`}>
+              <dd key={reason}>
                 <Prose text={condition} />
-                {reasons.map((reason) => (
-                  <p key={reason} class="facts">
-                    <Prose
-                      text={firstParagraph(schema.comment(`branchline.v1.ErrorReason.${reason}`))}
-                    />
-                  </p>
-                ))}
               </dd>,
             ])}
           </dl>
+          <p>
+            Every method may also fail with{' '}
+            {schema.generalFailures.map(({ reason }) => reason).join(', ')}.
+          </p>
         </details>
       )}
       <Closed title={`Fields of the response: ${method.output.name}`} type={method.output} />

@@ -5,40 +5,9 @@ import { http } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { method as restMethod } from '#gen/rest/v1/rest_pb.ts'
 
-/** The parts of the comment of a method. */
-interface MethodComment {
-  /** The first paragraph, in one line. */
-  readonly summary: string
-  /** Everything before the failures, in Markdown. */
-  readonly prose: string
-  readonly failures: readonly { readonly reasons: readonly string[]; readonly condition: string }[]
-}
-
-/** `- REASON, when …`, `- ONE, TWO or THREE, when …`. */
-const FAILURE = /^([A-Z][A-Z0-9_]+(?:(?:, | or )[A-Z][A-Z0-9_]+)*), (.+)$/
-
-/** Reads the comment of a method. */
-export function readMethodComment(comment: string): MethodComment {
-  const [prose = '', list = ''] = comment.split('Fails with:\n')
-  const items = list.trim() === '' ? [] : list.trim().replace(/^- /, '').split('\n- ')
-  return {
-    summary: firstParagraph(prose),
-    prose: prose.trim(),
-    failures: items.map((item) => {
-      const text = inOneLine(item)
-      const [, reasons = '', condition = text] = FAILURE.exec(text) ?? []
-      return { reasons: reasons.split(/, | or /).filter(Boolean), condition }
-    }),
-  }
-}
-
 /** Returns the first paragraph of a comment, in one line. */
 export function firstParagraph(comment: string): string {
-  return inOneLine(comment.trim().split('\n\n', 1)[0] ?? '')
-}
-
-function inOneLine(text: string): string {
-  return text.replace(/\n\s*/g, ' ')
+  return (comment.trim().split('\n\n', 1)[0] ?? '').replace(/\n\s*/g, ' ')
 }
 
 /** A path of REST that leads to a method. */

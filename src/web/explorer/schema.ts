@@ -7,6 +7,7 @@ import {
 } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
+import type { Failure } from '#gen/failures.ts'
 import { inWords } from '../api/network-failure.ts'
 import { loadScript } from '../api/scripts.ts'
 
@@ -17,22 +18,33 @@ export interface ApiSchema {
   readonly services: readonly DescService[]
   /** Returns the comment of an element by its full name; empty without one. */
   comment(fullName: string): string
+  /** Returns the failures of a method by its full name. */
+  failures(fullName: string): readonly Failure[]
+  /** Those that every method may have. */
+  readonly generalFailures: readonly Failure[]
 }
 
 /**
- * Loads the descriptors from the server, and the comments, which the descriptors lack. Both are
- * large, and only the pages of the API need them.
+ * Loads the descriptors from the server, and the comments, which the descriptors lack, and failures.
+ * All are large, and only the pages of the API need them.
  */
 export async function loadSchema(): Promise<ApiSchema> {
-  const [bytes, { comments }] = await Promise.all([
+  const [bytes, { comments }, { failures, generalFailures }] = await Promise.all([
     descriptors(),
     loadScript(() => import('#gen/comments.ts')),
+    loadScript(() => import('#gen/failures.ts')),
   ])
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes))
   const services = [...registry]
     .filter((element) => element.kind === 'service')
     .sort((a, b) => (a.typeName < b.typeName ? -1 : 1))
-  return { registry, services, comment: (name) => comments.get(name) ?? '' }
+  return {
+    registry,
+    services,
+    comment: (name) => comments.get(name) ?? '',
+    failures: (name) => failures.get(name) ?? [],
+    generalFailures,
+  }
 }
 
 async function descriptors(): Promise<Uint8Array> {

@@ -174,7 +174,7 @@ describe('extension numbers', () => {
     const value = 'google.protobuf.MethodOptions'
     expect(await askOne({ case: 'allExtensionNumbersOfType', value })).toMatchObject({
       case: 'allExtensionNumbersResponse',
-      value: { baseTypeName: value, extensionNumber: [51823, 51824, 72295728] },
+      value: { baseTypeName: value, extensionNumber: [51823, 51824, 51825, 72295728] },
     })
   })
 

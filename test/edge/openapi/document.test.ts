@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { comments } from '#gen/comments.ts'
+import { failures } from '#gen/failures.ts'
 import { restStatusOf } from '../../../src/edge/errors.ts'
 import type { Operation, Schema } from '../../../src/edge/openapi/document.ts'
 import { createOpenApi, type OpenApiDocument } from '../../../src/edge/openapi/index.ts'
@@ -16,6 +17,7 @@ function documentOf(isPrivateInstance: boolean): OpenApiDocument {
     routes.map(({ binding }) => binding),
     {
       comments,
+      failures,
       statusOf: restStatusOf,
       title: 'Branchline',
       version: '1.2.3',
@@ -102,7 +104,7 @@ describe('the document', () => {
   })
 
   it('has the URL of the server and describes its services', () => {
-    expect(document.info).toEqual({ title: 'Branchline', version: '1.2.3' })
+    expect(document.info).toMatchObject({ title: 'Branchline', version: '1.2.3' })
     expect(document.servers).toEqual([{ url: 'https://forge.example' }])
     expect(document.tags.map(({ name }) => name)).toEqual([
       'AccessTokenService',
@@ -287,7 +289,6 @@ describe('texts', () => {
     )
     expect(description).toMatch(/^The paths are `username`/)
     expect(description).toMatch(/Personal access tokens need the scope `write:user`\.$/)
-    expect(description).not.toContain('Fails with')
     expect(schema('branchline.v1.User').properties?.email?.description).toMatch(/^E-mail address\./)
     expect(schema('branchline.v1.State').description).toContain('- `NORMAL`: Active.')
   })
@@ -300,8 +301,8 @@ describe('texts', () => {
 
   it('list the failures of an operation by status', () => {
     expect(operation('UserService_DeleteUser').responses['400']?.description).toBe(
-      '- `LAST_ADMIN`: when it is the last active administrator.\n' +
-        '- `HAS_ASSOCIATED_DATA`: when it owns content and `force` is not set.',
+      '- `LAST_ADMIN`: The change would leave the instance without an administrator who can sign in.\n' +
+        '- `HAS_ASSOCIATED_DATA`: The account owns content and `force` is not set.',
     )
   })
 })

@@ -84,6 +84,7 @@ function documentOf(...services: string[]): OpenApiDocument {
     methods.flatMap((method) => bindingsOf(method).bindings),
     {
       comments: new Map(),
+      failures: new Map(),
       statusOf: () => undefined,
       title: 't',
       version: '1',

@@ -22,9 +22,10 @@ export const file_branchline_access_v1_access: GenFile = /*@__PURE__*/
 /**
  * The callers that a method admits.
  *
- * Checks run in this order: credentials (UNAUTHENTICATED), syntax of the owner's name
- * (INVALID_ARGUMENT), existence of the owner (NOT_FOUND), token scope (PERMISSION_DENIED), audience
- * (PERMISSION_DENIED).
+ * Checks run in this order, with these reasons of branchline.v1.ErrorReason: credentials
+ * (UNAUTHENTICATED, BAD_CREDENTIALS), syntax of the owner's name (INVALID_NAME), existence of the
+ * owner (USER_NOT_FOUND), token scope (SCOPE_MISSING, PUBLIC_ONLY_TOKEN, SESSION_REQUIRED,
+ * PASSWORD_REQUIRED), audience (PERMISSION_DENIED). A method need not list these reasons.
  *
  * @generated from message branchline.access.v1.Access
  */
