@@ -61,12 +61,7 @@ const NOTHING: UserValues = {
   state: undefined,
 }
 
-/**
- * Creates an account on behalf of an administrator.
- *
- * @throws INVALID_USERNAME, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, USERNAME_TAKEN,
- *   EMAIL_TAKEN
- */
+/** Creates an account on behalf of an administrator. */
 export function createUserAsAdmin(
   app: ReposApp,
   caller: SignedIn,
@@ -89,12 +84,7 @@ export function createUserAsAdmin(
   return createUser(app, caller, values, { requestId: '', validateOnly: false })
 }
 
-/**
- * Changes an account on behalf of an administrator. Either every field changes or none does.
- *
- * @throws USER_NOT_FOUND, SESSION_REQUIRED, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD,
- *   EMAIL_TAKEN, LAST_ADMIN
- */
+/** Changes an account on behalf of an administrator. Either every field changes or none does. */
 export async function editUserAsAdmin(
   app: ReposApp,
   caller: SignedIn,
@@ -118,7 +108,6 @@ export async function editUserAsAdmin(
   return updateUser(app, caller, user, { values: { ...NOTHING, ...changes }, named, all: false })
 }
 
-/** @throws INVALID_FIELD */
 function sourceColumns({ loginName, sourceId }: Partial<SignInSource>) {
   if (loginName !== undefined && [...loginName].length > MAX_LOGIN_NAME_CHARACTERS)
     throw new DomainError('INVALID_FIELD', { field: 'login_name' })
@@ -134,7 +123,6 @@ function sourceColumns({ loginName, sourceId }: Partial<SignInSource>) {
  * Deletes an account on behalf of an administrator.
  *
  * @param purge also deletes data that others may rely on.
- * @throws USER_NOT_FOUND, ACCOUNT_NOT_PURGED, LAST_ADMIN, LAST_ORGANIZATION_OWNER
  */
 export async function deleteUserAsAdmin(
   app: ReposApp,
@@ -150,11 +138,7 @@ export async function deleteUserAsAdmin(
   }
 }
 
-/**
- * Renames an account on behalf of an administrator. Its former name redirects to it.
- *
- * @throws USER_NOT_FOUND, INVALID_USERNAME, USERNAME_TAKEN
- */
+/** Renames an account on behalf of an administrator. Its former name redirects to it. */
 export async function renameUserAsAdmin(
   app: ReposApp,
   caller: SignedIn,
@@ -172,11 +156,7 @@ const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
   ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],
 ])
 
-/**
- * Returns the account with a name.
- *
- * @throws USER_NOT_FOUND
- */
+/** Returns the account with a name. */
 export async function getUserAsAdmin(app: ReposApp, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user)

@@ -158,7 +158,6 @@ function adminUserMethods(app: App): AdminUserMethods {
   }
 }
 
-/** @throws INVALID_FIELD */
 function filtersOf(request: AdminListUsersRequest): AccountFilters {
   const { sourceId, loginName, q, isAdmin, isActive, isProhibitLogin } = request
   const isOn = isActive ?? (isProhibitLogin === undefined ? undefined : !isProhibitLogin)

@@ -19,8 +19,6 @@ const MAX_ASSIGNEES = 100
  * @param unit the feature of the repository that the conversation belongs to.
  * @param names usernames in any case of letters. Duplicates count once.
  * @returns their ids.
- * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when an assignee
- *   and the caller, or the owner and an assignee, block each other.
  */
 export async function findAssignees(
   app: ReposApp,

@@ -154,7 +154,7 @@ export async function labelOwnersFor(
   return { repository_id: repository.id, organization_id: isSeen ? owner.id : null }
 }
 
-/** @throws INVALID_FIELD when there are too many. */
+/** Refuses too many labels. */
 export function checkLabelCount(labels: readonly unknown[]): void {
   if (labels.length > MAX_LABELS) throw new DomainError('INVALID_FIELD', { field: 'labels' })
 }

@@ -49,11 +49,7 @@ export interface LabelEdit {
   readonly isArchived?: boolean | undefined
 }
 
-/**
- * Opens the labels of a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
- */
+/** Opens the labels of a repository. */
 export async function openRepositoryLabels(
   app: ReposApp,
   caller: Caller,
@@ -67,11 +63,7 @@ export async function openRepositoryLabels(
   }
 }
 
-/**
- * Opens the labels of an organisation.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED
- */
+/** Opens the labels of an organisation. */
 export async function openOrganizationLabels(
   app: ReposApp,
   caller: Caller,
@@ -97,12 +89,12 @@ export async function listLabels(
   }
 }
 
-/** @throws LABEL_NOT_FOUND */
+/** Returns a label by its number. */
 export async function getLabel(app: ReposApp, { owner }: LabelHome, id: number): Promise<Label> {
   return found(await rows.findLabel(app.db, owner, id))
 }
 
-/** @throws INVALID_FIELD, INVALID_LABEL_COLOR, TOO_MANY_LABELS */
+/** Creates a label. */
 export async function createLabel(
   app: ReposApp,
   { owner }: LabelHome,
@@ -121,7 +113,7 @@ export async function createLabel(
   })
 }
 
-/** @throws LABEL_NOT_FOUND, INVALID_FIELD, INVALID_LABEL_COLOR */
+/** Changes the given fields of a label. */
 export async function editLabel(
   app: ReposApp,
   { owner }: LabelHome,
@@ -141,7 +133,7 @@ export async function editLabel(
   })
 }
 
-/** @throws LABEL_NOT_FOUND */
+/** Deletes a label, and removes it from everything that has it. */
 export async function deleteLabel(app: ReposApp, { owner }: LabelHome, id: number): Promise<void> {
   await transaction(app.db, async (tx) => {
     const label = found(await rows.findLabel(tx, owner, id))

@@ -46,11 +46,7 @@ export interface MilestoneEdit {
   readonly state: string
 }
 
-/**
- * Opens a repository to read or write its milestones.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
- */
+/** Opens a repository to read or write its milestones. */
 export async function openMilestones(
   app: ReposApp,
   caller: Caller,
@@ -80,11 +76,7 @@ export async function listMilestones(
   }
 }
 
-/**
- * Returns the milestone with an id or, if none has it, with a title.
- *
- * @throws MILESTONE_NOT_FOUND
- */
+/** Returns the milestone with an id or, if none has it, with a title. */
 export function getMilestone(
   app: ReposApp,
   repository: Repository,
@@ -93,7 +85,7 @@ export function getMilestone(
   return findMilestone(app.db, repository, text)
 }
 
-/** @throws INVALID_FIELD, TOO_MANY_MILESTONES */
+/** Creates a milestone. */
 export async function createMilestone(
   app: ReposApp,
   { id }: Repository,
@@ -121,7 +113,7 @@ export async function createMilestone(
   })
 }
 
-/** @throws MILESTONE_NOT_FOUND, INVALID_FIELD */
+/** Changes the given fields of a milestone. */
 export async function editMilestone(
   app: ReposApp,
   repository: Repository,
@@ -144,7 +136,7 @@ export async function editMilestone(
   })
 }
 
-/** @throws MILESTONE_NOT_FOUND */
+/** Deletes a milestone, and removes it from everything that has it. */
 export async function deleteMilestone(
   app: ReposApp,
   repository: Repository,

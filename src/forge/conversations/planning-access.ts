@@ -14,7 +14,6 @@ import type { ReposApp } from '../repositories/ports.ts'
  * one of the two is enough. A repository with both features disabled is not found.
  *
  * @param needed `write` also requires that the repository is not archived.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
 export async function openForPlanning(
   app: ReposApp,

@@ -137,7 +137,6 @@ async function openText(
   return { open, target: { conversationId: open.conversation.id, commentId: comment.id } }
 }
 
-/** @throws INVALID_REACTION */
 function checkContent(content: string): void {
   if (!REACTIONS.includes(content))
     throw new DomainError('INVALID_REACTION', { content: metadataText(content) })

@@ -58,11 +58,7 @@ export type Credential =
       readonly isDelegated?: boolean
     }
 
-/**
- * Narrows a caller that the access rule of a method has admitted to a signed-in caller.
- *
- * @throws UNAUTHENTICATED
- */
+/** Narrows a caller that the access rule of a method has admitted to a signed-in caller. */
 export function signedIn(caller: Caller): SignedIn {
   if (caller.kind === 'anonymous') throw new DomainError('UNAUTHENTICATED')
   return caller
@@ -116,8 +112,6 @@ export function seesPublicDataOnly(caller: Caller): boolean {
 /**
  * Prevents a caller with a public-only token from making something private, which the token could
  * then no longer see.
- *
- * @throws PUBLIC_ONLY_TOKEN
  */
 export function checkSeesPrivate(caller: Caller): void {
   if (seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')

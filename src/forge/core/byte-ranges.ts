@@ -12,7 +12,6 @@ export interface ByteRange {
  * range that ends before it starts, which the section calls invalid.
  *
  * @returns undefined for the whole file
- * @throws RANGE_NOT_SATISFIABLE
  */
 export function readRange(text: string, bytes: number): ByteRange | undefined {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? []

@@ -14,8 +14,6 @@ export interface Coordination {
   /**
    * Runs work while holding the lock of a key, in the order of the calls of this server. Work must
    * read the data that it depends on after it holds the lock.
-   *
-   * @throws SERVER_BUSY if too many callers wait for the key.
    */
   readonly exclusive: Exclusive
   /**

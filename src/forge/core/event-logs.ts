@@ -61,19 +61,13 @@ export interface EventLogRows<Event extends { readonly id: number; readonly time
 /**
  * Returns the start position of a stream: the position it resumes from, or the end of the log if
  * undefined.
- *
- * @throws CURSOR_EXPIRED
  */
 export function startOfEvents(position: number | undefined, log: Extent): number {
   checkPosition(position ?? log.newest, log)
   return position ?? log.newest
 }
 
-/**
- * Creates a page from the events after a position, at most `PAGE_SIZE`.
- *
- * @throws CURSOR_EXPIRED if events after the position have been deleted.
- */
+/** Creates a page from the events after a position, at most `PAGE_SIZE`. */
 export function pageOfEvents<Event extends { readonly id: number }>(
   position: number,
   log: Extent,

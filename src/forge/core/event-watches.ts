@@ -35,11 +35,7 @@ export interface StreamHolder {
 
 /** The watches of all accounts, or of all repositories. */
 export interface EventWatches {
-  /**
-   * Opens a watch, which closes when `until` aborts.
-   *
-   * @throws TOO_MANY_STREAMS
-   */
+  /** Opens a watch, which closes when `until` aborts. */
   open(subjectId: number, holder: StreamHolder, until: AbortSignal): Promise<EventWatch>
 }
 

@@ -28,11 +28,7 @@ export interface MarkupDraft {
   readonly filePath?: string
 }
 
-/**
- * Returns Markdown as HTML that is safe to show.
- *
- * @throws INVALID_FIELD, TEXT_TOO_COMPLEX, SERVER_BUSY
- */
+/** Returns Markdown as HTML that is safe to show. */
 export async function renderMarkup(app: Core, caller: Caller, draft: MarkupDraft): Promise<string> {
   const { text, mode, filePath = '' } = draft
   if (Buffer.byteLength(text) > MAX_TEXT_BYTES) {

@@ -76,7 +76,6 @@ type HookPayload =
  * Returns the present JSON text of an event.
  *
  * @param viewer the account for which the webhook acts.
- * @throws SERVER_BUSY
  */
 export async function hookPayload(
   app: DeliveriesApp,
@@ -111,8 +110,6 @@ function payloadOf(payload: object): HookPayload {
 /**
  * Returns the JSON text that the next attempt of a delivery would send, as a viewer may read it;
  * empty for none.
- *
- * @throws SERVER_BUSY; PUBLIC_ONLY_TOKEN, SCOPE_MISSING for a token that does not read repositories.
  */
 export async function deliveryPayload(
   app: DeliveriesApp,

@@ -49,7 +49,6 @@ export function isReadable(memo: MemoAccess, reader: MemoReader): boolean {
  *
  * @param memo undefined when no memo has the name.
  * @param name the resource name of the memo, for errors.
- * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export function requireReadable<M extends MemoAccess>(
   memo: M | undefined,
@@ -68,7 +67,6 @@ export function requireReadable<M extends MemoAccess>(
  *
  * @param memo undefined when no memo has the name.
  * @param name the resource name of the memo, for errors.
- * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export function requireWritable<M extends MemoAccess>(
   memo: M | undefined,
@@ -83,11 +81,7 @@ export function requireWritable<M extends MemoAccess>(
   return memo
 }
 
-/**
- * Checks that a caller with access to public data only writes public memos only.
- *
- * @throws PUBLIC_ONLY_TOKEN
- */
+/** Checks that a caller with access to public data only writes public memos only. */
 export function requirePublicIfRestricted(visibility: Memo['visibility'], caller: SignedIn): void {
   if (visibility !== 'PUBLIC' && seesPublicDataOnly(caller))
     throw new DomainError('PUBLIC_ONLY_TOKEN')

@@ -45,7 +45,6 @@ const ORDER_COLUMNS: ReadonlyMap<string, rows.MemoOrder['column']> = new Map([
  *
  * @returns the columns to order by. `pinned` comes first. The last column is unique, so the order
  *   is total.
- * @throws INVALID_ORDER
  */
 export function readMemoOrder(text: string): MemoOrder {
   return text.trim() === '' ? NEWEST_FIRST : parseOrder(text)
@@ -78,7 +77,6 @@ function parseOrder(text: string): MemoOrder {
  * With a filter, a page can have fewer memos than requested, or none, without being the last page.
  *
  * @param filter the filter of ListMemos.
- * @throws INVALID_FILTER
  */
 export async function listMemos(
   app: AccountsApp,
@@ -186,7 +184,6 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
  * The names of creators are resolved here. A name without an account matches no memo.
  *
  * @returns the condition, or undefined for a blank filter.
- * @throws INVALID_FILTER
  */
 export async function readMemoFilter(
   app: AccountsApp,

@@ -56,11 +56,7 @@ export function isMemoUid(text: string): boolean {
   return UID.test(text)
 }
 
-/**
- * Validates a draft and analyzes its content.
- *
- * @throws INVALID_MEMO_ID, INVALID_FIELD
- */
+/** Validates a draft and analyzes its content. */
 export function readDraft(
   app: AccountsApp,
   draft: MemoDraft,
@@ -89,7 +85,6 @@ export function readDraft(
  *
  * @param all whether the update has no field mask. Then fields without a value are not changed.
  * @returns the columns to write, and the tags of the content if the update changes the content.
- * @throws INVALID_FIELD
  */
 export function readValues(
   app: AccountsApp,

@@ -43,12 +43,7 @@ function distinct(ids: readonly number[]): number[] {
   return [...new Set(ids)]
 }
 
-/**
- * Returns a memo as a view.
- *
- * @throws MEMO_NOT_FOUND when its creator, and with it the memo, was deleted after the memo was
- *   read.
- */
+/** Returns a memo as a view. */
 export async function viewOf(db: Db, memo: RootedMemo): Promise<MemoView> {
   const [view] = await viewsOf(db, [memo])
   if (!view) throw new DomainError('MEMO_NOT_FOUND', { name: `memos/${memo.uid}` })

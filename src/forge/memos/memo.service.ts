@@ -196,7 +196,6 @@ function memoName({ uid }: Pick<Memo, 'uid'>): string {
   return `memos/${uid}`
 }
 
-/** @throws INVALID_NAME */
 function parseMemoName(name: string): string {
   const uid = name.startsWith('memos/') ? name.slice('memos/'.length) : ''
   if (!isMemoUid(uid)) throw invalidName(name)

@@ -30,20 +30,12 @@ import type { MemoChanges, NewMemo } from './schema.ts'
 /** A stored memo. */
 export type Memo = rows.RootedMemo
 
-/**
- * Returns a memo or comment that the reader may read.
- *
- * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
- */
+/** Returns a memo or comment that the reader may read. */
 export async function getMemo(db: Db, reader: MemoReader, uid: string): Promise<MemoView> {
   return viewOf(db, await findReadable(db, reader, uid))
 }
 
-/**
- * Returns a memo or comment that the reader may read, without what its view adds.
- *
- * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
- */
+/** Returns a memo or comment that the reader may read, without what its view adds. */
 async function findReadable(db: Db, reader: MemoReader, uid: string): Promise<Memo> {
   return requireReadable(await rows.findMemoByUid(db, uid), reader, nameOf(uid))
 }
@@ -61,18 +53,12 @@ export async function findReadableMemos(
 
 /**
  * Returns a memo or comment that the caller may change. The caller need not be allowed to read it.
- *
- * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function getWritableMemo(db: Db, caller: SignedIn, uid: string): Promise<Memo> {
   return requireWritable(await rows.findMemoByUid(db, uid), caller, nameOf(uid))
 }
 
-/**
- * Creates a memo of the caller. The default visibility is that of the caller's settings.
- *
- * @throws INVALID_MEMO_ID, INVALID_FIELD, PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN
- */
+/** Creates a memo of the caller. The default visibility is that of the caller's settings. */
 export async function createMemo(
   app: MemosApp,
   caller: SignedIn,
@@ -96,11 +82,7 @@ interface MemoParts {
   readonly commentedOn: MemoView | undefined
 }
 
-/**
- * Stores a new memo or comment of the caller and publishes the event.
- *
- * @throws PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN; BAD_CREDENTIALS when the account was deleted meanwhile.
- */
+/** Stores a new memo or comment of the caller and publishes the event. */
 async function storeNewMemo(
   app: MemosApp,
   tx: Tx,
@@ -129,7 +111,6 @@ interface MemoUpdate {
  * Changes fields of a memo, all or none.
  *
  * @param all whether the update has no field mask. Then fields without a value are not changed.
- * @throws INVALID_FIELD, MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function updateMemo(
   app: MemosApp,
@@ -154,11 +135,7 @@ export async function updateMemo(
   })
 }
 
-/**
- * Deletes a memo with all comments below it.
- *
- * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
- */
+/** Deletes a memo with all comments below it. */
 export async function deleteMemo(app: MemosApp, caller: SignedIn, uid: string): Promise<void> {
   await publishing(app, async (tx) => {
     const view = await viewOf(tx, await getWritableMemo(tx, caller, uid))
@@ -197,9 +174,6 @@ function nameOf(uid: string): string {
 /**
  * Creates a comment of the caller on a memo or comment that the caller may read. The comment has
  * the visibility of the memo; the visibility of the draft is ignored.
- *
- * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED, INVALID_MEMO_ID, INVALID_FIELD,
- *   MEMO_ARCHIVED, MEMO_ID_TAKEN
  */
 export async function createComment(
   app: MemosApp,
@@ -222,11 +196,7 @@ export async function createComment(
   })
 }
 
-/**
- * Returns the direct comments on a memo, without archived ones.
- *
- * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
- */
+/** Returns the direct comments on a memo, without archived ones. */
 export async function listMemoComments(
   app: MemosApp,
   reader: MemoReader,

@@ -141,10 +141,7 @@ const STATUSES: ReadonlyMap<string, ThreadStatus> = new Map([
   ['pinned', 'PINNED'],
 ])
 
-/**
- * @param usual for an empty text.
- * @throws INVALID_FIELD
- */
+/** @param usual for an empty text. */
 function readStatus(text: string, usual?: ThreadStatus): ThreadStatus {
   const status = text === '' ? usual : STATUSES.get(text)
   if (!status)

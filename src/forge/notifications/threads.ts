@@ -55,8 +55,6 @@ const MAX_SHOWN = 50
 /**
  * Returns a page of the threads of the caller, the latest first. The caller may read the pull
  * requests of all of them now.
- *
- * @throws what `openRepository` throws for the repository of the filter.
  */
 export async function listThreads(
   app: ReposApp,
@@ -83,7 +81,6 @@ export function countUnread(app: ReposApp, caller: SignedIn): Promise<number> {
  * Sets the status of all threads of a list.
  *
  * @returns the latest of them, at most 50.
- * @throws what `openRepository` throws for the repository of the filter.
  */
 export async function setAllStatuses(
   app: ReposApp,
@@ -101,12 +98,7 @@ export async function setAllStatuses(
   return viewThreads(app, caller, changed)
 }
 
-/**
- * Returns a thread of the caller.
- *
- * @throws NOTIFICATION_THREAD_NOT_FOUND, also when the caller may not read the pull request any
- *   more.
- */
+/** Returns a thread of the caller, who must still be allowed to read the pull request. */
 export async function getThread(app: ReposApp, caller: SignedIn, id: number): Promise<ThreadView> {
   const thread = await rows.findThread(app.db, caller.user.id, id)
   const [view] = thread ? await viewThreads(app, caller, [thread]) : []
@@ -114,11 +106,7 @@ export async function getThread(app: ReposApp, caller: SignedIn, id: number): Pr
   return view
 }
 
-/**
- * Sets the status of a thread of the caller.
- *
- * @throws NOTIFICATION_THREAD_NOT_FOUND
- */
+/** Sets the status of a thread of the caller. */
 export async function setStatus(
   app: ReposApp,
   caller: SignedIn,

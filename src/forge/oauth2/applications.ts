@@ -53,11 +53,7 @@ export async function listApplications(
   }
 }
 
-/**
- * Returns an application of an owner.
- *
- * @throws OAUTH2_APPLICATION_NOT_FOUND
- */
+/** Returns an application of an owner. */
 export async function getApplication(
   app: AccountsApp,
   owner: ApplicationOwner,
@@ -76,12 +72,7 @@ export async function ownerNameOf(
   return owner_id === null ? undefined : (await findOwnerById(app.db, owner_id))?.name
 }
 
-/**
- * Registers an application.
- *
- * @throws INVALID_FIELD, INVALID_REDIRECT_URI, TOO_MANY_OAUTH2_APPLICATIONS, USER_NOT_FOUND if the
- *   owner was deleted meanwhile.
- */
+/** Registers an application. */
 export async function createApplication(
   app: AccountsApp,
   owner: ApplicationOwner,
@@ -106,11 +97,7 @@ export async function createApplication(
   return { application, secret }
 }
 
-/**
- * Changes properties of an application, and its secret. Tokens that it has stay valid.
- *
- * @throws OAUTH2_APPLICATION_NOT_FOUND, INVALID_FIELD, INVALID_REDIRECT_URI
- */
+/** Changes properties of an application, and its secret. Tokens that it has stay valid. */
 export async function editApplication(
   app: AccountsApp,
   owner: ApplicationOwner,
@@ -133,11 +120,7 @@ export async function editApplication(
   })
 }
 
-/**
- * Deletes an application. The tokens that users have granted to it end.
- *
- * @throws OAUTH2_APPLICATION_NOT_FOUND
- */
+/** Deletes an application. The tokens that users have granted to it end. */
 export async function deleteApplication(
   app: AccountsApp,
   owner: ApplicationOwner,

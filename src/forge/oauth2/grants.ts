@@ -34,11 +34,7 @@ export async function listGrants(
   }
 }
 
-/**
- * Revokes a grant of a user. The next request with one of its tokens is refused.
- *
- * @throws OAUTH2_GRANT_NOT_FOUND
- */
+/** Revokes a grant of a user. The next request with one of its tokens is refused. */
 export async function revokeGrant(app: AccountsApp, { id }: User, grantId: bigint): Promise<void> {
   await transaction(app.db, async (tx) => {
     const grant = await rows.findGrantById(tx, id, Number(grantId))

@@ -26,11 +26,7 @@ export function redirectUrisOf({
   return JSON.parse(redirect_uris) as string[]
 }
 
-/**
- * Checks the redirect URIs of an application.
- *
- * @throws INVALID_REDIRECT_URI
- */
+/** Checks the redirect URIs of an application. */
 export function checkRedirectUris(uris: readonly string[]): void {
   if (uris.length === 0 || uris.length > MAX_URIS)
     throw new DomainError('INVALID_REDIRECT_URI', { max_count: String(MAX_URIS) })

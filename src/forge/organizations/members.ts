@@ -25,7 +25,6 @@ import {
  * Lists the members of an organisation that a caller may see, by id.
  *
  * @param publicOnly lists only members whose membership is public.
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listMembers(
   app: AccountsApp,
@@ -45,7 +44,6 @@ export async function listMembers(
  * Checks that a user is a member of an organisation and that the caller may see it.
  *
  * @param publicOnly requires that the membership is public.
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
 export async function checkMember(
   app: AccountsApp,
@@ -82,8 +80,6 @@ const NO_MEMBER: MemberRights = {
 /**
  * Returns what a user may do in an organisation through teams, as far as the caller may see it. A
  * membership that the caller may not see counts as none.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND
  */
 export async function getMemberRights(
   app: AccountsApp,
@@ -115,9 +111,6 @@ export async function getMemberRights(
 
 /**
  * Removes a user from an organisation and all of its teams. Succeeds if the user is not a member.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, LAST_ORGANIZATION_OWNER;
- *   ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the user
  */
 export async function removeMember(
   app: AccountsApp,
@@ -140,9 +133,6 @@ export async function removeMember(
 /**
  * Makes a membership public or private. Only the member and administrators of the instance may do
  * so.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, PERMISSION_DENIED,
- *   MEMBER_NOT_FOUND
  */
 export async function publishMembership(
   app: AccountsApp,
@@ -164,8 +154,6 @@ export async function publishMembership(
 /**
  * Checks that a user is not the only owner of an organisation, or of any organisation if none is
  * given.
- *
- * @throws LAST_ORGANIZATION_OWNER for one organisation, SOLE_ORGANIZATION_OWNER for any.
  */
 export async function checkOwnerRemains(
   tx: Tx,

@@ -32,8 +32,6 @@ const NO_RIGHTS: OrganizationRights = {
  * Returns the organisation with a name.
  *
  * @param name compared case-insensitively.
- * @throws ORGANIZATION_NOT_FOUND if there is none that the caller and the token may see;
- *   ORGANIZATION_ACCESS_DENIED if they may see it but the caller lacks the required right.
  */
 export async function openOrganization(
   app: AccountsApp,
@@ -91,11 +89,7 @@ export async function standingIn(
   }
 }
 
-/**
- * Checks that the caller has a right.
- *
- * @throws ORGANIZATION_ACCESS_DENIED
- */
+/** Checks that the caller has a right. */
 export function checkOrganizationNeed(open: OpenOrganization, needed: OrganizationNeed): void {
   const suffices = {
     visible: true,

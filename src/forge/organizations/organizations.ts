@@ -49,8 +49,6 @@ export interface OrganizationPage {
  *
  * @param owner the first member of the team: the caller, or the user for whom an administrator
  *   creates the organisation.
- * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL,
- *   PUBLIC_ONLY_TOKEN
  */
 export async function createOrganization(
   app: AccountsApp,
@@ -92,11 +90,7 @@ export async function createOrganization(
   })
 }
 
-/**
- * Returns the organisation with a name.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
- */
+/** Returns the organisation with a name. */
 export async function getOrganization(
   app: AccountsApp,
   caller: Caller,
@@ -105,12 +99,7 @@ export async function getOrganization(
   return (await openOrganization(app, caller, name, 'visible')).organization
 }
 
-/**
- * Changes the profile and visibility of an organisation.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_FIELD,
- *   INVALID_EMAIL
- */
+/** Changes the profile and visibility of an organisation. */
 export async function editOrganization(
   app: AccountsApp,
   caller: Caller,
@@ -126,12 +115,7 @@ export async function editOrganization(
   return edited
 }
 
-/**
- * Deletes an organisation and its teams. It must not own repositories.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED,
- *   ORGANIZATION_HAS_REPOSITORIES
- */
+/** Deletes an organisation and its teams. It must not own repositories. */
 export async function deleteOrganization(
   app: AccountsApp,
   caller: Caller,
@@ -163,11 +147,7 @@ export function listOwnOrganizations(
   return pageOf(app, { viewer: organizationViewer(caller), memberId: caller.user.id }, page)
 }
 
-/**
- * Lists the organisations of a user that the caller may see, by name.
- *
- * @throws USER_NOT_FOUND
- */
+/** Lists the organisations of a user that the caller may see, by name. */
 export async function listOrganizationsOf(
   app: AccountsApp,
   caller: Caller,
@@ -183,10 +163,6 @@ async function pageOf(app: AccountsApp, filter: rows.OrganizationFilter, { offse
   return { organizations, total: await rows.countOrganizations(app.db, filter) }
 }
 
-/**
- * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN if the caller could no longer see the
- *   organisation
- */
 function readProfile(caller: Caller, profile: OrganizationProfile): OrganizationChanges {
   const { fullName: full_name, email, description, website, location } = profile
   const texts = { full_name, description, website, location }

@@ -37,22 +37,14 @@ export const OWNER_RIGHTS: TeamRights = rightsOf('owner', oneLevel(UNITS, 'owner
 
 const ADMIN_RIGHTS: TeamRights = rightsOf('admin', oneLevel(UNITS, 'admin'))
 
-/**
- * Parses the rights of a new team.
- *
- * @throws INVALID_FIELD, INVALID_TEAM_UNITS
- */
+/** Parses the rights of a new team. */
 export function readRights(request: RightsRequest): TeamRights {
   const rights = readGiven(request, request.permission || 'read')
   if (!rights) throw new DomainError('INVALID_TEAM_UNITS')
   return rights
 }
 
-/**
- * Parses changed rights of a team. A permission without units applies to the current units.
- *
- * @throws INVALID_FIELD, INVALID_TEAM_UNITS, OWNERS_TEAM_FIXED
- */
+/** Parses changed rights of a team. A permission without units applies to the current units. */
 export function readChangedRights(request: RightsRequest, present: TeamRights): TeamRights {
   if (present.permission === 'owner') return checkOwnersKeepAll(request)
   const usual = present.permission === 'none' ? 'read' : present.permission

@@ -78,13 +78,7 @@ interface TeamRequest extends RightsRequest {
   readonly visibility?: string | undefined
 }
 
-/**
- * Returns the team with an id.
- *
- * @throws TEAM_NOT_FOUND if there is none that the caller may see; PUBLIC_ONLY_TOKEN;
- *   ORGANIZATION_ACCESS_DENIED if an owner of the organisation is required and the caller is not
- *   one
- */
+/** Returns the team with an id. */
 export async function openTeam(
   app: AccountsApp,
   caller: SignedIn,
@@ -123,7 +117,6 @@ async function seesTeam(
  * Lists the teams of an organisation that a caller may see, by name.
  *
  * @param search undefined for all teams.
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listTeams(
   app: AccountsApp,
@@ -162,12 +155,7 @@ export async function listOwnTeams(
   return { teams, total: await rows.countTeamsOfUser(app.db, caller.user.id) }
 }
 
-/**
- * Creates a team without members.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME,
- *   INVALID_FIELD, INVALID_TEAM_UNITS, TEAM_EXISTS
- */
+/** Creates a team without members. */
 export async function createTeam(
   app: AccountsApp,
   caller: Caller,
@@ -195,12 +183,7 @@ export async function createTeam(
   return { team, organization }
 }
 
-/**
- * Changes a team.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME,
- *   INVALID_FIELD, INVALID_TEAM_UNITS, OWNERS_TEAM_FIXED, TEAM_EXISTS
- */
+/** Changes a team. */
 export async function editTeam(
   app: AccountsApp,
   caller: SignedIn,
@@ -230,11 +213,7 @@ export async function editTeam(
   return { team: edited, organization }
 }
 
-/**
- * Deletes a team. Members without another team leave the organisation.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, OWNERS_TEAM_FIXED
- */
+/** Deletes a team. Members without another team leave the organisation. */
 export async function deleteTeam(app: AccountsApp, caller: SignedIn, id: number): Promise<void> {
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   if (team.permission === 'owner') throw new DomainError('OWNERS_TEAM_FIXED')
@@ -256,19 +235,16 @@ function reachesLess(edited: Team, present: Team): boolean {
   )
 }
 
-/** @throws INVALID_TEAM_NAME */
 function checkName(name: string): string {
   if (!NAME.test(name)) throw new DomainError('INVALID_TEAM_NAME', { name: name.slice(0, 255) })
   return name
 }
 
-/** @throws OWNERS_TEAM_FIXED */
 function checkOwnersUnchanged(team: Team, name: string, request: TeamRequest): void {
   const loses = request.includesAllRepositories === false || request.canCreateOrgRepo === false
   if (name !== team.name || loses) throw new DomainError('OWNERS_TEAM_FIXED')
 }
 
-/** @throws INVALID_FIELD */
 function readColumns(request: TeamRequest): TeamChanges {
   const { description, includesAllRepositories, canCreateOrgRepo } = request
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
@@ -290,11 +266,7 @@ async function withUniqueName<T>(name: string, work: () => Promise<T>): Promise<
   }
 }
 
-/**
- * Lists the members of a team that a caller may see, by id.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
- */
+/** Lists the members of a team that a caller may see, by id. */
 export async function listTeamMembers(
   app: AccountsApp,
   caller: SignedIn,
@@ -307,11 +279,7 @@ export async function listTeamMembers(
   return { users, total: await rows.countTeamMembers(app.db, id, publicOnly) }
 }
 
-/**
- * Returns a member of a team.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
- */
+/** Returns a member of a team. */
 export async function getTeamMember(
   app: AccountsApp,
   caller: SignedIn,
@@ -327,12 +295,7 @@ export async function getTeamMember(
   return user
 }
 
-/**
- * Adds a user to a team and to its organisation. Succeeds if the user is already a member.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, USER_NOT_FOUND,
- *   USER_BLOCKED
- */
+/** Adds a user to a team and to its organisation. Succeeds if the user is already a member. */
 export async function addTeamMember(
   app: AccountsApp,
   caller: SignedIn,
@@ -348,12 +311,7 @@ export async function addTeamMember(
   })
 }
 
-/**
- * Removes a user from a team, and from the organisation if it was the user's last team there.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND,
- *   LAST_ORGANIZATION_OWNER; ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the user
- */
+/** Removes a user from a team, and from the organisation if it was the user's last team there. */
 export async function removeTeamMember(
   app: AccountsApp,
   caller: SignedIn,

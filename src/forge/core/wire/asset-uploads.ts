@@ -28,7 +28,6 @@ const MAX_PARTS = 100
  * @param maxBytes the maximum size of the file.
  * @param handle receives the first message and a function that starts reading the file, which
  *   rejects with INVALID_UPLOAD or ASSET_TOO_LARGE.
- * @throws INVALID_UPLOAD without any message; the errors of `handle`.
  */
 export async function readUpload<T>(
   requests: AsyncIterable<CreateReleaseAssetRequest>,

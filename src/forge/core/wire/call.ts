@@ -60,11 +60,7 @@ export function ownerOf(context: Pick<HandlerContext, 'values'>): User {
   return owner
 }
 
-/**
- * Returns the account that a trusted reverse proxy names, or undefined.
- *
- * @throws BAD_CREDENTIALS, CROSS_SITE_REQUEST
- */
+/** Returns the account that a trusted reverse proxy names, or undefined. */
 export function proxyUserOf(context: Pick<HandlerContext, 'values'>): Promise<User | undefined> {
   return context.values.get(proxyUserKey)()
 }

@@ -27,11 +27,7 @@ export function rangeTextOf(
   return isPartWanted ? (requestHeader.get('range') ?? undefined) : undefined
 }
 
-/**
- * Returns the requested range of a file; undefined for the whole file.
- *
- * @throws RANGE_NOT_SATISFIABLE
- */
+/** Returns the requested range of a file; undefined for the whole file. */
 export function rangeOf(
   context: HandlerContext,
   entityTag: string,

@@ -69,8 +69,6 @@ function checkOpen(signal: AbortSignal): void {
 /**
  * Returns the position in a cursor; undefined for an empty cursor. A cursor is a page token of an
  * endless list.
- *
- * @throws INVALID_CURSOR
  */
 export function readCursor(app: App, list: ListIdentity, cursor: string): number | undefined {
   if (cursor === '') return undefined
@@ -83,7 +81,6 @@ export function readCursor(app: App, list: ListIdentity, cursor: string): number
  * Returns the types of events that a request asks for; undefined for all.
  *
  * @param nameOf returns the name of a type; undefined for an unknown number.
- * @throws INVALID_FIELD
  */
 export function readEventTypes<Name extends string>(
   types: readonly number[],

@@ -4,8 +4,6 @@ import { DomainError } from '../errors.ts'
 /**
  * Returns the strings of a ListValue. Requests use ListValue where an absent list differs from an
  * empty one.
- *
- * @throws INVALID_FIELD
  */
 export function textsOf(field: string, { values }: ListValue): string[] {
   return values.map(({ kind }) => {
@@ -14,11 +12,7 @@ export function textsOf(field: string, { values }: ListValue): string[] {
   })
 }
 
-/**
- * Returns the integers of a ListValue.
- *
- * @throws INVALID_FIELD
- */
+/** Returns the integers of a ListValue. */
 export function numbersOf(field: string, { values }: ListValue): number[] {
   return values.map(({ kind }) => {
     if (kind.case !== 'numberValue' || !Number.isInteger(kind.value))

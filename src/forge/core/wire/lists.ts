@@ -22,7 +22,6 @@ const MAX_TOKEN_CHARACTERS = 1024
  * Returns the size of the requested page.
  *
  * @param settings page sizes that the operator set.
- * @throws INVALID_PAGE_SIZE for a negative size.
  */
 export function readPageSize(settings: PageSizes, pageSize: number): number {
   if (pageSize < 0) throw new DomainError('INVALID_PAGE_SIZE', { page_size: String(pageSize) })
@@ -65,8 +64,6 @@ export function writePageToken(app: App, list: ListIdentity, key: SortKey): stri
 
 /**
  * Returns the sort key in a page token; undefined for an empty token, which means the first page.
- *
- * @throws INVALID_PAGE_TOKEN for a text that is not a token of this list.
  */
 export function readPageToken<Key extends SortKey = readonly number[]>(
   app: App,

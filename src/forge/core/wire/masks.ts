@@ -19,8 +19,6 @@ export interface UpdatePaths<Field extends string> {
 /**
  * Parses an update mask: paths in snake_case or lowerCamelCase in any order, or `*` for every
  * mutable field.
- *
- * @throws EMPTY_MASK without any path; UNKNOWN_MASK_PATH for an unknown path.
  */
 export function readUpdateMask<Field extends string>(
   mask: FieldMask | undefined,
@@ -44,7 +42,6 @@ export function readUpdateMask<Field extends string>(
  * Parses a read mask.
  *
  * @returns the fields to fill, or undefined for all.
- * @throws UNKNOWN_MASK_PATH for a path that is not a readable field.
  */
 export function readReadMask(
   mask: FieldMask | undefined,

@@ -20,11 +20,7 @@ export function userName(user: Pick<User, 'user_id' | 'username'>): string {
   return USERS + (user.user_id ?? user.username)
 }
 
-/**
- * Returns the user segment of `users/{user}`.
- *
- * @throws INVALID_NAME for any other text.
- */
+/** Returns the user segment of `users/{user}`. */
 export function parseUserName(name: string): string {
   const { user, rest } = parseOwnedName(name)
   if (rest !== '') throw invalidName(name)
@@ -36,7 +32,6 @@ export function parseUserName(name: string): string {
  *
  * @returns the user segment of `users/{user}…`, and the rest after its slash; empty without a
  *   slash.
- * @throws INVALID_NAME for a text that does not start with a user.
  */
 export function parseOwnedName(name: string): { user: string; rest: string } {
   const slash = name.indexOf('/', USERS.length)
@@ -62,8 +57,6 @@ export function invalidName(name: string): DomainError {
 /**
  * Returns the last segment of `identity-providers/{uid}`. An impossible id is looked up, so it is
  * not found rather than invalid.
- *
- * @throws INVALID_NAME for any other text.
  */
 export function parseIdentityProviderName(name: string): string {
   const [, uid] = IDENTITY_PROVIDER_NAME.exec(name) ?? []

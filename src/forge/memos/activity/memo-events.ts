@@ -87,8 +87,6 @@ export async function listWebhookDeliveries(
  * Schedules a delivery for now, with all its retries: again, or earlier than planned.
  *
  * @param names the resource names of the webhook and the delivery, for errors.
- * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND; RATE_LIMITED when too many deliveries are
- *   pending.
  */
 export async function redeliver(
   app: MemosApp,
@@ -113,7 +111,6 @@ export async function redeliver(
  * Queues a delivery of type `test`.
  *
  * @param name the resource name of the webhook, for errors.
- * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too many deliveries are pending.
  */
 export async function testWebhook(
   app: MemosApp,

@@ -143,7 +143,6 @@ function statusOf(status: UserNotification_Status): NotificationStatus {
   }
 }
 
-/** @throws INVALID_NAME */
 function parseNumber(name: string): number {
   const [, digits] = NOTIFICATION_PATH.exec(parseOwnedName(name).rest) ?? []
   if (digits === undefined) throw invalidName(name)

@@ -295,7 +295,6 @@ const NOTIFICATION_FILTER: FilterSchema<WrittenTerm> = {
  * not exist matches no notification.
  *
  * @returns the terms that a notification must meet, all of them; empty for a blank filter.
- * @throws INVALID_FILTER
  */
 export async function readNotificationFilter(
   app: AccountsApp,

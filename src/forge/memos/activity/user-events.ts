@@ -93,7 +93,6 @@ export async function recordMemoEvents(
  *
  * @param position the id of the last event that the client received; undefined to start with new
  *   events.
- * @throws CURSOR_EXPIRED
  */
 export async function startOfUserEvents(
   app: AccountsApp,
@@ -107,7 +106,6 @@ export async function startOfUserEvents(
  * Returns the events of an account after a position.
  *
  * @param types the types to return; undefined for all.
- * @throws CURSOR_EXPIRED when events after the position have been pruned.
  */
 export async function readUserEvents(
   app: AccountsApp,
@@ -129,11 +127,7 @@ export const MAX_USER_STREAMS = 16
 
 /** The watches of all accounts. */
 export interface UserEventWatches {
-  /**
-   * Opens a watch, which closes when `until` aborts.
-   *
-   * @throws TOO_MANY_STREAMS
-   */
+  /** Opens a watch, which closes when `until` aborts. */
   open(userId: number, until: AbortSignal): Promise<EventWatch>
 }
 

@@ -19,11 +19,7 @@ import * as rows from '../merging/merge-follow-ups.rows.ts'
 import type { MergeFollowUp, PullRequest } from '../schema.ts'
 import { rangeOf } from './pull-files.ts'
 
-/**
- * Lists a page of the commits of a pull request, merges included, newest first.
- *
- * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
- */
+/** Lists a page of the commits of a pull request, merges included, newest first. */
 export async function listPullCommits(
   app: ReposApp,
   caller: Caller,
@@ -42,7 +38,6 @@ export async function listPullCommits(
  * form.
  *
  * @param sha id of the commit, or name of a branch or tag.
- * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getPullOfCommit(
   app: ReposApp,
@@ -94,11 +89,7 @@ export async function listBroughtCommits(
   )
 }
 
-/**
- * Finds the first merged pull request of a repository that has brought a commit.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
- */
+/** Finds the first merged pull request of a repository that has brought a commit. */
 async function findPullOfCommit(
   app: ReposApp,
   repositoryId: number,

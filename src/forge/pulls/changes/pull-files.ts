@@ -57,8 +57,6 @@ export interface PullFileQuery {
  *
  * Renames are detected over the whole pull request. Lines are counted for the files of the page
  * only, up to `diffMaxLines` in each.
- *
- * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listPullFiles(
   app: ReposApp,
@@ -92,7 +90,6 @@ function statusOf(kind: ChangedFile['kind'], differs: boolean): FileStatus {
  * Returns the changes of a pull request as text: a diff for git-apply(1), or mails for git-am(1).
  *
  * @param binary whether the diff contains binary files. Mails always contain them.
- * @throws as `openPull` and `rangeOf`; while reading SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
  */
 export async function getPullDiff(
   app: ReposApp,

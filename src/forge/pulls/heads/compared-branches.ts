@@ -29,9 +29,6 @@ const HEAD_FORM = /^(?:[^:/]+(?:\/[^:/]+)?:)?[^:]+$/
  * Reads the two branches of a pull request in the form in which a client names them.
  *
  * @param open the base repository.
- * @throws INVALID_FIELD for a missing name; PULL_REQUEST_WITHOUT_CHANGES for equal branches;
- *   INVALID_COMPARISON for a malformed name; REF_NOT_FOUND for a branch that does not exist or that
- *   the caller may not read; PULL_REQUEST_NOT_OF_BRANCHES
  */
 export async function compareBranches(
   app: ReposApp,

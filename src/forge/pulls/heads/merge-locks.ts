@@ -3,8 +3,6 @@ import type { Core } from '../../core/core.ts'
 /**
  * Runs work alone among all work that merges a pull request, or changes its state or its base, in
  * the order of the calls. The work must read the rows that it depends on itself.
- *
- * @throws SERVER_BUSY when too many wait.
  */
 export function withPullLock<T>(
   { coordination }: Core,
@@ -17,8 +15,6 @@ export function withPullLock<T>(
 /**
  * Runs work alone among all merges to a branch. A caller that also needs the lock of the pull
  * request takes that one first.
- *
- * @throws SERVER_BUSY when too many wait.
  */
 export function withMergeLock<T>(
   { coordination }: Core,
@@ -32,8 +28,6 @@ export function withMergeLock<T>(
 /**
  * Runs work alone among all mergeability checks of the repositories of one owner. Slow checks must
  * delay only their owner.
- *
- * @throws SERVER_BUSY when too many wait.
  */
 export function withCheckLock<T>(
   { coordination }: Core,

@@ -34,8 +34,6 @@ export interface MergeRights {
 
 /**
  * Reads the rule of a branch and returns what the caller may do with pull requests to this branch.
- *
- * @throws SERVER_BUSY
  */
 export async function readMergeRights(
   app: ReposApp,

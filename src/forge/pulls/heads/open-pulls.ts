@@ -69,19 +69,13 @@ export async function openPull(
 /**
  * Reads an open pull request again. Call it once a lock is held: the previous holder of the lock
  * may have changed the pull request.
- *
- * @throws PULL_REQUEST_NOT_FOUND
  */
 export async function reopenPull(app: ReposApp, open: OpenPull): Promise<OpenPull> {
   await reconcileRefs(app, open.repository.id)
   return { ...open, pull: await rereadPull(app.db, open.pull) }
 }
 
-/**
- * Returns the current row of a pull request.
- *
- * @throws PULL_REQUEST_NOT_FOUND
- */
+/** Returns the current row of a pull request. */
 export async function rereadPull(db: Db, { id }: Pick<PullRequest, 'id'>): Promise<PullRequest> {
   const pull = await findPullRequestById(db, id)
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
@@ -91,8 +85,6 @@ export async function rereadPull(db: Db, { id }: Pick<PullRequest, 'id'>): Promi
 /**
  * Returns the current row of a pull request in the transaction of a change. The repository may have
  * been archived since the pull request was opened.
- *
- * @throws PULL_REQUEST_NOT_FOUND, REPOSITORY_ARCHIVED
  */
 export async function rereadForChange(
   tx: Tx,

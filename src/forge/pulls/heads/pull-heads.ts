@@ -50,8 +50,7 @@ export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
  * to the base repository.
  *
  * @returns the commit that it holds.
- * @throws PULL_REQUEST_NOT_FOUND when it was deleted meanwhile; REF_NOT_FOUND when the commit is
- *   lost; REF_CHANGED when the branch keeps moving; SERVER_BUSY, GIT_TIMEOUT
+ * @throws REF_NOT_FOUND if the head is lost; SERVER_BUSY
  */
 export async function prepareHead(app: ReposApp, pull: PullRequest): Promise<string> {
   if (!isBehind(pull)) return pull.head_commit

@@ -84,11 +84,6 @@ interface Proposal {
  * The objects come first, then one transaction with the row and everything that belongs to it, then
  * the ref. A crash before the row leaves unreachable objects. A crash after it leaves a ref that is
  * created on the next read (`pull-heads.ts`).
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED; INVALID_FIELD; what
- *   `compareBranches` throws; PULL_REQUEST_EXISTS; PULL_REQUEST_UNRELATED; MILESTONE_NOT_FOUND; what `findAssignees`
- *   throws; USER_BLOCKED; COLLABORATION_REQUIRED; what `findReviewers` throws;
- *   PULL_REQUEST_ACCESS_LOST; REF_CHANGED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createPull(
   app: ReposApp,
@@ -334,8 +329,6 @@ async function checkStillOpen(
 /**
  * Returns whether the branches exist, with the head at the examined commit. From now on the row
  * follows the branch.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, USER_BLOCKED, REF_NOT_FOUND
  */
 async function isCurrent(
   tx: Tx,
@@ -410,15 +403,13 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]
 /**
  * Returns a title in the form in which it is stored: on one line, without null bytes, because it
  * becomes the message of a commit.
- *
- * @throws INVALID_FIELD
  */
 export function checkTitle(title: string): string {
   checkLength('title', title, MAX_TITLE_CHARACTERS)
   return title.replace(/[\0\r\n]+/g, ' ').trim()
 }
 
-/** @throws INVALID_FIELD */
+/** Refuses a description that is too long. */
 export function checkBody(body: string | undefined): void {
   checkLength('body', body, MAX_BODY_CHARACTERS)
 }
@@ -426,8 +417,6 @@ export function checkBody(body: string | undefined): void {
 /**
  * Returns the end of the day of a date in its own time zone, in Unix seconds. Null for dates that
  * mean none, such as the zero time of Go and the year 9999.
- *
- * @throws INVALID_FIELD
  */
 export function endOfDay(text: string): number | null {
   const [, day = '', zone = ''] = DATE_TIME.exec(text) ?? []

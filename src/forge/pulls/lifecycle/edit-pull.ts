@@ -62,13 +62,6 @@ import { viewWritten } from './pull-requests.ts'
 /**
  * Changes a pull request. Only users who may write to pull requests change assignees, milestone and
  * labels; other callers' values are ignored.
- *
- * @throws the errors of `openPull` for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED;
- *   INVALID_FIELD; the errors of `findAssignees`; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED,
- *   INVALID_PULL_REQUEST_STATE, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE; RETARGET_OF_MERGED,
- *   NEW_BASE_NOT_FOUND, RETARGET_OF_CLOSED, PULL_REQUEST_WITHOUT_CHANGES, PULL_REQUEST_UNRELATED;
- *   PULL_REQUEST_EXISTS;
- *   MAINTAINER_EDIT_DENIED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function editPull(
   app: ReposApp,
@@ -299,7 +292,6 @@ async function readOwners(
   return findCodeOwners(app, open, { posterId, baseBranch: after.base_branch, mergeBase, head })
 }
 
-/** @throws USER_BLOCKED when the owner of the repository blocks a caller without write access. */
 async function checkWelcome(
   db: ReposApp['db'],
   { user }: SignedIn,
@@ -328,7 +320,6 @@ async function requireMilestone(
   if (!(await findMilestone(db, repository.id, id))) throw new DomainError('MILESTONE_NOT_FOUND')
 }
 
-/** @throws PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE */
 function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | undefined {
   if (!state) return undefined
   if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
@@ -396,7 +387,6 @@ async function openHeadOf(
   }
 }
 
-/** @throws PULL_REQUEST_CHANGED */
 function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
   if (contentVersion !== undefined && contentVersion !== content_version)
     throw new DomainError('PULL_REQUEST_CHANGED')
@@ -410,10 +400,7 @@ function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestC
   )
 }
 
-/**
- * @param seen the pull request as the caller saw it.
- * @throws PULL_REQUEST_CHANGED when the description has changed since.
- */
+/** @param seen the pull request as the caller saw it. */
 function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): PullRequestChanges {
   checkVersion(edit, pull)
   if (edit.body === undefined) return {}
@@ -423,7 +410,6 @@ function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): Pu
     : { body: edit.body, content_version: pull.content_version + 1 }
 }
 
-/** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
 async function changesOfState(
   app: ReposApp,
   tx: Tx,
@@ -452,10 +438,6 @@ function branchGone(branch: string): DomainError {
   return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
 }
 
-/**
- * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when the state or the branch
- *   changed meanwhile.
- */
 async function changesOfBase(
   tx: Tx,
   pull: PullRequest,

@@ -15,11 +15,7 @@ import type { PullRequest } from '../schema.ts'
 /** Whether a caller reads a pull request, or only asks for the headers of a response. */
 export type PullLook = 'reads' | 'asks'
 
-/**
- * Returns one pull request by its number.
- *
- * @throws as `openPull` for reading.
- */
+/** Returns one pull request by its number. */
 export async function getPull(
   app: ReposApp,
   caller: Caller,
@@ -41,8 +37,6 @@ interface BranchPair {
  *
  * @param base name of a branch of the repository.
  * @param head `branch`, `owner:branch` or `owner/repository:branch`.
- * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also when the caller may not read the head
- *   repository.
  */
 export async function getPullBetween(
   app: ReposApp,

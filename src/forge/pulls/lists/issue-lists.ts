@@ -58,11 +58,7 @@ interface IssueSearchQuery extends IssueQuery {
 
 const NONE: PullPage = { pulls: [], total: 0 }
 
-/**
- * Lists the pull requests of a repository for clients that look for issues, newest first.
- *
- * @throws as `openPulls`; USER_NOT_FOUND, INVALID_FIELD
- */
+/** Lists the pull requests of a repository for clients that look for issues, newest first. */
 export async function listIssues(
   app: ReposApp,
   caller: Caller,
@@ -91,8 +87,6 @@ export async function listIssues(
 /**
  * Returns the pull requests of all repositories that match a query and that the caller can read,
  * newest first.
- *
- * @throws FILTER_OWNER_UNKNOWN, USER_NOT_FOUND, INVALID_FIELD
  */
 export async function searchIssues(
   app: ReposApp,
@@ -132,7 +126,6 @@ export async function searchIssues(
   }
 }
 
-/** @throws FILTER_OWNER_UNKNOWN */
 async function findFilterOwner(app: ReposApp, caller: Caller, name: string): Promise<Owner> {
   try {
     return await getOwner(app, caller, name)
@@ -157,7 +150,6 @@ function readFilter(query: IssueQuery): rows.IssueFilter {
   }
 }
 
-/** @throws INVALID_FIELD */
 function namesOf(field: string, text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   const given = [...new Set(names.filter((name) => name !== ''))]
@@ -169,7 +161,6 @@ function namesOf(field: string, text: string): string[] {
  * Returns the user that a filter names; undefined if it names nobody.
  *
  * @param repository where the author of a pull request is no secret, even if the account is hidden.
- * @throws USER_NOT_FOUND
  */
 async function findFilterUser(
   app: ReposApp,

@@ -227,7 +227,6 @@ function dependencyOf(reference: IssueReference | undefined): DependencyReferenc
   }
 }
 
-/** @throws INVALID_FIELD */
 function referenceOf({ kind }: Value): LabelReference {
   if (kind.case === 'stringValue') return kind.value
   if (kind.case === 'numberValue' && Number.isSafeInteger(kind.value)) return kind.value

@@ -40,12 +40,7 @@ export interface PullPage {
   readonly total: number
 }
 
-/**
- * Lists the pull requests of a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, UNKNOWN_POSTER,
- *   INVALID_LABEL_ID, INVALID_FIELD
- */
+/** Lists the pull requests of a repository. */
 export async function listPulls(
   app: ReposApp,
   caller: Caller,

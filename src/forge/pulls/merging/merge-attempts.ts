@@ -39,8 +39,6 @@ interface EndedMerge {
  * Stores a merge attempt, in the transaction that stores the pending update of the base branch.
  *
  * @param pull the row that the decision to merge is based on.
- * @throws PULL_REQUEST_NOT_FOUND, PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS,
- *   MERGE_OUT_OF_DATE if the pull request has changed since.
  */
 export async function recordMergeAttempt(
   tx: Tx,

@@ -94,7 +94,7 @@ export function isScheduled({ credential }: SignedIn): boolean {
   return credential.kind === 'scheduled'
 }
 
-/** @throws PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED */
+/** Refuses a merged or closed pull request. */
 export function checkOpen({ state }: Pick<PullRequest, 'state'>): void {
   if (state === 'MERGED') throw new DomainError('PULL_REQUEST_MERGED')
   if (state === 'CLOSED') throw new DomainError('PULL_REQUEST_CLOSED')
@@ -132,13 +132,7 @@ const SETTINGS = {
   'fast-forward-only': 'allow_fast_forward_only_merge',
 } as const satisfies Record<MergeStyle, keyof Repository>
 
-/**
- * Opens a merge under the lock of the pull request and checks that the caller may make it.
- *
- * @throws PULL_REQUEST_NOT_FOUND, PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED;
- *   AUTO_MERGE_NOT_SCHEDULED for a scheduled merge that was cancelled; MERGE_DENIED, MERGE_BLOCKED;
- *   MERGE_STYLE_NOT_ALLOWED for a manual merge; SERVER_BUSY
- */
+/** Opens a merge under the lock of the pull request and checks that the caller may make it. */
 export async function openMerge(
   app: ReposApp,
   caller: SignedIn,
@@ -169,10 +163,6 @@ async function isStillScheduled(app: ReposApp, { id }: PullRequest): Promise<boo
 /**
  * Finds the commits of a merge under the lock of the base branch, and checks that the pull request
  * is ready.
- *
- * @throws as `findTips` and `openRepositoryById`; a reason of `MergeProblem` if the pull request is
- *   not ready; MERGE_UNSIGNED, HEAD_COMMITS_UNVERIFIED, MERGE_STYLE_NOT_ALLOWED,
- *   HEAD_COMMIT_DIFFERS, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function checkMerge(app: ReposApp, merge: OpenMerge): Promise<CheckedMerge> {
   const { caller, options, rights } = merge
@@ -200,9 +190,6 @@ export async function checkMerge(app: ReposApp, merge: OpenMerge): Promise<Check
  *
  * Whether the commits conflict is left to the merge, whatever the last mergeability check found:
  * only the merge can name the files in conflict.
- *
- * @throws PULL_REQUEST_WORK_IN_PROGRESS, PULL_REQUEST_NOT_MERGEABLE, HEAD_COMMIT_DIFFERS,
- *   REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 async function findTips(app: ReposApp, { repository, owner, pull }: OpenPull): Promise<MergeTips> {
   if (isWorkInProgress(app, pull.title)) throw new DomainError('PULL_REQUEST_WORK_IN_PROGRESS')
@@ -273,8 +260,6 @@ const MAX_EXAMINATION_MS = 20_000
 /**
  * Returns the first requirement of a rule that a pull request does not meet; undefined if the pull
  * request is ready to be merged.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeProblem(
   app: ReposApp,
@@ -353,8 +338,6 @@ async function protectedPath(
 /**
  * Returns the id of the first commit that a merge would add to the base branch without a verified
  * signature; undefined if there is none.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 async function unverifiedCommit(
   app: ReposApp,

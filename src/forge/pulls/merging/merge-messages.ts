@@ -67,8 +67,6 @@ const TRAILERS = /\n\n(?:[A-Za-z0-9-]+: [^\n]*(?:\n|$))+$/
 /**
  * Returns the message of the merge commit, or of the last commit of a rebase; undefined if that
  * commit keeps its own message.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeMessage(
   app: ReposApp,
@@ -158,7 +156,6 @@ interface SquashText {
  * the whole message.
  *
  * @param committer the Git identity of the caller.
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function creditAuthors(
   app: ReposApp,
@@ -309,12 +306,7 @@ interface ProposedMessages {
   readonly messages: readonly ProposedMessage[]
 }
 
-/**
- * Returns the messages that a merge by the caller would write if the caller gave none.
- *
- * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, MERGE_DENIED,
- *   PULL_REQUEST_NOT_MERGEABLE, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns the messages that a merge by the caller would write if the caller gave none. */
 export async function proposeMessages(
   app: ReposApp,
   caller: SignedIn,

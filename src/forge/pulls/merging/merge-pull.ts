@@ -41,9 +41,8 @@ import { scheduleMerge } from './scheduled-merges.ts'
  * the head branch afterwards if the caller or the repository wants it. A failure to delete the
  * branch does not fail the merge.
  *
- * @throws as `openPull`, `openMerge`, `checkMerge`, `createMergeCommits` and `mergeManually`;
- *   REPOSITORY_IS_MIRROR; MERGE_PUSH_REFUSED, TOO_MANY_GIT_HOOKS, MERGE_OUT_OF_DATE;
- *   AUTO_MERGE_SCHEDULED; SERVER_BUSY, GIT_TIMEOUT
+ * @throws MERGE_DENIED and REPOSITORY_NOT_FOUND, after which a scheduled merge is dropped; temporary
+ *   reasons, after which it waits.
  */
 export async function mergePull(
   app: ReposApp,
@@ -163,8 +162,6 @@ export async function checkMerged(
  *
  * @returns the id of the commit to move the base branch to: its present commit if a rebase leaves
  *   nothing.
- * @throws MERGE_CONFLICT, MERGE_FAST_FORWARD_IMPOSSIBLE, REBASE_CONFLICT,
- *   TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
  */
 async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Promise<string> {
   const { base, head, mergeBase, style, repository } = merge
@@ -212,8 +209,6 @@ async function treeOf(app: ReposApp, repositoryId: number, commitId: string): Pr
 /**
  * Marks a pull request as merged by a commit that the caller names and that the base branch
  * contains. No ref moves.
- *
- * @throws WRONG_MERGE_COMMIT; what `recordUnchanged` throws; SERVER_BUSY, GIT_TIMEOUT
  */
 async function mergeManually(app: ReposApp, merge: OpenMerge): Promise<void> {
   const { pull, repository, options } = merge

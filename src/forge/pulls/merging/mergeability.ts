@@ -90,8 +90,6 @@ export function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void> {
 
 /**
  * Checks a pull request, unless the result is known or a check of the same commits failed recently.
- *
- * @throws SERVER_BUSY if the check did not run
  */
 export async function checkMergeability(app: ReposApp, pullId: number): Promise<void> {
   await app.coordination.once(`check of pull ${pullId}`, async () => {
@@ -170,7 +168,7 @@ async function record(
  * Computes what merging a head into a base would result in, without merging.
  *
  * @param base, head ids of commits of the repository.
- * @throws SERVER_BUSY, GIT_TIMEOUT
+ * @throws SERVER_BUSY
  */
 export async function computeMergeability(
   app: ReposApp,

@@ -16,8 +16,6 @@ import * as rows from './scheduled-merges.rows.ts'
 /**
  * Schedules a merge for the time when the pull request is ready. The scheduled merge does not force
  * and expects no particular head.
- *
- * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND if the pull request is no longer open.
  */
 export async function scheduleMerge(
   app: ReposApp,
@@ -49,12 +47,7 @@ export async function scheduleMerge(
   })
 }
 
-/**
- * Cancels a scheduled merge.
- *
- * @throws as `openPull`; REPOSITORY_ARCHIVED; AUTO_MERGE_NOT_SCHEDULED; AUTO_MERGE_CANCEL_DENIED
- *   if the caller neither scheduled the merge nor may merge; SERVER_BUSY
- */
+/** Cancels a scheduled merge. */
 export async function cancelScheduledMerge(
   app: ReposApp,
   caller: SignedIn,

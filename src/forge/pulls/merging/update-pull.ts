@@ -28,9 +28,6 @@ import { type OpenPull, openPull, reopenPull } from '../heads/open-pulls.ts'
  *
  * @param requested `rebase`; anything else is a merge.
  * @returns false if the head branch was up to date.
- * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, PULL_REQUEST_UPDATE_DENIED;
- *   REPOSITORY_ARCHIVED and REPOSITORY_IS_MIRROR of the head; MERGE_CONFLICT, REBASE_CONFLICT,
- *   TOO_MANY_COMMITS_TO_REBASE; the errors of `pushUpdates`; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function updatePullHead(
   app: ReposApp,

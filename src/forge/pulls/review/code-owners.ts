@@ -46,7 +46,6 @@ interface Proposed {
  * branch. Skips the poster, and names that are unknown or that may not review.
  *
  * @param open the base repository.
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCodeOwners(
   app: ReposApp,

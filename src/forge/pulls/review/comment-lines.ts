@@ -55,7 +55,6 @@ export type PlacedComment = Pick<
  * comment may be on any line of any file. A line outside all hunks has no hunk to show.
  *
  * @param drafts Comments without a line are about the whole file.
- * @throws INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function placeComments(
   app: ReposApp,
@@ -151,7 +150,6 @@ const LINE_FEED = 0x0a
  * Adds comments to a review.
  *
  * @returns the new comments, in the same order.
- * @throws REVIEW_NOT_FOUND if the review was deleted; TOO_MANY_REVIEW_COMMENTS
  */
 export async function insertComments(
   tx: Tx,
@@ -203,8 +201,6 @@ interface CommentedFile {
  * Returns comments with their lines in the present head of an open pull request, and stores these
  * lines. A comment follows a renamed file. A comment on a changed line keeps its last known line.
  * So do comments on the base and comments on a whole file.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function followComments(
   app: ReposApp,

@@ -11,7 +11,6 @@ export interface HunkFinder {
    * @param path the present path, or the former path of a deleted file.
    * @returns undefined if no hunk contains the line: the line is far from all changes, or the file
    *   is binary or unchanged.
-   * @throws SERVER_BUSY, GIT_TIMEOUT
    */
   find(path: string, place: LinePlace): Promise<string | undefined>
 }
@@ -47,7 +46,6 @@ export function hunkFinder(
  * Returns whether two ranges of commits make the same change, such as before and after a rebase.
  *
  * @param before, after the former and the present range. Their bases are merge bases.
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export function sameChanges(
   app: ReposApp,

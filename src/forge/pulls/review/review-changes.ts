@@ -31,8 +31,6 @@ export interface ReviewChange<T> {
  *
  * @param change a type alone stands for a change that needs nothing and that nobody is told of.
  * @param work receives the pull request as the transaction reads it.
- * @throws PULL_REQUEST_NOT_FOUND if the pull request was deleted; REPOSITORY_ARCHIVED, USER_BLOCKED,
- *   CONVERSATION_LOCKED
  */
 export async function changeReviews<T>(
   app: ReposApp,

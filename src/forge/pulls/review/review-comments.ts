@@ -42,11 +42,7 @@ interface ReviewCommentPage {
   readonly total: number
 }
 
-/**
- * Lists the comments of a review, oldest first.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Lists the comments of a review, oldest first. */
 export async function listReviewComments(
   app: ReposApp,
   caller: Caller,
@@ -63,11 +59,7 @@ export async function listReviewComments(
   return { comments: await viewComments(app, open, comments), total: open.review.comments_count }
 }
 
-/**
- * Returns one comment of a review.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns one comment of a review. */
 export async function getReviewComment(
   app: ReposApp,
   caller: Caller,
@@ -81,12 +73,7 @@ export async function getReviewComment(
   return viewComment(app, open, comment)
 }
 
-/**
- * Adds a comment to a review of the caller.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD,
- *   INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Adds a comment to a review of the caller. */
 export async function createReviewComment(
   app: ReposApp,
   caller: SignedIn,
@@ -103,12 +90,7 @@ export async function createReviewComment(
   return addComments(app, caller, open, comments)
 }
 
-/**
- * Replies to a comment. The reply belongs to the same review.
- *
- * @throws as `openPull`; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD,
- *   TOO_MANY_REVIEW_COMMENTS
- */
+/** Replies to a comment. The reply belongs to the same review. */
 export async function replyToReviewComment(
   app: ReposApp,
   caller: SignedIn,
@@ -128,9 +110,6 @@ export async function replyToReviewComment(
 /**
  * Changes the text of a comment of a review. The author and users with write access to pull
  * requests may do so.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED,
- *   USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
  */
 export async function editReviewComment(
   app: ReposApp,
@@ -160,8 +139,6 @@ export async function editReviewComment(
 
 /**
  * Deletes a comment of a review. The author and users with write access to pull requests may do so.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
  */
 export async function deleteReviewComment(
   app: ReposApp,
@@ -182,8 +159,6 @@ export async function deleteReviewComment(
  * Resolves or reopens the conversation of a review comment. The author of the comment, the poster
  * of the pull request and users with write access to pull requests may do so. The first user who
  * resolves it remains its resolver.
- *
- * @throws as `openPulls`; REPOSITORY_ARCHIVED, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
  */
 export async function setResolved(
   app: ReposApp,
@@ -280,7 +255,6 @@ async function findComment(app: ReposApp, caller: Caller, open: OpenPull, commen
   return { comment, review }
 }
 
-/** @throws REVIEW_COMMENT_DENIED */
 function checkMayChange(
   { user }: SignedIn,
   { access }: OpenPull,

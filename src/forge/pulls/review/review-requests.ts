@@ -45,9 +45,6 @@ interface ReviewerNames {
 /**
  * Requests reviews from users and teams. The poster and users with write access to pull requests
  * may do so.
- *
- * @throws as `openPull`; USER_BLOCKED, REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED,
- *   REVIEWER_NOT_FOUND, INVALID_REVIEWER, TOO_MANY_REVIEWERS
  */
 export async function requestReviewers(
   app: ReposApp,
@@ -84,9 +81,6 @@ export async function requestReviewers(
 /**
  * Withdraws review requests. Those who may request reviews may do so, and a user may withdraw the
  * only request to themselves. Earlier reviews of these reviewers count again.
- *
- * @throws as `openPull`; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND,
- *   TOO_MANY_REVIEWERS
  */
 export async function withdrawReviewRequests(
   app: ReposApp,
@@ -156,8 +150,6 @@ function checkOpen({ state }: PullRequest): void {
  *
  * @param open the base repository.
  * @param posterId Null if the account was deleted.
- * @throws REVIEWER_NOT_FOUND for users and teams that the caller may not see; INVALID_REVIEWER for
- *   the poster, and for those without read access to pull requests; TOO_MANY_REVIEWERS
  */
 export async function findReviewers(
   app: ReposApp,
@@ -241,7 +233,6 @@ function tooMany(): DomainError {
  *
  * @param actorId who makes the change.
  * @returns the new requests.
- * @throws TOO_MANY_REVIEWERS
  */
 export async function requestReviews(
   app: ReposApp,

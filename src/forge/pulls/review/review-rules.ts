@@ -53,8 +53,6 @@ export interface ReviewOutline {
 /**
  * Checks that a review is not a vote of the poster on their own pull request or a vote on a closed
  * pull request, and that it has content unless it approves.
- *
- * @throws OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
  */
 export function checkReview({ event, body, hasComments, isOwn, state }: ReviewOutline): void {
   if (isOwn && event === 'APPROVED') throw new DomainError('OWN_PULL_APPROVED')

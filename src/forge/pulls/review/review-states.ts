@@ -62,7 +62,6 @@ const MAX_COMPARING_MS = 20_000
  *
  * @param reviews all reviews, or only those that count. A caller that waits passes only those that
  *   count, because any reader can submit reviews.
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function compareReviews(
   app: ReposApp,
@@ -118,8 +117,6 @@ export function compareReviewsSoon(app: ReposApp, pullId: number): void {
 /**
  * Returns the merge base of a commit in the base repository. Undefined if the base is deleted or
  * has no common history.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeBaseOf(
   app: ReposApp,
@@ -260,7 +257,6 @@ export async function homeOf(
  *
  * @param pull the pull request as it was read. The result applies to its head only.
  * @param rule the rule for its base. Undefined without one.
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function countApprovals(
   app: ReposApp,

@@ -22,8 +22,6 @@ export interface ReviewedCommit {
  * would merge.
  *
  * @param text a full id. Empty for the head.
- * @throws REVIEW_COMMIT_UNKNOWN if the pull request does not contain the commit, or no longer does;
- *   REF_NOT_FOUND if the head is unavailable; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function reviewedCommit(
   app: ReposApp,

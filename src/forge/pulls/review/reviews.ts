@@ -43,11 +43,7 @@ interface ReviewPage {
   readonly total: number
 }
 
-/**
- * Lists the reviews and review requests of a pull request that a caller may see, oldest first.
- *
- * @throws as `openPull`; SERVER_BUSY, GIT_TIMEOUT
- */
+/** Lists the reviews and review requests of a pull request that a caller may see, oldest first. */
 export async function listReviews(
   app: ReposApp,
   caller: Caller,
@@ -64,11 +60,7 @@ export async function listReviews(
   }
 }
 
-/**
- * Returns one review that a caller may see.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns one review that a caller may see. */
 export async function getReview(
   app: ReposApp,
   caller: Caller,
@@ -80,11 +72,7 @@ export async function getReview(
   return viewReview(app, caller, open, await findReview(app, caller, open, id))
 }
 
-/**
- * Opens a review that a caller may see.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND
- */
+/** Opens a review that a caller may see. */
 export async function openReview(
   app: ReposApp,
   caller: Caller,
@@ -96,7 +84,6 @@ export async function openReview(
   return { ...open, review: await findReview(app, caller, open, id) }
 }
 
-/** @throws REVIEW_NOT_FOUND if there is no such review, or the caller may not see it. */
 async function findReview(
   app: ReposApp,
   caller: Caller,
@@ -116,10 +103,6 @@ async function findReview(
 /**
  * Creates a review of a pull request that the caller may read. A pending review of the caller
  * becomes part of the new review.
- *
- * @throws as `openPull`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
- *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE,
- *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReview(
   app: ReposApp,
@@ -186,9 +169,6 @@ const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state' | 'body'>> = {
  * reviewer may not have seen later commits.
  *
  * @param body Empty for the stored text.
- * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING,
- *   INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
- *   REVIEW_ON_CLOSED_PULL
  */
 export async function submitReview(
   app: ReposApp,
@@ -216,8 +196,6 @@ export async function submitReview(
 /**
  * Deletes a review and its comments, on behalf of the reviewer or an administrator of the instance.
  * Earlier votes of the reviewer stay superseded.
- *
- * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
  */
 export async function deleteReview(
   app: ReposApp,
@@ -358,7 +336,6 @@ async function submit(
   return present(await rows.updateReview(tx, id, changes))
 }
 
-/** @throws REVIEW_NOT_FOUND if the review was deleted. */
 function present(review: Review | undefined): Review {
   if (!review) throw new DomainError('REVIEW_NOT_FOUND')
   return review
@@ -371,12 +348,7 @@ interface Dismissal {
   readonly priors: boolean
 }
 
-/**
- * Dismisses an approval or a rejection, on behalf of an administrator of the repository.
- *
- * @throws as `openPull`; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE,
- *   REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
- */
+/** Dismisses an approval or a rejection, on behalf of an administrator of the repository. */
 export async function dismissReview(
   app: ReposApp,
   caller: SignedIn,
@@ -404,12 +376,7 @@ export async function dismissReview(
   return viewReview(app, caller, open, review)
 }
 
-/**
- * Reverts a dismissal.
- *
- * @throws as `openPull`; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE,
- *   REVIEW_DISMISSAL_CLOSED
- */
+/** Reverts a dismissal. */
 export async function undismissReview(
   app: ReposApp,
   caller: SignedIn,

@@ -45,11 +45,7 @@ export async function webhooksWithinQuota(
   )
 }
 
-/**
- * Checks the quota of pending deliveries of a webhook and its account.
- *
- * @throws RATE_LIMITED
- */
+/** Checks the quota of pending deliveries of a webhook and its account. */
 export async function requireQuota(tx: Tx, webhookId: number): Promise<void> {
   if ((await webhooksWithinQuota(tx, [webhookId])).length > 0) return
   throw tooManyWaiting()

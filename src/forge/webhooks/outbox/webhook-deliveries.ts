@@ -19,11 +19,7 @@ export function listHookDeliveries(
   return hookRows.listHookDeliveries(app.db, hook.id, offset, limit)
 }
 
-/**
- * Returns a delivery of a webhook.
- *
- * @throws WEBHOOK_DELIVERY_NOT_FOUND
- */
+/** Returns a delivery of a webhook. */
 export async function getHookDelivery(
   app: Core,
   hook: Hook,
@@ -34,12 +30,7 @@ export async function getHookDelivery(
   return delivery
 }
 
-/**
- * Schedules a delivery for now, with all its retries: again, or earlier than planned.
- *
- * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND; RATE_LIMITED when too
- *   many deliveries are pending.
- */
+/** Schedules a delivery for now, with all its retries: again, or earlier than planned. */
 export async function redeliverHookDelivery(
   app: Core,
   place: HookPlace,
@@ -59,11 +50,7 @@ export async function redeliverHookDelivery(
   return { ...found, state: 'PENDING', failures: 0, next_attempt_time: now }
 }
 
-/**
- * Queues a delivery of an event, whatever events the webhook receives.
- *
- * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too many deliveries are pending.
- */
+/** Queues a delivery of an event, whatever events the webhook receives. */
 export async function queueTest(
   app: Core,
   place: HookPlace,

@@ -43,7 +43,6 @@ export function listUserWebhooks(app: AccountsApp, owner: User): Promise<UserWeb
  * Returns a webhook of an account.
  *
  * @param name the resource name of the webhook, for errors.
- * @throws WEBHOOK_NOT_FOUND
  */
 export async function getUserWebhook(
   app: AccountsApp,
@@ -56,12 +55,7 @@ export async function getUserWebhook(
   return webhook
 }
 
-/**
- * Adds a webhook to an account. An empty secret is replaced by a generated one.
- *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS,
- *   BLOCKED_ADDRESS, USER_NOT_FOUND
- */
+/** Adds a webhook to an account. An empty secret is replaced by a generated one. */
 export async function createUserWebhook(
   app: AccountsApp,
   owner: User,
@@ -95,8 +89,6 @@ export async function createUserWebhook(
  * secret replaces the old one, which still signs deliveries for a day.
  *
  * @param name the resource name of the webhook, for errors.
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, BLOCKED_ADDRESS,
- *   WEBHOOK_NOT_FOUND
  */
 export async function updateUserWebhook(
   app: AccountsApp,

@@ -8,7 +8,6 @@ import type { Hook, HookPlace } from './webhooks.ts'
  * Returns the place of the webhooks of an organisation that the caller owns.
  *
  * @param name compared case-insensitively.
- * @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN
  */
 export async function organizationHooks(
   app: AccountsApp,
@@ -20,11 +19,7 @@ export async function organizationHooks(
   return { scope: 'owner', owner_id: organization.id }
 }
 
-/**
- * Returns the place of the webhooks of the caller's account.
- *
- * @throws UNAUTHENTICATED, PUBLIC_ONLY_TOKEN
- */
+/** Returns the place of the webhooks of the caller's account. */
 export function userHooks(caller: Caller): HookPlace {
   checkSeesPrivate(caller)
   return { scope: 'owner', owner_id: signedIn(caller).user.id }
@@ -33,8 +28,6 @@ export function userHooks(caller: Caller): HookPlace {
 /**
  * Returns the place of the webhooks of the instance. The access rule of a method admits only
  * administrators.
- *
- * @throws PUBLIC_ONLY_TOKEN
  */
 export function systemHooks(caller: Caller): HookPlace {
   checkSeesPrivate(caller)

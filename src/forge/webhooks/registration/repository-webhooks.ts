@@ -12,11 +12,7 @@ import { readBranch } from '../../repositories/refs/ref-index.ts'
 import { queueTest } from '../outbox/webhook-deliveries.ts'
 import { getHook, type HookPlace } from './webhooks.ts'
 
-/**
- * Returns the place of the webhooks of a repository that the caller administers.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
- */
+/** Returns the place of the webhooks of a repository that the caller administers. */
 export async function repositoryHooks(
   app: ReposApp,
   caller: Caller,
@@ -25,11 +21,7 @@ export async function repositoryHooks(
   return placeOf(await openRepository(app, caller, name, 'admin'))
 }
 
-/**
- * Returns the same for a change of the webhooks.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
- */
+/** Returns the same for a change of the webhooks. */
 export async function changeableRepositoryHooks(
   app: ReposApp,
   caller: Caller,
@@ -45,8 +37,6 @@ export async function changeableRepositoryHooks(
  * event has no commit.
  *
  * @param branch a name, with or without `refs/heads/`; empty for the default branch.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, WEBHOOK_NOT_FOUND,
- *   REF_NOT_FOUND, WEBHOOK_DISABLED, RATE_LIMITED
  */
 export async function testRepositoryHook(
   app: ReposApp,

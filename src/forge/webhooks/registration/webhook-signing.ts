@@ -22,11 +22,7 @@ export function newSigningSecret(): string {
   return KEY_PREFIX + randomBytes(NEW_KEY_BYTES).toString('base64')
 }
 
-/**
- * Checks a secret that a user chose.
- *
- * @throws INVALID_SIGNING_SECRET
- */
+/** Checks a secret that a user chose. */
 export function checkSigningSecret(secret: string): void {
   if (!/^[\x20-\x7e]+$/.test(secret) || !hasFittingKey(secret))
     throw new DomainError('INVALID_SIGNING_SECRET')

@@ -54,11 +54,7 @@ export interface NewHookValues extends HookValues {
   readonly type: string
 }
 
-/**
- * Checks the properties of a new webhook, and returns them in their stored spelling.
- *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL
- */
+/** Checks the properties of a new webhook, and returns them in their stored spelling. */
 export function readNewHookValues(values: NewHookValues): NewHookValues {
   const { type, chat } = values
   require(TYPES.includes(type), 'type', 'the type is not known')
@@ -70,8 +66,6 @@ export function readNewHookValues(values: NewHookValues): NewHookValues {
 /**
  * Checks properties of a webhook, and returns them in their stored spelling, without the settings of
  * other kinds of chats.
- *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL
  */
 export function readHookValues<V extends Partial<NewHookValues>>(type: string, values: V): V {
   const { url, content_type, secret, events, branch_filter, authorization_header, chat } = values

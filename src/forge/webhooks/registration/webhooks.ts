@@ -61,24 +61,14 @@ export async function listHooks(
   }
 }
 
-/**
- * Returns a webhook of a place.
- *
- * @throws WEBHOOK_NOT_FOUND
- */
+/** Returns a webhook of a place. */
 export async function getHook(db: Db, place: HookPlace, id: bigint): Promise<Hook> {
   const hook = await rows.findHook(db, place, Number(id))
   if (!hook) throw new DomainError('WEBHOOK_NOT_FOUND', { name: `hooks/${id}` })
   return hook
 }
 
-/**
- * Adds a webhook to a place.
- *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, BLOCKED_ADDRESS, TOO_MANY_WEBHOOKS,
- *   PUBLIC_ONLY_TOKEN, SCOPE_MISSING, USER_NOT_FOUND; REPOSITORY_NOT_FOUND or
- *   ORGANIZATION_NOT_FOUND when the place was deleted meanwhile.
- */
+/** Adds a webhook to a place. */
 export async function createHook(
   app: AccountsApp,
   caller: SignedIn,
@@ -118,12 +108,7 @@ export async function createHook(
   })
 }
 
-/**
- * Changes the given properties of a webhook, all or none, and makes it act for the caller.
- *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, BLOCKED_ADDRESS, WEBHOOK_NOT_FOUND, PUBLIC_ONLY_TOKEN,
- *   SCOPE_MISSING
- */
+/** Changes the given properties of a webhook, all or none, and makes it act for the caller. */
 export async function editHook(
   app: AccountsApp,
   caller: SignedIn,
@@ -153,11 +138,7 @@ export async function editHook(
   })
 }
 
-/**
- * Deletes a webhook with its deliveries. A delivery that is being sent may still arrive.
- *
- * @throws WEBHOOK_NOT_FOUND
- */
+/** Deletes a webhook with its deliveries. A delivery that is being sent may still arrive. */
 export async function deleteHook(app: AccountsApp, place: HookPlace, id: bigint): Promise<void> {
   await transaction(app.db, async (tx) => {
     await rows.deleteHook(tx, (await getHook(tx, place, id)).id)
@@ -177,8 +158,6 @@ export function authorizationOf(
 /**
  * Checks that the token of a caller reads repositories, since the requests of a webhook have their
  * data.
- *
- * @throws PUBLIC_ONLY_TOKEN, SCOPE_MISSING
  */
 export function checkTokenReadsRepositories(caller: SignedIn): void {
   checkSeesPrivate(caller)
