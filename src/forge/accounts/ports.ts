@@ -39,7 +39,6 @@ export interface GuessLimits {
    *   together.
    * @param check returns undefined for a wrong password.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time until a guess may be checked or may wait again.
    */
   attempt<T>(
     account: string,
@@ -55,7 +54,6 @@ export interface GuessLimits {
    * @param userId internal number of the account.
    * @param check returns undefined for a wrong code.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time until a guess may be checked again.
    */
   attemptSecondFactor<T>(
     userId: number,
@@ -68,7 +66,6 @@ export interface GuessLimits {
    *
    * @param check returns undefined for a code that the identity provider refuses.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time until a code may be checked again.
    */
   attemptCode<T>(peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
 }
@@ -156,21 +153,16 @@ export interface PasswordHasher {
    * Returns the PHC string of a new hash with its own salt.
    *
    * @param holder whom the hash counts for, here and below.
-   * @throws RATE_LIMITED if too many hashes wait.
    */
   hash(password: string, holder: Holder): Promise<string>
   /**
    * Returns whether a password matches a PHC string. No password matches `NO_PASSWORD`, which takes
    * as long to determine.
-   *
-   * @throws RATE_LIMITED if too many hashes wait.
    */
   verify(hash: string, password: string, holder: Holder): Promise<boolean>
   /**
    * Takes as long as checking a wrong password. Used for names without an account, so that response
    * times do not reveal which accounts exist.
-   *
-   * @throws RATE_LIMITED if too many hashes wait.
    */
   verifyNothing(holder: Holder): Promise<void>
 }

@@ -29,11 +29,7 @@ export interface StartedBrowserSession {
   readonly cookie: string
 }
 
-/**
- * Signs a browser in by password, and by a second factor if the account has one.
- *
- * @throws what `signInByPassword` throws.
- */
+/** Signs a browser in by password, and by a second factor if the account has one. */
 export function signBrowserInByPassword(
   app: AccountsApp,
   peer: Peer,
@@ -48,7 +44,6 @@ export function signBrowserInByPassword(
  * Starts the session of a browser.
  *
  * @param signIn authenticates the user.
- * @throws what `signIn` throws.
  */
 export async function startBrowserSession(
   app: AccountsApp,

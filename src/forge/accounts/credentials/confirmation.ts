@@ -33,12 +33,7 @@ interface Requirement {
   readonly isSignInIgnored?: boolean
 }
 
-/**
- * Records that the owner of a session is present.
- *
- * @throws SESSION_REQUIRED for other credentials; INVALID_FIELD without a proof; BAD_CREDENTIALS,
- *   TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
- */
+/** Records that the owner of a session is present. */
 export async function confirmSession(
   app: AccountsApp,
   caller: SignedIn,
@@ -52,11 +47,7 @@ export async function confirmSession(
   await rows.confirmSession(app.db, caller.credential.sessionId, nowSeconds(app.clock))
 }
 
-/**
- * Requires that the owner of a session is present. Does nothing for other credentials.
- *
- * @throws CONFIRMATION_REQUIRED, BAD_CREDENTIALS, RATE_LIMITED
- */
+/** Requires that the owner of a session is present. Does nothing for other credentials. */
 export async function requireConfirmed(
   app: AccountsApp,
   caller: SignedIn,

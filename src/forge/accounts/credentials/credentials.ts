@@ -29,8 +29,7 @@ export interface PasswordCredentials {
  * by password or has a second factor.
  *
  * @param userAgent of the client, stored with the session.
- * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED,
- *   TWO_FACTOR_INVALID, RATE_LIMITED
+ * @throws TWO_FACTOR_INVALID
  */
 export async function signInByPassword(
   app: AccountsApp,
@@ -64,7 +63,6 @@ function looksLikeToken(text: string): boolean {
  * application, recognised by their prefixes, or an access token of a session.
  *
  * @returns the caller, as a promise unless the token was verified in this state of the database.
- * @throws BAD_CREDENTIALS
  */
 export function authenticateBearer(
   app: AccountsApp,
@@ -82,7 +80,6 @@ export function authenticateBearer(
  * Authenticates a personal access token or a token of an application.
  *
  * @returns the caller, as a promise unless the token was verified in this state of the database.
- * @throws BAD_CREDENTIALS
  */
 export function authenticateToken(
   app: AccountsApp,
@@ -165,8 +162,7 @@ function callerBy({ user, credential }: VerifiedCaller, peer: Peer): SignedIn {
  *
  * @param passcode second factor beside a password; empty for none. Recovery codes are not accepted,
  *   because programs would send them repeatedly.
- * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID,
- *   RATE_LIMITED
+ * @throws TWO_FACTOR_INVALID
  */
 export async function authenticateBasic(
   app: AccountsApp,

@@ -16,11 +16,7 @@ export function looksLikeDelegatedToken(text: string): boolean {
   return text.startsWith(DELEGATED_TOKEN_PREFIX)
 }
 
-/**
- * Returns the caller of an access token that a user granted to an application.
- *
- * @throws BAD_CREDENTIALS if the token does not exist or has expired, or its owner is archived.
- */
+/** Returns the caller of an access token that a user granted to an application. */
 export async function authenticateDelegatedToken(
   app: AccountsApp,
   text: string,

@@ -54,8 +54,6 @@ export function createResetRequests(): ResetRequests {
  * response has been sent. One worker processes the requests in sequence, so a flood costs one index
  * lookup per name and a bounded queue. A crash loses the waiting requests, and their users ask
  * again.
- *
- * @throws MAIL_NOT_CONFIGURED; RATE_LIMITED if too many requests wait, for any account.
  */
 export function requestPasswordReset(app: AccountsApp, subject: ResetSubject): void {
   const { mail, resetRequests } = app
@@ -128,7 +126,6 @@ function isMailable(user: User): boolean {
  * password gets one.
  *
  * @returns the token, which is stored as a hash only, and its expiry in Unix seconds.
- * @throws SESSION_REQUIRED, USER_NOT_FOUND, ACCOUNT_ARCHIVED
  */
 export async function createPasswordResetToken(
   app: AccountsApp,
@@ -168,8 +165,6 @@ async function issueToken(
  *
  * The second factor is checked after the password, so that a weak password costs no passcode, and
  * before the token is used, so that a wrong passcode costs no token.
- *
- * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function resetPassword(
   app: AccountsApp,

@@ -66,8 +66,6 @@ export function createPasswordHasher(): PasswordHasher {
 /**
  * Checks a new password: long enough in characters, at most 256 bytes, and different from the
  * username. There are no other rules, as NIST SP 800-63B section 5.1.1.2 advises.
- *
- * @throws WEAK_PASSWORD
  */
 export function checkNewPassword(
   settings: Pick<Settings, 'minPasswordLength'>,

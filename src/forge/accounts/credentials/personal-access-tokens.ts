@@ -70,9 +70,6 @@ export function looksLikePersonalAccessToken(text: string): boolean {
  *
  * A caller who uses a token cannot create a token with more permissions. Each scope must be within
  * the caller's own, and the restriction to public data is inherited.
- *
- * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND;
- *   SESSION_REQUIRED for a token of an application; CONFIRMATION_REQUIRED, BAD_CREDENTIALS
  */
 export async function createPersonalAccessToken(
   app: AccountsApp,
@@ -127,7 +124,6 @@ async function storeToken(
  * Checks the length of a token's description.
  *
  * @param field name of the field in the request.
- * @throws INVALID_FIELD
  */
 function checkTokenDescription(field: string, description: string): void {
   if ([...description].length > MAX_DESCRIPTION_CHARACTERS) {
@@ -188,8 +184,6 @@ export async function deletePersonalAccessToken(
  *
  * `verifyAgainAt` is the time in Unix milliseconds of its expiry or of its next recorded use,
  * whichever is earlier.
- *
- * @throws BAD_CREDENTIALS if the token does not exist or has expired, or its owner is archived.
  */
 export async function authenticatePersonalAccessToken(
   app: AccountsApp,

@@ -12,10 +12,6 @@ import { findUserOfLiveSession } from './sessions.rows.ts'
  * Authenticates the caller of a long-running call again, with one query by primary key.
  *
  * An access token may expire during the call. Only the session behind it must still exist.
- *
- * @throws BAD_CREDENTIALS if the session has ended or expired, the token was deleted or has
- *   expired, the password was changed, the account was archived or deleted, or the administrator
- *   who acts as the user has lost that role.
  */
 export async function reauthenticate(app: AccountsApp, caller: SignedIn): Promise<SignedIn> {
   const { administrator, ...held } = caller

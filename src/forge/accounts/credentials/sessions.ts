@@ -57,7 +57,6 @@ export interface SessionGrant {
  * Starts a session for an account whose owner has just authenticated.
  *
  * @param user the row that the credentials were checked against.
- * @throws BAD_CREDENTIALS if the password was changed or the account was archived or deleted since.
  */
 export async function startSession(
   app: AccountsApp,
@@ -94,8 +93,6 @@ export async function startSession(
  * For a short time, the previous token returns the current one. Any other token of the session is a
  * reuse, which means that two parties have the session. The session therefore ends (RFC 9700
  * section 4.14.2).
- *
- * @throws BAD_CREDENTIALS
  */
 export async function refreshSession(
   app: AccountsApp,
@@ -163,8 +160,6 @@ async function grant(app: AccountsApp, user: User, session: Session): Promise<Se
  *
  * The session must still exist, so that signing out revokes its access tokens immediately. The
  * account must have the token version of the access token.
- *
- * @throws BAD_CREDENTIALS
  */
 export async function authenticateAccessToken(
   app: AccountsApp,

@@ -64,7 +64,6 @@ function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService> {
   }
 }
 
-/** @throws INVALID_NAME unless the name is `users/{user}/twoFactor`. */
 function ownerOfTwoFactor({ name }: { readonly name: string }, context: HandlerContext): User {
   if (parseOwnedName(name).rest !== 'twoFactor') throw invalidName(name)
   return ownerOf(context)

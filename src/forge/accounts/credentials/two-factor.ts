@@ -55,9 +55,6 @@ const DISABLED: TwoFactor = {
  * verified, so that others cannot find out whether there is a second factor, or use up a code.
  *
  * A valid code is consumed immediately, whatever the result of the request (RFC 6238 section 5.2).
- *
- * @throws TWO_FACTOR_REQUIRED if none is given; TWO_FACTOR_INVALID if the code is wrong or was used
- *   before, without telling which; RATE_LIMITED after too many wrong codes.
  */
 export async function requireSecondFactor(
   app: AccountsApp,
@@ -72,11 +69,7 @@ export async function requireSecondFactor(
   await consume(app, enabled, factor, surface)
 }
 
-/**
- * Consumes a second factor of an account that must have one.
- *
- * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
- */
+/** Consumes a second factor of an account that must have one. */
 export async function consumeSecondFactor(
   app: AccountsApp,
   user: User,
@@ -99,7 +92,6 @@ export async function getTwoFactor(app: AccountsApp, user: User): Promise<TwoFac
  * @param password required if the account has one, so that someone who finds an open session cannot
  *   lock out its owner.
  * @returns the secret as text and as URI. Neither can be read again.
- * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED, USER_NOT_FOUND
  */
 export async function enrollTwoFactor(
   app: AccountsApp,
@@ -128,7 +120,6 @@ export async function enrollTwoFactor(
  * Enables the second factor. The passcode proves that the user has the secret.
  *
  * @returns also the recovery codes, which cannot be read again.
- * @throws TWO_FACTOR_NOT_PENDING, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function confirmTwoFactor(
   app: AccountsApp,
@@ -157,8 +148,6 @@ export async function confirmTwoFactor(
 /**
  * Disables the second factor. The owner must present both factors. An administrator may do so for a
  * user who has lost theirs.
- *
- * @throws TWO_FACTOR_NOT_ENABLED, BAD_CREDENTIALS, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function disableTwoFactor(
   app: AccountsApp,
@@ -186,7 +175,6 @@ export async function disableTwoFactor(
  * Creates new recovery codes and revokes the old ones.
  *
  * @returns their texts, which cannot be read again.
- * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function regenerateRecoveryCodes(
   app: AccountsApp,

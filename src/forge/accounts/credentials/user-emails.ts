@@ -69,9 +69,6 @@ export async function listEmails(
  * Adds addresses to the account of the caller and sends a mail to each, with the token that
  * verifies it. Without mail the address stays unverified. Nothing tells whether another account has
  * an address.
- *
- * @throws INVALID_FIELD, INVALID_EMAIL, MAIL_NOT_CONFIGURED, TOO_MANY_EMAILS, RATE_LIMITED;
- *   EMAIL_ALREADY_ADDED without `resend`; CONFIRMATION_REQUIRED, BAD_CREDENTIALS
  */
 export async function addEmails(
   app: AccountsApp,
@@ -103,7 +100,6 @@ export async function addEmails(
   app.signals.mails.notify()
 }
 
-/** @throws RATE_LIMITED */
 async function checkMailCount(app: AccountsApp, tx: Tx, user: User, mails: number): Promise<void> {
   const now = nowSeconds(app.clock)
   const count = await rows.countUserEmailMails(tx, user.id, mails, now - MAIL_PERIOD_S, now)
@@ -135,8 +131,6 @@ async function mailToken(
 /**
  * Verifies the address of the caller to which a token was sent. A personal access token is not
  * enough: a thief could tie an address of his own to the account.
- *
- * @throws SESSION_REQUIRED, INVALID_EMAIL_TOKEN; EMAIL_TAKEN if another account has the address.
  */
 export async function verifyEmail(
   app: AccountsApp,
@@ -154,11 +148,7 @@ export async function verifyEmail(
   })
 }
 
-/**
- * Removes additional addresses of the caller, all of them or none.
- *
- * @throws INVALID_FIELD, EMAIL_NOT_FOUND, PRIMARY_EMAIL_KEPT
- */
+/** Removes additional addresses of the caller, all of them or none. */
 export async function deleteEmails(
   app: AccountsApp,
   caller: SignedIn,

@@ -39,12 +39,7 @@ interface GpgKeyDraft {
   readonly armoredSignature: string
 }
 
-/**
- * Adds an OpenPGP key to the caller's account.
- *
- * @throws INVALID_GPG_KEY, GPG_SIGNATURE_INVALID, GPG_KEY_EMAIL_UNKNOWN, GPG_KEY_IN_USE,
- *   TOO_MANY_KEYS, USER_NOT_FOUND
- */
+/** Adds an OpenPGP key to the caller's account. */
 export async function addGpgKey(
   app: AccountsApp,
   { user }: SignedIn,
@@ -95,11 +90,7 @@ export async function listMyGpgKeys(
   return { keys: keys.map((key) => viewOf(key, user)), total }
 }
 
-/**
- * Lists an account's OpenPGP keys in the order in which they were added.
- *
- * @throws USER_NOT_FOUND
- */
+/** Lists an account's OpenPGP keys in the order in which they were added. */
 export async function listUserGpgKeys(
   app: AccountsApp,
   caller: Caller,
@@ -112,11 +103,7 @@ export async function listUserGpgKeys(
   return { keys: keys.map((key) => viewOf(key, user)), total }
 }
 
-/**
- * Returns an OpenPGP key of the caller.
- *
- * @throws KEY_NOT_FOUND
- */
+/** Returns an OpenPGP key of the caller. */
 export async function getGpgKey(
   app: AccountsApp,
   { user }: SignedIn,
@@ -139,11 +126,7 @@ function viewOf(found: rows.GpgKeyWithSubkeys, owner: User | undefined): GpgKeyV
   }
 }
 
-/**
- * Deletes an OpenPGP key of the caller and its subkeys.
- *
- * @throws KEY_NOT_FOUND
- */
+/** Deletes an OpenPGP key of the caller and its subkeys. */
 export async function deleteGpgKey(app: AccountsApp, caller: SignedIn, id: bigint): Promise<void> {
   const { key } = await getGpgKey(app, caller, id)
   await rows.deleteGpgKey(app.db, key.id)
@@ -153,7 +136,6 @@ export async function deleteGpgKey(app: AccountsApp, caller: SignedIn, id: bigin
  * Marks a key of the caller as verified if the signature proves ownership.
  *
  * @param keyId of the key or of a subkey, compared case-insensitively.
- * @throws KEY_NOT_FOUND, GPG_SIGNATURE_INVALID
  */
 export async function verifyGpgKey(
   app: AccountsApp,
@@ -184,7 +166,6 @@ function tokenAt(app: AccountsApp, user: Pick<User, 'id'>, timeMs: number): stri
     .digest('hex')
 }
 
-/** @throws GPG_SIGNATURE_INVALID */
 async function checkProof(
   app: AccountsApp,
   user: User,

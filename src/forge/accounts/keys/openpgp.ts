@@ -81,8 +81,6 @@ const MAX_SIGNATURE_CHARACTERS = 8192
 /**
  * Parses an armored public key. An expired key is accepted, since its earlier signatures remain
  * valid.
- *
- * @throws INVALID_GPG_KEY
  */
 export async function readOpenPgpKey(armored: string): Promise<OpenPgpKey> {
   if (Buffer.byteLength(armored) > MAX_ARMORED_BYTES)

@@ -33,12 +33,7 @@ export interface PublicKeyDraft {
   readonly readOnly: boolean
 }
 
-/**
- * Adds an SSH key to an account.
- *
- * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS,
- *   USER_NOT_FOUND
- */
+/** Adds an SSH key to an account. */
 export async function addPublicKey(
   app: AccountsApp,
   user: User,
@@ -80,11 +75,7 @@ export function listPublicKeys(
   return rows.listPublicKeys(app.db, owner.id, fingerprint, offset, limit)
 }
 
-/**
- * Returns an SSH key of the caller. Administrators may read the keys of all accounts.
- *
- * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
- */
+/** Returns an SSH key of the caller. Administrators may read the keys of all accounts. */
 export function getPublicKey(
   app: AccountsApp,
   caller: SignedIn,
@@ -93,11 +84,7 @@ export function getPublicKey(
   return openPublicKey(app, caller, id, 'read')
 }
 
-/**
- * Deletes an SSH key of the caller. Administrators may delete the keys of all accounts.
- *
- * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
- */
+/** Deletes an SSH key of the caller. Administrators may delete the keys of all accounts. */
 export async function deletePublicKey(
   app: AccountsApp,
   caller: SignedIn,
@@ -107,11 +94,7 @@ export async function deletePublicKey(
   await rows.deletePublicKey(app.db, key.id)
 }
 
-/**
- * Deletes an SSH key of an account on behalf of an administrator.
- *
- * @throws KEY_NOT_FOUND if the account has no such key
- */
+/** Deletes an SSH key of an account on behalf of an administrator. */
 export async function deletePublicKeyOf(app: AccountsApp, user: User, id: bigint): Promise<void> {
   const key = await rows.findPublicKey(app.db, Number(id))
   if (key?.user_id !== user.id) throw new DomainError('KEY_NOT_FOUND')
@@ -132,11 +115,7 @@ async function openPublicKey(
   return { key, owner }
 }
 
-/**
- * Checks and trims the title of an SSH key.
- *
- * @throws INVALID_FIELD
- */
+/** Checks and trims the title of an SSH key. */
 export function checkKeyTitle(text: string): string {
   const title = text.trim()
   if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title' })

@@ -40,11 +40,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['sk-ecdsa-sha2-nistp256@openssh.com', 'ecdsa-sha2-nistp256'],
 ])
 
-/**
- * Parses a public key in the format of OpenSSH.
- *
- * @throws INVALID_SSH_KEY
- */
+/** Parses a public key in the format of OpenSSH. */
 export function readSshKey(text: string): SshKey {
   if (text.length > MAX_LINE_CHARACTERS)
     throw invalid(`it is longer than ${MAX_LINE_CHARACTERS} characters`)

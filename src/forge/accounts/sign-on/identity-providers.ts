@@ -72,11 +72,7 @@ export function listIdentityProviders(app: AccountsApp): Promise<IdentityProvide
   return rows.listIdentityProviders(app.db)
 }
 
-/**
- * Returns a provider.
- *
- * @throws IDENTITY_PROVIDER_NOT_FOUND
- */
+/** Returns a provider. */
 export async function getIdentityProvider(
   app: Pick<AccountsApp, 'db'>,
   uid: string,
@@ -84,11 +80,7 @@ export async function getIdentityProvider(
   return (await rows.findIdentityProvider(app.db, uid)) ?? refuseMissing(uid)
 }
 
-/**
- * Checks in a transaction that a provider read earlier still exists.
- *
- * @throws IDENTITY_PROVIDER_NOT_FOUND
- */
+/** Checks in a transaction that a provider read earlier still exists. */
 export async function requirePresentProvider(tx: Tx, { id, uid }: IdentityProvider): Promise<void> {
   // A new provider may have the same uid.
   if ((await rows.findIdentityProvider(tx, uid))?.id !== id) refuseMissing(uid)
@@ -98,8 +90,6 @@ export async function requirePresentProvider(tx: Tx, { id, uid }: IdentityProvid
  * Creates a provider.
  *
  * @param uid empty to generate one.
- * @throws INVALID_IDENTITY_PROVIDER_ID, INVALID_FIELD, INVALID_IDENTIFIER_FILTER,
- *   IDENTITY_PROVIDER_ID_TAKEN
  */
 export async function createIdentityProvider(
   app: AccountsApp,
@@ -122,11 +112,7 @@ export async function createIdentityProvider(
   })
 }
 
-/**
- * Changes fields of a provider. Either every field changes or none does.
- *
- * @throws INVALID_FIELD, INVALID_IDENTIFIER_FILTER, IDENTITY_PROVIDER_NOT_FOUND
- */
+/** Changes fields of a provider. Either every field changes or none does. */
 export async function updateIdentityProvider(
   app: AccountsApp,
   provider: IdentityProvider,
@@ -147,11 +133,7 @@ export async function updateIdentityProvider(
   )
 }
 
-/**
- * Deletes a provider and all identities linked at it.
- *
- * @throws IDENTITY_PROVIDER_NOT_FOUND, LAST_IDENTITY_PROVIDER
- */
+/** Deletes a provider and all identities linked at it. */
 export async function deleteIdentityProvider(app: AccountsApp, uid: string): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await getIdentityProvider({ db: tx }, uid)

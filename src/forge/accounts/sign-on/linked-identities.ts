@@ -24,11 +24,7 @@ export function listLinkedIdentities(app: AccountsApp, owner: User): Promise<Lin
   return rows.listLinkedIdentities(app.db, owner.id)
 }
 
-/**
- * Returns the identity of an account at a provider.
- *
- * @throws LINKED_IDENTITY_NOT_FOUND
- */
+/** Returns the identity of an account at a provider. */
 export async function getLinkedIdentity(
   app: Pick<AccountsApp, 'db'>,
   owner: User,
@@ -47,7 +43,6 @@ export async function getLinkedIdentity(
  * existing link.
  *
  * @param signal aborts the calls to the provider.
- * @throws the reasons of `identify`, IDENTITY_TAKEN, IDENTITY_ALREADY_LINKED, USER_NOT_FOUND
  */
 export async function linkIdentity(
   app: AccountsApp,
@@ -84,11 +79,7 @@ export async function linkIdentity(
   })
 }
 
-/**
- * Unlinks an identity.
- *
- * @throws LINKED_IDENTITY_NOT_FOUND, LAST_SIGN_IN_METHOD, USER_NOT_FOUND
- */
+/** Unlinks an identity. */
 export async function unlinkIdentity(
   app: AccountsApp,
   owner: User,

@@ -57,7 +57,6 @@ function isForBrowsers({ auth_url }: IdentityProvider): boolean {
  * Returns the address at a provider where a browser signs in.
  *
  * @param visit.mustAuthenticate whether the provider must ask the person, even if signed in there.
- * @throws IDENTITY_PROVIDER_NOT_FOUND
  */
 export async function startProviderVisit(
   app: AccountsApp,
@@ -107,7 +106,6 @@ export function readProviderVisit(
  * Signs a browser in that has come back from a provider.
  *
  * @param answer.redirectUri that `startProviderVisit` named.
- * @throws what `signInByIdentity` throws.
  */
 export function signBrowserInByProvider(
   app: AccountsApp,

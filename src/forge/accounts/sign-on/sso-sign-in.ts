@@ -28,8 +28,6 @@ import { type ExternalIdentity, identify } from './linked-identities.ts'
  *
  * @param client.userAgent stored with the session.
  * @param client.signal aborts the calls to the provider.
- * @throws the reasons of `identify`, RATE_LIMITED, REGISTRATION_CLOSED, ACCOUNT_ARCHIVED,
- *   BAD_CREDENTIALS
  */
 export async function signInByIdentity(
   app: AccountsApp,

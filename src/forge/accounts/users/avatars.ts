@@ -27,8 +27,6 @@ const DATA_URI = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]+={0,2}
  * Parses an avatar from a request.
  *
  * @returns '' for none, an https URL, or the picture in a data URI.
- * @throws INVALID_AVATAR for anything else: another type or scheme, more than 1 MiB, or content
- *   that does not match the type.
  */
 export function parseAvatar(text: string): string | Avatar {
   if (text === '') return ''

@@ -49,11 +49,7 @@ export async function listBlockedUsers(
   }
 }
 
-/**
- * Checks that the account has blocked a user.
- *
- * @throws BLOCK_NOT_FOUND if it has not, or the user does not exist.
- */
+/** Checks that the account has blocked a user. */
 export async function checkBlockedUser(
   app: AccountsApp,
   blockerId: number,
@@ -68,8 +64,6 @@ export async function checkBlockedUser(
  * Blocks a user on behalf of a user or an organisation. Both lose access that the other one gave
  * them to single repositories, their stars on each other's repositories, and that one follows the
  * other.
- *
- * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
  */
 export async function blockUser(
   app: AccountsApp,
@@ -100,11 +94,7 @@ export async function blockUser(
   })
 }
 
-/**
- * Removes a block, if there is one.
- *
- * @throws USER_NOT_FOUND
- */
+/** Removes a block, if there is one. */
 export async function unblockUser(
   app: AccountsApp,
   blockerId: number,

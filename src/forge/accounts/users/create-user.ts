@@ -33,7 +33,6 @@ const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
  *   account.
  * @param options.validateOnly checks the request without storing anything. The result has the id 0
  *   and no times.
- * @throws the reasons that CreateUser documents.
  */
 export async function createUser(
   app: AccountsApp,
@@ -66,11 +65,7 @@ export async function createUser(
   return outcome.user ?? repeated(app, caller, request, draft, outcome.raced)
 }
 
-/**
- * Creates an account for the command line, whose user has access to the database file.
- *
- * @throws the reasons that CreateUser documents for its fields.
- */
+/** Creates an account for the command line, whose user has access to the database file. */
 export async function createUserAsOperator(app: AccountsApp, draft: UserDraft): Promise<User> {
   const account = readDraft(app, undefined, draft)
   const password_hash = await app.passwords.hash(draft.password, 'server')
@@ -81,8 +76,6 @@ export async function createUserAsOperator(app: AccountsApp, draft: UserDraft): 
  * Returns the role of a new account.
  *
  * The first account administers the instance, so it can only be created on the machine.
- *
- * @throws FIRST_ACCOUNT_REFUSED, SCOPE_MISSING, REGISTRATION_CLOSED, PASSWORD_SIGN_IN_CLOSED
  */
 function grantedRole(
   app: AccountsApp,
@@ -186,7 +179,6 @@ interface IdentifiedRequest {
   readonly digest: string
 }
 
-/** @throws INVALID_REQUEST_ID */
 function readRequest(
   caller: Caller,
   draft: UserDraft,
@@ -238,8 +230,6 @@ async function remember(
 /**
  * Returns the account of an earlier identical request. The password is compared by its hash,
  * outside a transaction because that takes a while.
- *
- * @throws REQUEST_ID_REUSED if the requests differ.
  */
 async function repeated(
   app: AccountsApp,

@@ -69,11 +69,7 @@ export interface UserUpdate {
   readonly currentPassword?: string
 }
 
-/**
- * Changes fields of an account. Either every field changes or none does.
- *
- * @throws the reasons that UpdateUser documents.
- */
+/** Changes fields of an account. Either every field changes or none does. */
 export async function updateUser(
   app: AccountsApp,
   caller: SignedIn,

@@ -15,8 +15,6 @@ export type FollowList = 'followers' | 'following'
 /**
  * Lists those who follow an account, or whom it follows, that the caller may see. Organisations
  * have neither.
- *
- * @throws USER_NOT_FOUND
  */
 export async function listFollowsOf(
   app: AccountsApp,
@@ -52,11 +50,7 @@ async function listOf(
   return { users, total: owner[`${list}_count`] - hidden }
 }
 
-/**
- * Checks that an account follows another one.
- *
- * @throws USER_NOT_FOUND, FOLLOW_NOT_FOUND
- */
+/** Checks that an account follows another one. */
 export async function checkFollowing(
   app: AccountsApp,
   caller: Caller,
@@ -69,11 +63,7 @@ export async function checkFollowing(
     throw new DomainError('FOLLOW_NOT_FOUND')
 }
 
-/**
- * Makes the caller follow a user.
- *
- * @throws USER_NOT_FOUND, CANNOT_FOLLOW; USER_BLOCKED if one of the two has blocked the other.
- */
+/** Makes the caller follow a user. */
 export async function followUser(
   app: AccountsApp,
   caller: SignedIn,
@@ -97,11 +87,7 @@ export async function followUser(
   })
 }
 
-/**
- * Ends that the caller follows a user, if the caller does.
- *
- * @throws USER_NOT_FOUND
- */
+/** Ends that the caller follows a user, if the caller does. */
 export async function unfollowUser(
   app: AccountsApp,
   caller: SignedIn,

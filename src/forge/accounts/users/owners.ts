@@ -74,11 +74,7 @@ export async function findUserByUsername(db: Db, username: string): Promise<User
   return user && nameKey(user.username) === nameKey(username) ? user : undefined
 }
 
-/**
- * Returns the user with a username, compared case-insensitively.
- *
- * @throws USER_NOT_FOUND
- */
+/** Returns the user with a username, compared case-insensitively. */
 export async function getUserByUsername(db: Db, username: string): Promise<User> {
   const user = await findUserByUsername(db, username)
   if (!user)
@@ -154,7 +150,6 @@ export async function listAccounts(
  * Parses the visibility of an account or team.
  *
  * @returns undefined for a missing or empty text.
- * @throws INVALID_FIELD
  */
 export function readVisibility(text: string | undefined): Owner['visibility'] | undefined {
   if (text === undefined || text === '') return undefined

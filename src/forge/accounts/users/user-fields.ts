@@ -101,7 +101,7 @@ export function isEmail(text: string): boolean {
   )
 }
 
-/** @throws INVALID_USERNAME */
+/** Returns a username, unless it is not allowed. */
 export function checkUsername(username: string): string {
   if (!isUsername(username)) {
     throw new DomainError('INVALID_USERNAME', { username: username.slice(0, 64) })
@@ -109,7 +109,7 @@ export function checkUsername(username: string): string {
   return username
 }
 
-/** @throws INVALID_USER_ID */
+/** Returns a chosen id, unless it is not allowed. */
 export function checkUserId(userId: string): string {
   if (!USER_ID.test(userId) || RESERVED_NAMES.has(userId)) {
     throw new DomainError('INVALID_USER_ID', { user_id: userId.slice(0, 64) })
@@ -122,7 +122,6 @@ export function checkUserId(userId: string): string {
  *
  * @param fields the fields to write.
  * @returns the columns to store.
- * @throws INVALID_EMAIL, INVALID_FIELD
  */
 export function checkProfile(fields: Profile): Partial<Pick<NewUser, 'email_key' | keyof Profile>> {
   if (fields.email !== undefined && fields.email !== '' && !isEmail(fields.email))
@@ -138,21 +137,13 @@ export interface Profile {
   readonly description?: string
 }
 
-/**
- * Checks an address, or another text that people copy, for invisible characters.
- *
- * @throws INVALID_FIELD
- */
+/** Checks an address, or another text that people copy, for invisible characters. */
 export function checkVisible(field: string, text: string | undefined): void {
   if (text !== undefined && hasInvisibleCharacters(text))
     throw new DomainError('INVALID_FIELD', { field })
 }
 
-/**
- * Checks the maximum length of a text.
- *
- * @throws INVALID_FIELD
- */
+/** Checks the maximum length of a text. */
 export function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
   // `length` counts at most two units per character, which quickly excludes texts that are far too
   // long.

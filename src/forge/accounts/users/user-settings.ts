@@ -57,7 +57,6 @@ export async function getUserSettings(app: AccountsApp, user: User): Promise<Pre
  * a field to its default.
  *
  * @returns all preferences after the change.
- * @throws INVALID_FIELD, USER_NOT_FOUND
  */
 export async function updateUserSettings(
   app: AccountsApp,

@@ -14,11 +14,7 @@ export type ShownUser = rows.ShownUser
 /** Maximum number of names in one batch. */
 const MAX_BATCH_NAMES = 100
 
-/**
- * Returns the account with an id or username, in any state.
- *
- * @throws USER_NOT_FOUND
- */
+/** Returns the account with an id or username, in any state. */
 export async function getUser(app: AccountsApp, segment: string): Promise<User> {
   const user = await rows.findUserByNameKey(app.db, nameKey(segment))
   if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${segment}` })
@@ -28,8 +24,6 @@ export async function getUser(app: AccountsApp, segment: string): Promise<User> 
 /**
  * Returns the active accounts with some usernames, in the order of first mention. Names are
  * trimmed, and empty names are ignored.
- *
- * @throws TOO_MANY_NAMES for more than 100 names, including repeated ones.
  */
 export async function batchGetUsers(
   app: AccountsApp,
@@ -75,11 +69,7 @@ export async function listUsers(
   }
 }
 
-/**
- * Returns the picture that an account uploaded.
- *
- * @throws AVATAR_NOT_FOUND
- */
+/** Returns the picture that an account uploaded. */
 export async function getAvatar(
   app: AccountsApp,
   user: User,
@@ -110,11 +100,7 @@ export function avatarRow(avatar: Avatar): { content_type: string; data: Buffer 
   return { content_type: avatar.contentType, data: avatar.data }
 }
 
-/**
- * Checks that a username, id and e-mail address are not used by another account.
- *
- * @throws USERNAME_TAKEN, USER_ID_TAKEN, EMAIL_TAKEN
- */
+/** Checks that a username, id and e-mail address are not used by another account. */
 export async function checkNamesFree(
   db: Db,
   wanted: Pick<UserChanges, 'username' | 'user_id' | 'email'>,
@@ -135,8 +121,6 @@ export async function checkNamesFree(
 /**
  * Returns the current row of an account. Since it was read before the transaction, the account may
  * have been changed or deleted.
- *
- * @throws USER_NOT_FOUND
  */
 export async function requirePresent(tx: Tx, user: User): Promise<User> {
   const present = await rows.findUserById(tx, user.id)
@@ -144,11 +128,7 @@ export async function requirePresent(tx: Tx, user: User): Promise<User> {
   return present
 }
 
-/**
- * Checks that a change leaves at least one active administrator.
- *
- * @throws LAST_ADMIN
- */
+/** Checks that a change leaves at least one active administrator. */
 export async function checkAdministratorRemains(
   tx: Tx,
   user: User,

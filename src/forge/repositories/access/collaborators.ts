@@ -21,11 +21,7 @@ import {
 
 const LEVELS = ['read', 'write', 'admin'] as const
 
-/**
- * Returns a page of the collaborators of a repository.
- *
- * @throws what `openRepository` throws.
- */
+/** Returns a page of the collaborators of a repository. */
 export async function listCollaborators(
   app: ReposApp,
   caller: Caller,
@@ -39,11 +35,7 @@ export async function listCollaborators(
   }
 }
 
-/**
- * Checks that a user is a collaborator of a repository.
- *
- * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND
- */
+/** Checks that a user is a collaborator of a repository. */
 export async function checkCollaborator(
   app: ReposApp,
   caller: Caller,
@@ -60,8 +52,6 @@ export async function checkCollaborator(
  * Adds a collaborator to a repository, or changes the permission of one.
  *
  * @param permission `read`, `write` or `admin`. Empty means `write`.
- * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR,
- *   USER_BLOCKED
  */
 export async function addCollaborator(
   app: ReposApp,
@@ -91,8 +81,6 @@ export async function addCollaborator(
 /**
  * Removes a collaborator from a repository. Whoever can no longer read the repository watches and
  * stars it no more.
- *
- * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER
  */
 export async function removeCollaborator(
   app: ReposApp,
@@ -122,8 +110,6 @@ interface UserPermission {
 /**
  * Returns the permission of a user for a repository. Callers see their own permission, and
  * administrators of the repository see that of every user.
- *
- * @throws what `openRepository` throws; REPOSITORY_ACCESS_DENIED, USER_NOT_FOUND
  */
 export async function getPermission(
   app: ReposApp,

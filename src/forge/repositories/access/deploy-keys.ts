@@ -26,11 +26,7 @@ export interface DeployKeyView extends OpenRepository {
 /** A page of the deploy keys of a repository, with the repository. */
 export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
 
-/**
- * Returns a page of the deploy keys of a repository, oldest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
- */
+/** Returns a page of the deploy keys of a repository, oldest first. */
 export async function listDeployKeys(
   app: ReposApp,
   caller: Caller,
@@ -45,11 +41,7 @@ export async function listDeployKeys(
   }
 }
 
-/**
- * Returns one deploy key.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, KEY_NOT_FOUND
- */
+/** Returns one deploy key. */
 export async function getDeployKey(
   app: ReposApp,
   caller: Caller,
@@ -62,13 +54,7 @@ export async function getDeployKey(
   return { ...open, key }
 }
 
-/**
- * Adds a deploy key to a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, DEPLOY_KEY_EXISTS, DEPLOY_KEY_TITLE_TAKEN,
- *   TOO_MANY_KEYS
- */
+/** Adds a deploy key to a repository. */
 export async function addDeployKey(
   app: ReposApp,
   caller: Caller,
@@ -116,12 +102,7 @@ export async function addDeployKey(
   return { ...open, key }
 }
 
-/**
- * Deletes a deploy key.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   KEY_NOT_FOUND
- */
+/** Deletes a deploy key. */
 export async function deleteDeployKey(
   app: ReposApp,
   caller: Caller,

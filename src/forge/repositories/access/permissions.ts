@@ -325,16 +325,12 @@ function missing(): DomainError {
   return new DomainError('REPOSITORY_NOT_FOUND')
 }
 
-/** @throws REPOSITORY_ARCHIVED */
+/** Refuses an archived repository. */
 export function checkNotArchived({ archive_time }: Repository): void {
   if (archive_time !== null) throw new DomainError('REPOSITORY_ARCHIVED')
 }
 
-/**
- * Checks that branches, tags and files of a repository can be changed.
- *
- * @throws REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
- */
+/** Checks that branches, tags and files of a repository can be changed. */
 export function checkWritable(repository: Repository): void {
   checkNotArchived(repository)
   if (repository.mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')

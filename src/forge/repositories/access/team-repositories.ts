@@ -30,11 +30,7 @@ import {
   repositoryReader,
 } from './permissions.ts'
 
-/**
- * Returns a page of the repositories of a team that the caller can read, sorted by name.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
- */
+/** Returns a page of the repositories of a team that the caller can read, sorted by name. */
 export async function listTeamRepositories(
   app: ReposApp,
   caller: SignedIn,
@@ -53,11 +49,7 @@ export async function listTeamRepositories(
   return { repositories, total: await rows.countTeamRepositories(app.db, team, reader) }
 }
 
-/**
- * Returns one repository of a team.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
- */
+/** Returns one repository of a team. */
 export async function getTeamRepository(
   app: ReposApp,
   caller: SignedIn,
@@ -70,12 +62,7 @@ export async function getTeamRepository(
   return viewRepository(app, caller, open)
 }
 
-/**
- * Adds a repository of the organisation to a team. Adding a repository again changes nothing.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND,
- *   REPOSITORY_MOVED
- */
+/** Adds a repository of the organisation to a team. Adding a repository again changes nothing. */
 export async function addTeamRepository(
   app: ReposApp,
   caller: SignedIn,
@@ -87,12 +74,7 @@ export async function addTeamRepository(
   await transaction(app.db, (tx) => rows.insertTeamRepository(tx, team.id, repository.id))
 }
 
-/**
- * Removes a repository from a team.
- *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND,
- *   REPOSITORY_MOVED, TEAM_NOT_ADDED
- */
+/** Removes a repository from a team. */
 export async function removeTeamRepository(
   app: ReposApp,
   caller: SignedIn,
@@ -106,8 +88,6 @@ export async function removeTeamRepository(
 
 /**
  * Returns a page of the teams with access to a repository that the caller can see, sorted by name.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION
  */
 export async function listRepositoryTeams(
   app: ReposApp,
@@ -124,11 +104,7 @@ export async function listRepositoryTeams(
   }
 }
 
-/**
- * Returns one team with access to a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION, TEAM_NOT_FOUND
- */
+/** Returns one team with access to a repository. */
 export async function getRepositoryTeam(
   app: ReposApp,
   caller: SignedIn,
@@ -142,10 +118,6 @@ export async function getRepositoryTeam(
 /**
  * Adds a repository to a team. Owners of the organisation may do so, and administrators of the
  * repository if the organisation allows it.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
- *   NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED, ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND,
- *   TEAM_ALREADY_ADDED
  */
 export async function addRepositoryTeam(
   app: ReposApp,
@@ -160,13 +132,7 @@ export async function addRepositoryTeam(
   if (!isNew) throw new DomainError('TEAM_ALREADY_ADDED', { team: team.name })
 }
 
-/**
- * Removes a repository from a team. The same users may do so as may add it.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
- *   NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED, ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND,
- *   TEAM_NOT_ADDED
- */
+/** Removes a repository from a team. The same users may do so as may add it. */
 export async function removeRepositoryTeam(
   app: ReposApp,
   caller: SignedIn,
@@ -189,11 +155,7 @@ async function has(app: ReposApp, team: Team, repository: Repository): Promise<b
   return team.includes_all_repositories === 1 || rows.hasRepository(app.db, team.id, repository.id)
 }
 
-/**
- * Members who can no longer read the repository watch and star it no more.
- *
- * @throws TEAM_NOT_ADDED
- */
+/** Members who can no longer read the repository watch and star it no more. */
 async function remove(app: ReposApp, team: Team, repository: Repository): Promise<void> {
   // A team with access to all repositories cannot lose one.
   const had =
@@ -259,7 +221,6 @@ async function openForTeamChange(
   return { repository: open.repository, team }
 }
 
-/** @throws TEAM_NOT_FOUND */
 async function findTeam(app: ReposApp, filter: rows.TeamFilter, name: string): Promise<Team> {
   const [team] = await rows.listTeams(app.db, { ...filter, nameKey: nameKey(name) }, 0, 1)
   if (!team) throw new DomainError('TEAM_NOT_FOUND')

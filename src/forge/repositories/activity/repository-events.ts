@@ -93,8 +93,6 @@ type NewEvent = Pick<RepositoryEvent, 'repository_id' | 'type' | 'audience'> &
 /**
  * Records an event in the transaction of the change that it describes. `changeWatched` wakes the
  * watchers.
- *
- * @throws REPOSITORY_NOT_FOUND if the repository has been deleted
  */
 export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
   const row = { actor_id: null, subject_id: null, subject: '', ...event, time: app.clock.now() }
@@ -347,7 +345,6 @@ function idOf(caller: Caller | undefined): number | null {
  *
  * @param position the event id at which the previous stream ended; undefined to start with the next
  *   event.
- * @throws CURSOR_EXPIRED
  */
 export async function startOfRepositoryEvents(
   app: ReposApp,
@@ -362,7 +359,6 @@ export async function startOfRepositoryEvents(
  *
  * @param open the repository with the caller's present access.
  * @param types the types to return; undefined for all.
- * @throws CURSOR_EXPIRED if events after the position have been pruned
  */
 export async function readRepositoryEvents(
   app: ReposApp,

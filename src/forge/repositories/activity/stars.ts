@@ -14,8 +14,6 @@ import * as rows from './stars.rows.ts'
 /**
  * Lists the repositories that a user has starred, latest star first. Those that the caller can no
  * longer read are left out.
- *
- * @throws USER_NOT_FOUND
  */
 export async function listStarredBy(
   app: ReposApp,
@@ -51,11 +49,7 @@ async function listOf(
   }
 }
 
-/**
- * Lists the users who have starred a repository and whom the caller may see, oldest star first.
- *
- * @throws as `openRepository`
- */
+/** Lists the users who have starred a repository and whom the caller may see, oldest star first. */
 export async function listStargazers(
   app: ReposApp,
   caller: Caller,
@@ -69,11 +63,7 @@ export async function listStargazers(
   return { users, total: repository.stars_count - hidden }
 }
 
-/**
- * Checks that the caller has starred a repository.
- *
- * @throws as `openRepository`; STAR_NOT_FOUND
- */
+/** Checks that the caller has starred a repository. */
 export async function checkStarred(
   app: ReposApp,
   caller: SignedIn,
@@ -84,11 +74,7 @@ export async function checkStarred(
     throw new DomainError('STAR_NOT_FOUND')
 }
 
-/**
- * Stars a repository that the caller can read, archived ones included.
- *
- * @throws as `openRepository`; USER_BLOCKED
- */
+/** Stars a repository that the caller can read, archived ones included. */
 export async function starRepository(
   app: ReposApp,
   caller: SignedIn,
@@ -108,11 +94,7 @@ export async function starRepository(
   })
 }
 
-/**
- * Removes the star of the caller, if there is one.
- *
- * @throws as `openRepository`
- */
+/** Removes the star of the caller, if there is one. */
 export async function unstarRepository(
   app: ReposApp,
   caller: SignedIn,

@@ -21,11 +21,7 @@ export interface SubscriptionView extends Pick<OpenRepository, 'repository' | 'o
   readonly subscription: RepositorySubscription
 }
 
-/**
- * Returns the subscription of the caller to a repository.
- *
- * @throws what `openRepository` throws; REPOSITORY_NOT_WATCHED
- */
+/** Returns the subscription of the caller to a repository. */
 export async function getRepositorySubscription(
   app: ReposApp,
   caller: SignedIn,
@@ -37,11 +33,7 @@ export async function getRepositorySubscription(
   return { repository, owner, subscription: found }
 }
 
-/**
- * Lets the caller watch or ignore a repository.
- *
- * @throws what `openRepository` throws; USER_BLOCKED
- */
+/** Lets the caller watch or ignore a repository. */
 export async function setRepositorySubscription(
   app: ReposApp,
   caller: SignedIn,
@@ -65,11 +57,7 @@ export async function setRepositorySubscription(
   }
 }
 
-/**
- * Ends the subscription of the caller to a repository, if there is one.
- *
- * @throws what `openRepository` throws
- */
+/** Ends the subscription of the caller to a repository, if there is one. */
 export async function deleteRepositorySubscription(
   app: ReposApp,
   caller: SignedIn,
@@ -81,11 +69,7 @@ export async function deleteRepositorySubscription(
   )
 }
 
-/**
- * Returns a page of the active watchers of a repository whom the caller may see.
- *
- * @throws what `openRepository` throws
- */
+/** Returns a page of the active watchers of a repository whom the caller may see. */
 export async function listWatchers(
   app: ReposApp,
   caller: Caller,
@@ -113,11 +97,7 @@ export function listMySubscriptions(
   return listWatched(app, caller, caller.user.id, page)
 }
 
-/**
- * Returns a page of the repositories that a user watches and the caller may read.
- *
- * @throws USER_NOT_FOUND
- */
+/** Returns a page of the repositories that a user watches and the caller may read. */
 export async function listSubscriptionsOf(
   app: ReposApp,
   caller: Caller,

@@ -62,11 +62,7 @@ interface CombinedStatus {
   readonly statuses: readonly CommitStatusView[]
 }
 
-/**
- * Returns a page of the statuses of a commit.
- *
- * @throws COMMIT_NOT_FOUND
- */
+/** Returns a page of the statuses of a commit. */
 export async function listCommitStatuses(
   app: ReposApp,
   repository: Repository,
@@ -90,11 +86,7 @@ export async function listCommitStatuses(
   }
 }
 
-/**
- * Returns the combined status of a commit.
- *
- * @throws COMMIT_NOT_FOUND
- */
+/** Returns the combined status of a commit. */
 export async function getCombinedStatus(
   app: ReposApp,
   repository: Repository,
@@ -142,7 +134,6 @@ function contextsIn(counts: ReadonlyMap<unknown, number>): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0)
 }
 
-/** @throws COMMIT_NOT_FOUND */
 async function commitOf(app: ReposApp, repository: Repository, ref: string): Promise<CommitKey> {
   const commitId = await findCommitId(app, repository, ref)
   if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
@@ -180,12 +171,7 @@ interface StatusDraft {
   readonly targetUrl: string
 }
 
-/**
- * Creates a status of a commit. The caller has write access to the repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
- *   TOO_MANY_STATUS_CONTEXTS
- */
+/** Creates a status of a commit. The caller has write access to the repository. */
 export async function createCommitStatus(
   app: ReposApp,
   caller: SignedIn,

@@ -129,11 +129,7 @@ function partsOf({ stat = true, verification = true, files = true }: AskedParts)
   return { stat, verification, files }
 }
 
-/**
- * Reads the format of a diff.
- *
- * @throws INVALID_FIELD for an unknown format
- */
+/** Reads the format of a diff. */
 export function diffFormatOf(text: string): DiffFormat {
   if (text === 'diff' || text === 'patch') return text
   throw new DomainError('INVALID_FIELD', { field: 'format' })

@@ -82,12 +82,7 @@ const MAX_COMMIT_BYTES = 256 * 1024
  */
 const MAX_PAGE_BYTES = 512 * 1024
 
-/**
- * Returns a page of the history of a commit, newest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_EMPTY,
- *   REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns a page of the history of a commit, newest first. */
 export async function listCommits(
   app: ReposApp,
   caller: Caller,
@@ -123,7 +118,6 @@ export async function readPage(
   return { commits: await viewCommits(app, caller, open, ids, parts), total }
 }
 
-/** @throws REPOSITORY_EMPTY, REF_NOT_FOUND */
 async function startOf(
   app: ReposApp,
   { repository }: OpenRepository,
@@ -134,11 +128,7 @@ async function startOf(
   throw notFound(repository.branch_count === 0 ? 'REPOSITORY_EMPTY' : 'REF_NOT_FOUND', 'ref', ref)
 }
 
-/**
- * Returns the views of commits by their ids, in that order.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns the views of commits by their ids, in that order. */
 export async function viewCommits(
   app: ReposApp,
   caller: Caller,
@@ -181,12 +171,7 @@ export async function viewReadCommits(
   }))
 }
 
-/**
- * Returns one commit by id, branch or tag.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
- *   COMMIT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns one commit by id, branch or tag. */
 export async function getCommit(
   app: ReposApp,
   caller: Caller,
@@ -204,12 +189,7 @@ export async function getCommit(
 /** A diff against the first parent, or a patch in the form of an e-mail. */
 export type DiffFormat = 'diff' | 'patch'
 
-/**
- * Returns the changes of a commit as text.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
- *   COMMIT_NOT_FOUND; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
- */
+/** Returns the changes of a commit as text. */
 export async function getCommitDiff(
   app: ReposApp,
   caller: Caller,
@@ -228,7 +208,6 @@ export async function getCommitDiff(
   )
 }
 
-/** @throws INVALID_REF, COMMIT_NOT_FOUND */
 async function existingCommit(
   app: ReposApp,
   { repository }: OpenRepository,

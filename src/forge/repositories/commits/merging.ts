@@ -17,7 +17,7 @@ const MAX_TEXT_CHARACTERS = 1000
  *
  * @param style the merge style for the error.
  * @returns the id of the tree.
- * @throws MERGE_CONFLICT, SERVER_BUSY, GIT_TIMEOUT
+ * @throws MERGE_CONFLICT
  */
 export async function mergeTrees(
   app: ReposApp,
@@ -49,7 +49,7 @@ interface RebaseOrder {
  * them if signing is enabled.
  *
  * @returns the id of the last commit: `onto` if no commit is left, `head` if nothing has to change.
- * @throws REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REBASE_CONFLICT
  */
 export async function rebaseOnto(
   app: ReposApp,

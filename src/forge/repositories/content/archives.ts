@@ -39,12 +39,7 @@ const MAX_PATHS = 100
 /** Characters that are not safe in file names on all platforms. */
 const UNFIT_FOR_FILES = /[^A-Za-z0-9._-]+/g
 
-/**
- * Returns the files of a commit as an archive, or its history as a bundle.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_FIELD,
- *   REF_NOT_FOUND, PATH_NOT_FOUND; while it is made SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns the files of a commit as an archive, or its history as a bundle. */
 export async function getArchive(
   app: ReposApp,
   caller: Caller,
@@ -94,11 +89,7 @@ async function bundledRefs(
   return refs
 }
 
-/**
- * Returns the normalised paths, all of which exist in the commit.
- *
- * @throws PATH_NOT_FOUND, INVALID_FIELD
- */
+/** Returns the normalised paths, all of which exist in the commit. */
 async function existingPaths(
   app: ReposApp,
   { id }: Repository,

@@ -44,13 +44,7 @@ interface BranchMoveDraft {
   readonly force: boolean
 }
 
-/**
- * Creates a branch.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, OLD_BRANCH_NOT_FOUND,
- *   BRANCH_NAMED_LIKE_TAG, BRANCH_EXISTS; what `pushUpdates` throws.
- */
+/** Creates a branch. */
 export async function createBranch(
   app: ReposApp,
   caller: SignedIn,
@@ -90,10 +84,6 @@ async function startOf(
 /**
  * Deletes a branch. Unlike a push, this refuses to delete a protected branch and a branch that is
  * the base of an open pull request.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE,
- *   BRANCH_PROTECTED; what `pushUpdates` throws.
  */
 export async function deleteBranch(
   app: ReposApp,
@@ -117,10 +107,6 @@ export async function deleteBranch(
 /**
  * Moves a branch to another commit. Users without write access may do so for heads of pull requests
  * that allow maintainer edits.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND,
- *   BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what `pushUpdates` throws.
  */
 export async function moveBranch(
   app: ReposApp,
@@ -151,10 +137,6 @@ export async function moveBranch(
 /**
  * Renames a branch, and everything that uses its name: the default branch, its protection rule and
  * pull requests.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_RENAME_CONFLICT,
- *   BRANCH_NOT_FOUND, BRANCH_RENAME_DENIED, BRANCH_RENAME_PROTECTED; what `pushUpdates` throws.
  */
 export async function renameBranch(
   app: ReposApp,
@@ -241,7 +223,6 @@ function refOf(branch: string): string {
   return `refs/heads/${branch}`
 }
 
-/** @throws INVALID_FIELD with the rule names of compatible systems. */
 function checkGiven(field: string, text: string): void {
   if (text === '') throw new DomainError('INVALID_FIELD', { field, rule: 'Required' })
 }

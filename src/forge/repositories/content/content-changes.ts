@@ -78,12 +78,6 @@ export interface ChangedFiles {
  * is empty, since the caller expects the id of a commit.
  *
  * After a concurrent push to the branch, the changes are tried once more on top of it.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR; INVALID_FIELD, TOO_MANY_FILE_CHANGES,
- *   INVALID_FILE_PATH, INVALID_FILE_CHANGE for the request; REF_NOT_FOUND, NEW_BRANCH_EXISTS for
- *   the branch; FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND for the file; REF_REFUSED,
- *   REF_NAME_COLLISION, REF_CHANGED for the ref; SERVER_BUSY, GIT_TIMEOUT.
  */
 export async function changeFiles(
   app: ReposApp,
@@ -287,8 +281,6 @@ function signerOf(field: string, own: Person, other: Person, self: Signer): Sign
  *
  * The zero time of Go, the start of year 1, means that the client has set none. Git cannot store a
  * time before 1970 (`badDateOverflow` of git-fsck(1)), so the commit gets the first second of 1970.
- *
- * @throws INVALID_FIELD for a time that a Timestamp cannot have
  */
 function commitTime(field: string, given: number | undefined, now: number): number {
   const time = given === undefined || given === MIN_TIME ? now : given

@@ -98,8 +98,6 @@ export interface Place {
  * Returns the entry at a path of a commit, or the entries of a directory.
  *
  * @param ref name of a branch or tag, or id of a commit; empty for the default branch
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
- *   PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getContents(
   app: ReposApp,
@@ -124,8 +122,6 @@ interface RefPathText {
  * Returns the content of a file, or the target of a symbolic link.
  *
  * @param asked a path and a revision, or one text with both
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
- *   PATH_NOT_FOUND; also while it is read SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getRawFile(
   app: ReposApp,
@@ -184,11 +180,7 @@ async function* once(content: Buffer): AsyncGenerator<Buffer, void, undefined> {
   yield content
 }
 
-/**
- * Returns the commit of a revision; the default branch for an empty one.
- *
- * @throws REF_NOT_FOUND
- */
+/** Returns the commit of a revision; the default branch for an empty one. */
 export async function openPlace(app: ReposApp, open: OpenRepository, text: string): Promise<Place> {
   const { id, default_branch } = open.repository
   const commitId = await commitIdOf(app, open.repository, text)
@@ -199,11 +191,7 @@ export async function openPlace(app: ReposApp, open: OpenRepository, text: strin
   return { open, commitId, treeId: commit.treeId, ref: text || default_branch }
 }
 
-/**
- * Returns what a commit has at a path.
- *
- * @throws PATH_NOT_FOUND
- */
+/** Returns what a commit has at a path. */
 export async function entryAt(
   app: ReposApp,
   { open, treeId }: Place,

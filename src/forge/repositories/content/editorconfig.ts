@@ -44,12 +44,7 @@ interface Section {
   readonly properties: Properties
 }
 
-/**
- * Returns what `.editorconfig` at the root of a commit says about a file, which need not exist.
- *
- * @throws as `getRawFile`; PATH_NOT_FOUND for a path that no file can have; TEXT_TOO_COMPLEX for a
- *   large `.editorconfig`, or one with long globs
- */
+/** Returns what `.editorconfig` at the root of a commit says about a file, which need not exist. */
 export async function getEditorConfig(
   app: ReposApp,
   caller: Caller,
@@ -70,7 +65,6 @@ export async function getEditorConfig(
  * case. Later sections win. `unset` removes a property.
  *
  * @param path from the root, with slashes
- * @throws TEXT_TOO_COMPLEX
  */
 export function editorConfigOf(text: string, path: string): Properties {
   const properties: Properties = new Map()
@@ -90,8 +84,6 @@ export function editorConfigOf(text: string, path: string): Properties {
 /**
  * Returns the sections of a file. Lines that are neither section nor property do not count. Regular
  * expressions would take time in proportion to the square of the spaces in a line.
- *
- * @throws TEXT_TOO_COMPLEX
  */
 function sectionsOf(text: string): Section[] {
   const sections: Section[] = []

@@ -45,11 +45,7 @@ export interface PlannedFile {
 /** The new state of each changed path. Undefined for a deleted file. */
 export type Plan = ReadonlyMap<string, PlannedFile | undefined>
 
-/**
- * Checks the form of changes.
- *
- * @throws TOO_MANY_FILE_CHANGES, INVALID_FIELD, INVALID_FILE_PATH, INVALID_FILE_CHANGE
- */
+/** Checks the form of changes. */
 export function checkChanges(changes: readonly FileChange[]): CheckedChange[] {
   if (changes.length === 0) throw new DomainError('INVALID_FIELD', { field: 'files' })
   if (changes.length > MAX_FILES)
@@ -93,8 +89,6 @@ function decode(path: string, content: string): Buffer {
  * Returns the effect of changes on a tree.
  *
  * @param treeId undefined for an empty tree.
- * @throws FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND; INVALID_FILE_CHANGE for a path that cannot be
- *   a file.
  */
 export async function planChanges(
   git: Repositories,

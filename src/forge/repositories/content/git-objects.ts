@@ -68,8 +68,6 @@ const UNFIT_FOR_REFS = /[\p{Cc} ~^:?*[\\]/u
  * Returns the refs whose names start with a prefix.
  *
  * @param prefix without `refs/`.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND when there
- *   is none, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listGitRefs(
   app: ReposApp,
@@ -99,8 +97,6 @@ export async function listGitRefs(
  * Returns a page of a tree.
  *
  * @param text id of a tree or commit, or name of a branch or tag
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
- *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getGitTree(
   app: ReposApp,
@@ -129,12 +125,7 @@ async function findTreeId(
   return commitId && (await reading(readCommits(app.git, id, [commitId]))).get(commitId)?.treeId
 }
 
-/**
- * Returns a blob by its id.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
- *   SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns a blob by its id. */
 export async function getGitBlob(
   app: ReposApp,
   caller: Caller,
@@ -150,12 +141,7 @@ export async function getGitBlob(
   return { open, id: blob.id, bytes, content: bytes > MAX_INLINE_BYTES ? undefined : content }
 }
 
-/**
- * Returns an annotated tag by the id of its tag object.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
- *   TAG_NOT_ANNOTATED, SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns an annotated tag by the id of its tag object. */
 export async function getAnnotatedTag(
   app: ReposApp,
   caller: Caller,

@@ -59,7 +59,6 @@ function explained(error: unknown): unknown {
  * branch, a tag, an abbreviated id. An empty text names the default branch.
  *
  * @returns the id of the commit, if there is one
- * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCommitId(
   app: ReposApp,
@@ -79,11 +78,7 @@ export async function findCommitId(
   }
 }
 
-/**
- * Resolves a text of a client to a commit that must exist.
- *
- * @throws REF_NOT_FOUND
- */
+/** Resolves a text of a client to a commit that must exist. */
 export async function commitIdOf(
   app: ReposApp,
   repository: Repository,
@@ -99,11 +94,7 @@ export function notFound(reason: Reason, what: 'ref' | 'path' | 'sha', text: str
   return new DomainError(reason, { [what]: metadataText(text) })
 }
 
-/**
- * Returns a full object id unchanged.
- *
- * @throws OBJECT_NOT_FOUND for any other text
- */
+/** Returns a full object id unchanged. */
 export function checkObjectId(text: string): string {
   if (!isObjectId(text)) throw notFound('OBJECT_NOT_FOUND', 'sha', text)
   return text

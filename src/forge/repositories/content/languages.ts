@@ -86,8 +86,6 @@ const LANGUAGE_OF: ReadonlyMap<string, string> = new Map(
 /**
  * Returns the size in bytes of the files of each language on the default branch of a repository, the
  * largest first. Empty for a repository without a commit.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getRepositoryLanguages(
   app: ReposApp,

@@ -25,7 +25,6 @@ const MAX_REF_COMPONENTS = 32
  * branch. Compatible systems have the same rule (`getRefName` in context/repo.go of Gitea).
  *
  * @param kind set if the ref is known to be a branch or a tag
- * @throws REF_NOT_FOUND if the kind is set and there is no such ref
  */
 export async function splitRefPath(
   app: ReposApp,

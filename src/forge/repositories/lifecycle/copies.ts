@@ -50,7 +50,6 @@ interface CopyRows {
  * Creates a repository from a draft. In any case, the draft is gone afterwards.
  *
  * @returns the number of the repository.
- * @throws FORK_EXISTS, REPOSITORY_EXISTS, and what `describe` and `addRows` throw.
  */
 export async function publishCopy(
   app: ReposApp,

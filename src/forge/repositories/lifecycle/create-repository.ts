@@ -69,7 +69,6 @@ export interface NewRepositoryPlace {
  * Returns where the caller creates a repository: in the caller's own account or in an organisation.
  *
  * @param organization its name. Empty for the caller's own account.
- * @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN
  */
 export async function openForNewRepository(
   app: ReposApp,
@@ -113,9 +112,6 @@ export async function recordCreator(
  * Creates a repository.
  *
  * @param organization the organisation that owns it. Empty for the caller.
- * @throws what `openForNewRepository` throws; INVALID_REPOSITORY_NAME, INVALID_FIELD,
- *   INVALID_DEFAULT_BRANCH, UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND,
- *   REPOSITORY_EXISTS
  */
 export async function createRepository(
   app: ReposApp,
@@ -131,7 +127,6 @@ export async function createRepository(
  * Creates a repository on behalf of an administrator.
  *
  * @param owner name of the user or organisation that owns it.
- * @throws USER_NOT_FOUND, and what `createRepository` throws
  */
 export async function createRepositoryAsAdmin(
   app: ReposApp,
@@ -167,12 +162,7 @@ async function contentOf(
   return { addRows, writeTree: (id) => writeFiles(app, id, files) }
 }
 
-/**
- * Creates a repository at a place. A creation that fails leaves nothing behind.
- *
- * @throws PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
- *   UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND, REPOSITORY_EXISTS
- */
+/** Creates a repository at a place. A creation that fails leaves nothing behind. */
 export async function createRepositoryIn(
   app: ReposApp,
   caller: SignedIn,

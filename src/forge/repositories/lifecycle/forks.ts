@@ -44,10 +44,6 @@ interface ForkDraft {
  * Forks a repository. An owner has at most one fork of a repository, and none of an own one.
  *
  * The fork is private if the parent is private, or if the parent's owner is not public.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, USER_BLOCKED,
- *   ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME,
- *   FORK_EXISTS, REPOSITORY_EXISTS
  */
 export async function createFork(
   app: ReposApp,
@@ -86,8 +82,6 @@ async function checkNoFork(app: ReposApp, owner: Owner, parent: OpenRepository):
 /**
  * Returns the columns of a fork. While Git copied, the parent may have been deleted or made private,
  * and its owner may have blocked the caller.
- *
- * @throws REPOSITORY_NOT_FOUND, USER_BLOCKED
  */
 async function describe(
   tx: Tx,
@@ -120,8 +114,6 @@ function isHidden(repository: Repository, owner: Owner): boolean {
  * Checks that a repository may become public: its parent must not be hidden. Runs in the
  * transaction that makes it public, since the parent and its forks may become private at the same
  * time.
- *
- * @throws PARENT_PRIVATE
  */
 export async function checkMayBePublic(tx: Tx, { parent_id }: Repository): Promise<void> {
   const parent = parent_id === null ? undefined : await findRepositoryById(tx, parent_id)
@@ -136,11 +128,7 @@ interface ForkPage {
   readonly total: number
 }
 
-/**
- * Returns a page of the forks of a repository that a caller may read, oldest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
- */
+/** Returns a page of the forks of a repository that a caller may read, oldest first. */
 export async function listForks(
   app: ReposApp,
   caller: Caller,

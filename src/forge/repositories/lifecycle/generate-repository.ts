@@ -41,11 +41,6 @@ const NO_TEXTS = { readme: '', gitignores: '', license: '', issueLabels: '', obj
 /**
  * Creates a repository from a template: its files without their history, its labels and topics, as
  * requested.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, USER_BLOCKED,
- *   REPOSITORY_NOT_TEMPLATE, TEMPLATE_PARTS_MISSING, TEMPLATE_PART_UNSUPPORTED, UNKNOWN_USER,
- *   PERMISSION_DENIED, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME,
- *   INVALID_FIELD, INVALID_DEFAULT_BRANCH, REPOSITORY_EXISTS, TOO_MANY_COPIES
  */
 export async function generateRepository(
   app: ReposApp,
@@ -89,7 +84,6 @@ export async function generateRepository(
   )
 }
 
-/** @throws TEMPLATE_PARTS_MISSING, TEMPLATE_PART_UNSUPPORTED */
 function checkParts(draft: GenerationDraft): void {
   const { gitContent, topics, labels: withLabels, avatar } = draft
   const unsupported = {

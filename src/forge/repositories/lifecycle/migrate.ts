@@ -51,9 +51,6 @@ interface MigrationDraft {
  * behind.
  *
  * @param until aborts the copy when the caller no longer waits.
- * @throws INVALID_CLONE_ADDRESS, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_MIRROR_INTERVAL,
- *   UNKNOWN_USER, PERMISSION_DENIED, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN,
- *   REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
  */
 export async function migrateRepository(
   app: ReposApp,

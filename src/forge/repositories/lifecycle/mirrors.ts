@@ -31,9 +31,6 @@ const MAX_UNDER_WAY_PER_OWNER = 2
 /**
  * Schedules the synchronisation of a mirror as soon as possible. Several requests before it begins
  * have the effect of one.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   REPOSITORY_NOT_MIRROR
  */
 export async function requestMirrorSync(
   app: ReposApp,
@@ -53,7 +50,6 @@ export async function requestMirrorSync(
  *
  * @param interval a duration as text. Undefined or empty for no change.
  * @param prune whether refs that the original does not have are deleted. Undefined for no change.
- * @throws INVALID_MIRROR_INTERVAL
  */
 export function mirrorChanges(
   app: ReposApp,

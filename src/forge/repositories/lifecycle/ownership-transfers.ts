@@ -46,10 +46,6 @@ interface TransferDraft {
 /**
  * Transfers a repository to another owner. If the caller may create repositories there, this
  * happens at once. Otherwise the new owner must accept the transfer.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING,
- *   TRANSFER_NAME_TAKEN, FORK_EXISTS, USER_BLOCKED
  */
 export async function transferRepository(
   app: ReposApp,
@@ -81,12 +77,7 @@ function nameTaken(name: string): DomainError {
   return new DomainError('TRANSFER_NAME_TAKEN', { name })
 }
 
-/**
- * Accepts the transfer of a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED,
- *   REPOSITORY_ARCHIVED, REPOSITORY_EXISTS, FORK_EXISTS
- */
+/** Accepts the transfer of a repository. */
 export async function acceptTransfer(
   app: ReposApp,
   caller: SignedIn,
@@ -107,7 +98,6 @@ export async function acceptTransfer(
  * Ends a pending transfer: the recipient rejects it, or an owner cancels it.
  *
  * @returns the repository as the caller saw it before.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED
  */
 export async function rejectTransfer(
   app: ReposApp,

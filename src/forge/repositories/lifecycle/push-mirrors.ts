@@ -58,11 +58,7 @@ export interface PushMirrorView {
   readonly repositoryName: string
 }
 
-/**
- * Lists the push mirrors of a repository, oldest first. For administrators of the repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
- */
+/** Lists the push mirrors of a repository, oldest first. For administrators of the repository. */
 export async function listPushMirrors(
   app: ReposApp,
   caller: Caller,
@@ -77,12 +73,7 @@ export async function listPushMirrors(
   }
 }
 
-/**
- * Adds a push mirror, to which the first push is made soon after.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   INVALID_CLONE_ADDRESS, BLOCKED_ADDRESS, INVALID_MIRROR_INTERVAL, TOO_MANY_PUSH_MIRRORS
- */
+/** Adds a push mirror, to which the first push is made soon after. */
 export async function addPushMirror(
   app: ReposApp,
   caller: Caller,
@@ -116,11 +107,7 @@ export async function addPushMirror(
   return { mirror, repositoryName: repository.name }
 }
 
-/**
- * Returns a push mirror of a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, PUSH_MIRROR_NOT_FOUND
- */
+/** Returns a push mirror of a repository. */
 export async function getPushMirror(
   app: ReposApp,
   caller: Caller,
@@ -133,11 +120,7 @@ export async function getPushMirror(
   return { mirror, repositoryName: repository.name }
 }
 
-/**
- * Deletes a push mirror. The repository on the other server stays as it is.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, PUSH_MIRROR_NOT_FOUND
- */
+/** Deletes a push mirror. The repository on the other server stays as it is. */
 export async function deletePushMirror(
   app: ReposApp,
   caller: Caller,
@@ -148,11 +131,7 @@ export async function deletePushMirror(
   await transaction(app.db, (tx) => rows.deletePushMirror(tx, mirror.id))
 }
 
-/**
- * Schedules a push to each mirror of a repository as soon as possible.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
- */
+/** Schedules a push to each mirror of a repository as soon as possible. */
 export async function requestPushMirrorSync(
   app: ReposApp,
   caller: Caller,

@@ -11,11 +11,7 @@ import { removeAttachmentsOf } from '../releases/attachment-files.ts'
 import * as rows from './repositories.rows.ts'
 import { type RepositoryView, viewRepository } from './repository-views.ts'
 
-/**
- * Returns a repository by name.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
- */
+/** Returns a repository by name. */
 export async function getRepository(
   app: ReposApp,
   caller: Caller,
@@ -25,11 +21,7 @@ export async function getRepository(
   return viewRepository(app, caller, await openRepository(app, caller, name, 'none'))
 }
 
-/**
- * Returns a repository by number.
- *
- * @throws REPOSITORY_NOT_FOUND
- */
+/** Returns a repository by number. */
 export async function getRepositoryById(
   app: ReposApp,
   caller: Caller,
@@ -38,11 +30,7 @@ export async function getRepositoryById(
   return viewRepository(app, caller, await openRepositoryById(app, caller, id, 'none'))
 }
 
-/**
- * Deletes a repository of which the caller is an owner, with everything in it.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
- */
+/** Deletes a repository of which the caller is an owner, with everything in it. */
 export async function deleteRepository(
   app: ReposApp,
   caller: Caller,
@@ -94,11 +82,7 @@ export async function removeRepositories(
   })
 }
 
-/**
- * Runs work that names a repository, in a transaction.
- *
- * @throws REPOSITORY_EXISTS when the owner already has a repository of that name.
- */
+/** Runs work that names a repository, in a transaction. */
 export async function withUniqueName<T>(
   app: ReposApp,
   name: string,

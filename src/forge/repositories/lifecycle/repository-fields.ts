@@ -6,13 +6,13 @@ import { DomainError } from '../../core/errors.ts'
 const MAX_CHARACTERS = { description: 2048, website: 1024 }
 const MAX_BRANCH_CHARACTERS = 100
 
-/** @throws INVALID_FIELD */
+/** Refuses a text that is too long. */
 export function checkText(field: keyof typeof MAX_CHARACTERS, text: string | undefined): void {
   checkLength(field, text, MAX_CHARACTERS[field])
   if (field === 'website') checkVisible(field, text)
 }
 
-/** @throws INVALID_DEFAULT_BRANCH for an invalid branch name. */
+/** Refuses what is no valid name of a branch. */
 export function checkBranchName(branch: string): void {
   if (!isRefName(branch) || branch.length > MAX_BRANCH_CHARACTERS)
     throw invalidDefaultBranch(branch)

@@ -70,10 +70,6 @@ export interface RepositoryEdit {
 /**
  * Changes a repository. Either all changes are made, or none. An archived repository can only be
  * changed by an edit that also unarchives it.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
- *   INVALID_MERGE_STYLE, INVALID_MIRROR_INTERVAL, PARENT_PRIVATE, REPOSITORY_EXISTS
  */
 export async function editRepository(
   app: ReposApp,
@@ -172,7 +168,6 @@ async function checkCanBeDefault(
   else if (!(await findBranch(app.db, id, branch))) throw invalidDefaultBranch(branch)
 }
 
-/** @throws INVALID_MERGE_STYLE */
 function readStyle<Style extends string>(
   field: string,
   text: string | undefined,
@@ -200,7 +195,6 @@ function changesOf(edit: RepositoryEdit, repository: Repository, now: number): R
   return usesPulls ? { ...changes, ...pullDefaults } : changes
 }
 
-/** @throws INVALID_MERGE_STYLE */
 function pullDefaultsOf(edit: RepositoryEdit): RepositoryChanges {
   const changes: RepositoryChanges = {}
   const mergeStyle = readStyle('default_merge_style', edit.defaultMergeStyle, MERGE_STYLES)

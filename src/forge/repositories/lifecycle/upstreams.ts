@@ -58,8 +58,6 @@ const PURPOSE = 'mirror-credentials'
 /**
  * Parses the address and the credentials of a repository on another server. Whether the server may
  * connect to that host is checked when it does.
- *
- * @throws INVALID_CLONE_ADDRESS when the address is not an http or https URL.
  */
 export function readUpstream({ address, username, password, token }: UpstreamDraft): Upstream {
   const text = address.trim()
@@ -110,8 +108,6 @@ export function openCredentials(
 /**
  * Refuses a repository on a host with a forbidden address, before somebody relies on the copy. A host
  * that cannot be resolved now may be there later.
- *
- * @throws BLOCKED_ADDRESS
  */
 export async function checkUpstream(
   app: ReposApp,

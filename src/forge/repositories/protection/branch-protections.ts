@@ -54,11 +54,7 @@ export interface BranchProtectionView {
   readonly teams: Readonly<Record<ProtectionList, readonly string[]>>
 }
 
-/**
- * Returns the branch protections of a repository, in the order in which they are tried.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
- */
+/** Returns the branch protections of a repository, in the order in which they are tried. */
 export async function listBranchProtections(
   app: ReposApp,
   caller: Caller,
@@ -68,12 +64,7 @@ export async function listBranchProtections(
   return viewRules(app, open, inOrder(await rows.listBranchProtections(app.db, open.repository.id)))
 }
 
-/**
- * Returns one branch protection by its exact name.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
- *   BRANCH_PROTECTION_NOT_FOUND
- */
+/** Returns one branch protection by its exact name. */
 export async function getBranchProtection(
   app: ReposApp,
   caller: Caller,
@@ -84,13 +75,7 @@ export async function getBranchProtection(
   return viewRule(app, open, ruleName)
 }
 
-/**
- * Creates a branch protection.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   BRANCH_PROTECTION_NAMELESS, INVALID_FIELD, BRANCH_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
- *   TOO_MANY_BRANCH_PROTECTIONS
- */
+/** Creates a branch protection. */
 export async function createBranchProtection(
   app: ReposApp,
   caller: Caller,
@@ -136,12 +121,7 @@ export async function createBranchProtection(
   return viewRule(app, open, ruleName)
 }
 
-/**
- * Edits a branch protection, in one transaction.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   BRANCH_PROTECTION_NOT_FOUND, INVALID_FIELD, UNKNOWN_ALLOWLIST_NAME
- */
+/** Edits a branch protection, in one transaction. */
 export async function editBranchProtection(
   app: ReposApp,
   caller: Caller,
@@ -172,12 +152,7 @@ export async function editBranchProtection(
   return viewRule(app, open, ruleName)
 }
 
-/**
- * Deletes a branch protection.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   BRANCH_PROTECTION_NOT_FOUND
- */
+/** Deletes a branch protection. */
 export async function deleteBranchProtection(
   app: ReposApp,
   caller: Caller,
@@ -204,9 +179,6 @@ export async function deleteBranchProtection(
 /**
  * Reorders branch protections: the first gets priority 1, and so on. Rules that are not listed keep
  * their priority.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   INVALID_PROTECTION_ORDER
  */
 export async function reorderBranchProtections(
   app: ReposApp,
@@ -266,8 +238,6 @@ const EMPTY_BYPASS_LISTS: readonly ResolvedList[] = [
 /**
  * Returns the lists of a request as ids, without users who lack the access that the list requires
  * and teams without access to the repository.
- *
- * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
 async function resolveLists(
   app: ReposApp,
@@ -414,11 +384,7 @@ export interface NamedList {
   readonly names: readonly string[]
 }
 
-/**
- * Checks the settings that a request asks for.
- *
- * @throws INVALID_FIELD
- */
+/** Checks the settings that a request asks for. */
 function checkEdit(edit: ProtectionEdit): void {
   const { priority = 0, requiredApprovals = 0, statusCheckContexts = [] } = edit
   if (priority < 0 || priority > MAX_NUMBER)

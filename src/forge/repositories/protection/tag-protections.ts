@@ -84,11 +84,7 @@ export async function isTagProtected(
   return found?.has(tag) ?? true
 }
 
-/**
- * Returns the tag protections of a repository, oldest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
- */
+/** Returns the tag protections of a repository, oldest first. */
 export async function listTagProtections(
   app: ReposApp,
   caller: Caller,
@@ -98,12 +94,7 @@ export async function listTagProtections(
   return rows.listTagProtections(app.db, repository.id)
 }
 
-/**
- * Returns one tag protection.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
- *   TAG_PROTECTION_NOT_FOUND
- */
+/** Returns one tag protection. */
 export async function getTagProtection(
   app: ReposApp,
   caller: Caller,
@@ -114,13 +105,7 @@ export async function getTagProtection(
   return findRule(app, repository.id, id)
 }
 
-/**
- * Creates a tag protection.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   TAG_PROTECTION_INCOMPLETE, INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
- *   INVALID_FIELD, TOO_MANY_TAG_PROTECTIONS
- */
+/** Creates a tag protection. */
 export async function createTagProtection(
   app: ReposApp,
   caller: Caller,
@@ -164,13 +149,7 @@ export async function createTagProtection(
   return findRule(app, repository.id, id)
 }
 
-/**
- * Edits a tag protection, in one transaction.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   TAG_PROTECTION_NOT_FOUND, INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
- *   INVALID_FIELD
- */
+/** Edits a tag protection, in one transaction. */
 export async function editTagProtection(
   app: ReposApp,
   caller: Caller,
@@ -201,12 +180,7 @@ export async function editTagProtection(
   return findRule(app, repository.id, id)
 }
 
-/**
- * Deletes a tag protection.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   TAG_PROTECTION_NOT_FOUND
- */
+/** Deletes a tag protection. */
 export async function deleteTagProtection(
   app: ReposApp,
   caller: Caller,

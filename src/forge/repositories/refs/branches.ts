@@ -38,7 +38,6 @@ const HEAD_PARTS = { stat: false, verification: true, files: false }
  * left out and not counted.
  *
  * @param part text that the names contain, in upper or lower case. Empty for all branches.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listBranches(
   app: ReposApp,
@@ -91,12 +90,7 @@ function refOf({ name }: { readonly name: string }): string {
   return `refs/heads/${name}`
 }
 
-/**
- * Returns a branch.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, BRANCH_NOT_FOUND,
- *   SERVER_BUSY, GIT_TIMEOUT
- */
+/** Returns a branch. */
 export async function getBranch(
   app: ReposApp,
   caller: Caller,

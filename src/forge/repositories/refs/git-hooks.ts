@@ -28,12 +28,7 @@ export interface GitHook {
   readonly script: string | undefined
 }
 
-/**
- * Returns all hooks of a repository, with and without a script.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
- *   GIT_HOOK_ACCESS_DENIED
- */
+/** Returns all hooks of a repository, with and without a script. */
 export async function listGitHooks(
   app: ReposApp,
   caller: Caller,
@@ -46,12 +41,7 @@ export async function listGitHooks(
   return HOOKS.map((hook) => ({ name: hook, script: scripts.get(hook) }))
 }
 
-/**
- * Returns a hook of a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
- *   GIT_HOOK_ACCESS_DENIED, GIT_HOOK_NOT_FOUND
- */
+/** Returns a hook of a repository. */
 export async function getGitHook(
   app: ReposApp,
   caller: Caller,
@@ -68,8 +58,6 @@ export async function getGitHook(
  *
  * @param text carriage returns are removed, since the kernel would look for an interpreter whose
  *   name ends in one. Undefined changes nothing.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
- *   GIT_HOOK_ACCESS_DENIED, REPOSITORY_ARCHIVED, GIT_HOOK_NOT_FOUND, INVALID_FIELD
  */
 export async function editGitHook(
   app: ReposApp,
@@ -100,11 +88,7 @@ export async function editGitHook(
   return { name: hook, script }
 }
 
-/**
- * Removes the script of a hook, if it has one.
- *
- * @throws the same as `editGitHook`, except INVALID_FIELD.
- */
+/** Removes the script of a hook, if it has one. */
 export async function deleteGitHook(
   app: ReposApp,
   caller: Caller,

@@ -78,7 +78,7 @@ const MAX_LOOKUPS = 200
  * Reviews ref updates by the current state and rules, since a push can take an hour.
  *
  * @returns a refusal for each refused ref. One refusal refuses all updates.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
+ * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function reviewUpdates(
   app: ReposApp,

@@ -46,11 +46,7 @@ interface RenamedBranch {
  * Updates refs for a caller of the API, all of them or none, by the rules for a push of that user.
  * The objects must have been stored before.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
- *   and REPOSITORY_ACCESS_DENIED by the current state; REF_REFUSED, BRANCH_PROTECTED and
- *   TAG_PROTECTED by the rules; SERVER_BUSY and GIT_TIMEOUT when Git cannot evaluate the rules;
- *   REF_NAME_COLLISION; REF_CHANGED when a ref does not have the expected object or is locked;
- *   GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
+ * @throws REF_CHANGED if another update came first; REF_NAME_COLLISION
  */
 export async function pushUpdates(
   app: ReposApp,
@@ -137,11 +133,7 @@ export async function moveRefs(
   await updateRefs(app.git, repositoryId, updates)
 }
 
-/**
- * Returns a function that records the rename of a branch with its pending update.
- *
- * @throws REF_CHANGED when another rename of the branch is running, which would be overwritten.
- */
+/** Returns a function that records the rename of a branch with its pending update. */
 function recordRename(
   app: ReposApp,
   repositoryId: number,

@@ -35,11 +35,7 @@ interface TagDraft {
   readonly target: string
 }
 
-/**
- * Returns a page of the tags of a repository, latest first, then by name.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
- */
+/** Returns a page of the tags of a repository, latest first, then by name. */
 export async function listTags(
   app: ReposApp,
   caller: Caller,
@@ -50,11 +46,7 @@ export async function listTags(
   return { ...(await readTagIndex(app, open.repository, page)), open }
 }
 
-/**
- * Returns a tag.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, TAG_NOT_FOUND
- */
+/** Returns a tag. */
 export async function getTag(
   app: ReposApp,
   caller: Caller,
@@ -65,13 +57,7 @@ export async function getTag(
   return { open, tag: await findTag(app, open, tagName) }
 }
 
-/**
- * Creates a tag. With a message, the tag is annotated.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR, INVALID_FIELD, TAG_TARGET_NOT_FOUND, TAG_EXISTS;
- *   what `pushUpdates` throws.
- */
+/** Creates a tag. With a message, the tag is annotated. */
 export async function createTag(
   app: ReposApp,
   caller: SignedIn,
@@ -99,7 +85,6 @@ export function isTagName(name: string): boolean {
  * Returns the message of a tag as it is stored.
  *
  * @param field the name of the field in errors.
- * @throws INVALID_FIELD
  */
 export function tagMessage(field: string, text: string): string {
   const message = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim()
@@ -107,11 +92,7 @@ export function tagMessage(field: string, text: string): string {
   throw new DomainError('INVALID_FIELD', { field, max_bytes: String(MAX_MESSAGE_BYTES) })
 }
 
-/**
- * Returns the commit for a new tag.
- *
- * @throws TAG_TARGET_NOT_FOUND
- */
+/** Returns the commit for a new tag. */
 export async function resolveTarget(
   app: ReposApp,
   repository: Repository,
@@ -134,7 +115,6 @@ export interface NewTag {
  * Creates a tag through the ref-update pipeline.
  *
  * @param unit the unit that the caller must be able to write to.
- * @throws what `pushUpdates` throws.
  */
 export async function makeTag(
   app: ReposApp,
@@ -157,13 +137,7 @@ export async function makeTag(
   )
 }
 
-/**
- * Deletes a tag.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR, TAG_NOT_FOUND, TAG_HAS_RELEASE; what `pushUpdates`
- *   throws.
- */
+/** Deletes a tag. */
 export async function deleteTag(
   app: ReposApp,
   caller: SignedIn,

@@ -48,11 +48,7 @@ export interface Download {
   readonly chunks: AsyncIterable<Buffer>
 }
 
-/**
- * Returns the assets of a release, oldest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
+/** Returns the assets of a release, oldest first. */
 export async function listAssets(
   app: ReposApp,
   caller: Caller,
@@ -68,12 +64,7 @@ export async function listAssets(
   return rows.listReleaseAssets(app.db, [id])
 }
 
-/**
- * Returns an asset of a release.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND,
- *   ASSET_NOT_FOUND
- */
+/** Returns an asset of a release. */
 export async function getAsset(
   app: ReposApp,
   caller: Caller,
@@ -90,12 +81,7 @@ export async function getAsset(
   return found(await rows.findReleaseAsset(app.db, release.id, id))
 }
 
-/**
- * Opens a release for a change of its assets.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND
- */
+/** Opens a release for a change of its assets. */
 export async function openAssets(
   app: ReposApp,
   caller: SignedIn,
@@ -118,8 +104,6 @@ export interface Upload {
  *
  * @param reopen opens the release again. An upload can take hours, and the permissions at its end
  *   count.
- * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content
- *   and `reopen` throw.
  */
 export async function addAsset(
   app: ReposApp,
@@ -168,11 +152,7 @@ async function storeFile(app: ReposApp, repositoryId: number, content: AsyncIter
   }
 }
 
-/**
- * Renames an asset. An empty name changes nothing.
- *
- * @throws ASSET_NOT_FOUND, INVALID_FIELD
- */
+/** Renames an asset. An empty name changes nothing. */
 export async function renameAsset(
   app: ReposApp,
   caller: SignedIn,
@@ -189,11 +169,7 @@ export async function renameAsset(
   })
 }
 
-/**
- * Deletes an asset.
- *
- * @throws ASSET_NOT_FOUND
- */
+/** Deletes an asset. */
 export async function deleteAsset(
   app: ReposApp,
   caller: SignedIn,
@@ -220,11 +196,7 @@ async function recordAssetChange(
   await recordReleaseChange(app, tx, caller, present, present)
 }
 
-/**
- * Deletes a release with its assets. If its tag exists, the row stays as the entry of the tag.
- *
- * @throws RELEASE_NOT_FOUND
- */
+/** Deletes a release with its assets. If its tag exists, the row stays as the entry of the tag. */
 export async function removeReleaseRow(
   app: ReposApp,
   caller: SignedIn,
@@ -264,7 +236,6 @@ function removeFiles(app: ReposApp, repositoryId: number, uuids: readonly string
  *
  * @param rangeText a `Range` header. Undefined for the whole asset.
  * @param isCounted whether to count the download.
- * @throws ASSET_NOT_FOUND, RANGE_NOT_SATISFIABLE
  */
 export async function download(
   app: ReposApp,

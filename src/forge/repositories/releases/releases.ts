@@ -70,14 +70,7 @@ export interface ReleaseEdit {
   readonly isPrerelease: boolean | undefined
 }
 
-/**
- * Creates a release of an existing tag, or of a new tag. A draft does not create a tag.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, RELEASE_REPOSITORY_EMPTY, RELEASE_TAG_REQUIRED, RELEASE_EXISTS,
- *   RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED, RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND,
- *   INVALID_FIELD; what `pushUpdates` throws.
- */
+/** Creates a release of an existing tag, or of a new tag. A draft does not create a tag. */
 export async function createRelease(
   app: ReposApp,
   caller: SignedIn,
@@ -127,10 +120,6 @@ export async function createRelease(
 /**
  * Changes a release. Publishing creates the tag if it does not exist, and sets the time of the
  * release to that of the tag.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED,
- *   RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND, INVALID_FIELD; what `pushUpdates` throws.
  */
 export async function editRelease(
   app: ReposApp,
@@ -202,12 +191,7 @@ async function attemptEdit(
   })
 }
 
-/**
- * Deletes a release with its assets. Its tag stays.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, TAG_PROTECTED
- */
+/** Deletes a release with its assets. Its tag stays. */
 export async function deleteRelease(
   app: ReposApp,
   caller: SignedIn,
@@ -297,7 +281,6 @@ function checkTexts(
  *
  * @param id the release. Undefined for a new one.
  * @returns the entry of the tag that a deleted release has left.
- * @throws RELEASE_TAG_TAKEN; REF_CHANGED when the release is published and its tag does not exist.
  */
 async function claimTag(
   tx: Tx,
@@ -328,11 +311,7 @@ interface ReleasePage {
   readonly total: number
 }
 
-/**
- * Returns a page of the releases of a repository, latest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
- */
+/** Returns a page of the releases of a repository, latest first. */
 export async function listReleases(
   app: ReposApp,
   caller: Caller,
@@ -362,11 +341,7 @@ async function countOf(
   return rows.countReleases(app.db, repository.id, filter)
 }
 
-/**
- * Returns a release by number.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
+/** Returns a release by number. */
 export async function getRelease(
   app: ReposApp,
   caller: Caller,
@@ -381,11 +356,7 @@ export async function getRelease(
   )
 }
 
-/**
- * Returns the latest release that is neither a draft nor a prerelease.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
+/** Returns the latest release that is neither a draft nor a prerelease. */
 export async function getLatestRelease(
   app: ReposApp,
   caller: Caller,
@@ -397,11 +368,7 @@ export async function getLatestRelease(
   return viewRelease(app, open, visibleRelease(caller, open, release))
 }
 
-/**
- * Returns the release of a tag. The case of the tag name does not matter.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
+/** Returns the release of a tag. The case of the tag name does not matter. */
 export async function getReleaseByTag(
   app: ReposApp,
   caller: Caller,

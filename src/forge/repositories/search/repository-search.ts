@@ -70,11 +70,7 @@ const MODES: ReadonlyMap<string, Pick<rows.RepositorySearch, 'fork' | 'mirror'>>
 
 const BY_NAME: rows.RepositoryOrder = { column: 'name_key', direction: 'asc' }
 
-/**
- * Returns a page of the repositories that match a query and that the caller can read.
- *
- * @throws INVALID_REPOSITORY_SEARCH
- */
+/** Returns a page of the repositories that match a query and that the caller can read. */
 export async function searchRepositories(
   app: ReposApp,
   caller: Caller,
@@ -105,8 +101,6 @@ export function listMyRepositories(
 /**
  * Returns a page of the repositories of a user or organisation that the caller can read, sorted by
  * name.
- *
- * @throws USER_NOT_FOUND
  */
 export async function listRepositoriesOf(
   app: ReposApp,
@@ -120,8 +114,6 @@ export async function listRepositoriesOf(
 
 /**
  * Returns a page of the repositories of an organisation that the caller can read, sorted by name.
- *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listOrganizationRepositories(
   app: ReposApp,

@@ -28,11 +28,7 @@ interface TopicPage<T> {
   readonly total: number
 }
 
-/**
- * Returns a page of the topics of a repository, in alphabetical order.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
- */
+/** Returns a page of the topics of a repository, in alphabetical order. */
 export async function listRepositoryTopics(
   app: ReposApp,
   caller: Caller,
@@ -48,8 +44,6 @@ export async function listRepositoryTopics(
  * Replaces the topics of a repository.
  *
  * @param names are trimmed and converted to lower case. Empty names and duplicates are ignored.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
- *   TOO_MANY_TOPICS, INVALID_TOPICS
  */
 export async function replaceRepositoryTopics(
   app: ReposApp,
@@ -74,12 +68,7 @@ export async function replaceRepositoryTopics(
   })
 }
 
-/**
- * Adds a topic to a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
- *   INVALID_TOPIC; TOPIC_LIMIT_REACHED, even when it has the topic
- */
+/** Adds a topic to a repository. */
 export async function addRepositoryTopic(
   app: ReposApp,
   caller: SignedIn,
@@ -97,12 +86,7 @@ export async function addRepositoryTopic(
   })
 }
 
-/**
- * Removes a topic from a repository.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
- *   INVALID_TOPIC, TOPIC_NOT_FOUND
- */
+/** Removes a topic from a repository. */
 export async function removeRepositoryTopic(
   app: ReposApp,
   caller: SignedIn,
