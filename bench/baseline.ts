@@ -2,6 +2,7 @@ import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Sqlite } from '../src/platform/database/sqlite.ts'
+import { SELECT_USER, type UserRow } from './user-row.ts'
 
 /**
  * The baseline of REST: a minimal hand-written server with the same responses. It parses the path,
@@ -13,25 +14,10 @@ const [version, database, base] = process.argv.slice(2)
 if (database === undefined || base === undefined)
   throw new Error('usage: baseline http|http2 <database> <base>')
 
-interface Row {
-  readonly id: number
-  readonly name: string
-  readonly role: string
-  readonly username: string
-  readonly display_name: string
-  readonly avatar_url: string
-  readonly description: string
-  readonly state: string
-  readonly create_time: number
-  readonly update_time: number
-}
-
 const sqlite = new Sqlite(database, { readonly: true })
-const columns = `users.id, coalesce(users.user_id, username) as name, role, username, display_name, avatar_url, description, state,
-  create_time, update_time from account_names join users on users.id = account_names.account_id`
-const readUser = sqlite.prepare<[string], Row>(`select ${columns} where name_key = ?`)
-const readUsers = sqlite.prepare<string[], Row>(
-  `select ${columns} where name_key in (${Array(100).fill('?').join(', ')})`,
+const readUser = sqlite.prepare<[string], UserRow>(`${SELECT_USER} where name_key = ?`)
+const readUsers = sqlite.prepare<string[], UserRow>(
+  `${SELECT_USER} where name_key in (${Array(100).fill('?').join(', ')})`,
 )
 
 const PREFIX = '/api/v1/users/'
@@ -66,7 +52,7 @@ function usersNamed(usernames: readonly string[]): { users: unknown[] } {
   }
 }
 
-function userOf(row: Row) {
+function userOf(row: UserRow) {
   return {
     name: `users/${row.name}`,
     role: row.role,

@@ -15,25 +15,26 @@ import { mergePull, openPull, prepareMerges } from './merges.ts'
 import { pushCommits } from './pull-files.ts'
 import { table } from './report.ts'
 import { postJson } from './requests.ts'
+import { sized } from './sizes.ts'
 
 const run = promisify(execFile)
 
 const INTERVAL_MS = 10
 
 /** Short work is repeated for this time, so that hundreds of light calls run meanwhile. */
-const MIN_DURATION_MS = 5000
+const MIN_DURATION_MS = sized(5000, 0)
 
 /** A push that no process can hold in memory. */
-const PUSHED = { files: 4, bytesOfFile: 2 ** 28 }
+const PUSHED = { files: 4, bytesOfFile: sized(2 ** 28, 2 ** 12) }
 
-const CLONES = 10
-const CLONED = { files: 680, bytesOfFile: 50 * 1024 }
+const CLONES = sized(10, 2)
+const CLONED = { files: sized(680, 2), bytesOfFile: 50 * 1024 }
 
-const DIFF_FILES = 10_000
+const DIFF_FILES = sized(10_000, 50)
 const MIN_DIFF_BYTES = 10_000
 
-const MERGES_IN_FLIGHT = 32
-const MERGES = 5 * MERGES_IN_FLIGHT
+const MERGES_IN_FLIGHT = sized(32, 2)
+const MERGES = sized(5, 1) * MERGES_IN_FLIGHT
 
 /** Each work runs alone and together with the others. */
 const RUNS = ['alone', 'together'] as const

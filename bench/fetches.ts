@@ -3,17 +3,18 @@ import { join } from 'node:path'
 import { type GitServers, git, gitReading, type Remote, remotesOf } from './git.ts'
 import { median } from './measure.ts'
 import { table } from './report.ts'
+import { sized } from './sizes.ts'
 
-const ROUNDS = 5
+const ROUNDS = sized(5, 1)
 
 /** The system counts CPU time in hundredths of a second, which these share. */
-const FETCHES_OF_ROUND = 100
+const FETCHES_OF_ROUND = sized(100, 1)
 
 const FEW = 10
-const MANY = 2000
+const MANY = sized(2000, 20)
 
 /** The server keeps refs in memory once their files are some seconds old. */
-const SETTLING_MS = 3000
+const SETTLING_MS = sized(3000, 0)
 
 /** A command that finds nothing new, in a clone. */
 interface Trial {

@@ -8,6 +8,7 @@ import { median } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { mebibytes, table } from './report.ts'
 import { postJson } from './requests.ts'
+import { sized } from './sizes.ts'
 
 const run = promisify(execFile)
 
@@ -24,17 +25,17 @@ export interface GitServers {
   readonly workFolder: string
 }
 
-const ROUNDS = 5
+const ROUNDS = sized(5, 1)
 
 /** 100 MiB of incompressible data, in files of the size of a large source file. */
-const REPOSITORY = { files: 2000, bytesOfFile: 50 * 1024 }
+const REPOSITORY = { files: sized(2000, 2), bytesOfFile: 50 * 1024 }
 
-const CONCURRENT_CLONES = 50
+const CONCURRENT_CLONES = sized(50, 2)
 
 /** A tenth of the size, so that fifty clones fit into memory. */
-const CLONED_REPOSITORY = { files: 200, bytesOfFile: 50 * 1024 }
+const CLONED_REPOSITORY = { files: sized(200, 1), bytesOfFile: 50 * 1024 }
 
-const LARGE_PUSH_BYTES = 2 ** 30
+const LARGE_PUSH_BYTES = sized(2 ** 30, 2 ** 20)
 
 const SAMPLE_MS = 50
 

@@ -21,9 +21,17 @@ import { pullLists } from './pull-lists.ts'
 import { measurePushes } from './pushes.ts'
 import { measureColdReads, warmReads } from './reads.ts'
 import { releaseLists } from './releases.ts'
-import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
+import {
+  type MemoryReading,
+  originLine,
+  printMemory,
+  printPart,
+  printSection,
+  withParts,
+} from './report.ts'
 import { get, type Request } from './requests.ts'
 import { measureScaling } from './scaling.ts'
+import { sized } from './sizes.ts'
 import { topicSearches } from './topics.ts'
 import { measureWebPages } from './web-pages.ts'
 
@@ -35,20 +43,25 @@ const [server = '', baseline = '', gitBaseline = '', document = '', ...args] = p
 const { values: flags, positionals: selection } = parseArgs({
   args,
   allowPositionals: true,
-  options: { write: { type: 'boolean', default: false } },
+  options: {
+    write: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    except: { type: 'string', multiple: true, default: [] },
+  },
 })
+if (flags.write && flags.check) throw new Error('the figures of a check mean nothing')
 
-const ACCOUNTS = 100_000
+const ACCOUNTS = sized(100_000, 200)
 const FEW_ACCOUNTS = 10
 
 /** Number of rows before a deep page. */
-const DEEP = 90_000
+const DEEP = sized(90_000, 100)
 
 /** The maximum page size, to reach the deep page. */
-const STRIDE = 1000
+const STRIDE = sized(1000, 100)
 
 /** Time after which an idle server has released memory. */
-const REST_MS = 3000
+const REST_MS = sized(3000, 0)
 
 const folder = await mkdtemp(join(tmpdir(), 'branchline-bench-'))
 /** The databases of the servers with many accounts and with few. */
@@ -69,7 +82,8 @@ async function bench(): Promise<void> {
   const memory: MemoryReading[] = [reading('started, idle', servers)]
   const user = await answerOf(servers, restGetUser)
   const groups = groupsOf(servers, user, await answerOf(servers, restBatchGetUsers))
-  const sections: string[] = []
+  const origin = await originLine(dirname(document))
+  const parts = new Map<string, string>()
   const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
   const merges = { name: 'merges', measure: () => measureMerges(servers, join(folder, 'merges')) }
   const contention = {
@@ -91,14 +105,15 @@ async function bench(): Promise<void> {
   ]
   for (const { name, measure } of selectSubjects(subjects)) {
     process.stderr.write(`${name} …\n`)
-    sections.push(await measure())
+    parts.set(name, printPart(name, origin, await measure()))
   }
   memory.push(reading('after everything above', servers))
   await new Promise((resolve) => setTimeout(resolve, REST_MS))
   memory.push(reading(`${REST_MS / 1000} s later`, servers))
-  const report = printReport(sections, memory)
-  process.stdout.write(`\n${report}`)
-  if (flags.write) await writeFile(document, withReport(await readFile(document, 'utf8'), report))
+  if (selection.length === 0) parts.set('memory', printPart('memory', origin, printMemory(memory)))
+  process.stdout.write(`\n${[...parts.values()].join('\n')}`)
+  if (flags.check) process.stdout.write('\nOnly checked: the figures mean nothing.\n')
+  if (flags.write) await writeFile(document, withParts(await readFile(document, 'utf8'), parts))
 }
 
 async function start(script: string, ...serverArgs: string[]): Promise<ServerProcess> {
@@ -194,7 +209,7 @@ function repositoriesOf(servers: Servers): Subject[] {
 function besidePeers(servers: Servers, user: string): Subject[] {
   const subject = (name: string, groupOf: (peers: Peers) => Group): Subject => ({
     name,
-    measure: async () => requestsOf(groupOf(await startPeers())).measure(),
+    measure: async () => requestsOf(groupOf(await startPeers(servers))).measure(),
   })
   return [
     subject('peers', (peers) => peerCalls(servers, peers, user)),
@@ -202,9 +217,11 @@ function besidePeers(servers: Servers, user: string): Subject[] {
   ]
 }
 
-async function startPeers(): Promise<Peers> {
+async function startPeers({ branchline }: Servers): Promise<Peers> {
   const scripts = dirname(baseline)
-  const peer = (kind: string) => start(join(scripts, 'peer-server.js'), kind, databases.many)
+  const { origin } = branchline.url
+  const peer = (kind: string) =>
+    start(join(scripts, 'peer-server.js'), kind, databases.many, origin)
   const go = connectGoProgram(scripts)
   const connectGo = existsSync(go) ? await startProgram(go, []) : undefined
   if (connectGo) running.push(connectGo)
@@ -238,10 +255,11 @@ function besideGit(
 
 function selectSubjects(subjects: readonly Subject[]): readonly Subject[] {
   const known = subjects.map(({ name }) => name)
-  const unknown = selection.find((name) => !known.includes(name))
+  const unknown = [...selection, ...flags.except].find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new Error(`there is no "${unknown}": choose from ${known.join(', ')}`)
-  return selection.length === 0 ? subjects : subjects.filter(({ name }) => selection.includes(name))
+  const isSelected = (name: string) => selection.length === 0 || selection.includes(name)
+  return subjects.filter(({ name }) => isSelected(name) && !flags.except.includes(name))
 }
 
 function reading(moment: string, { branchline }: Servers): MemoryReading {

@@ -1,6 +1,7 @@
-import { awake, type LoadClient, type LoadResult } from './load.ts'
+import { awake, type LoadClient, type LoadOptions, type LoadResult } from './load.ts'
 import type { ServerProcess } from './processes.ts'
 import type { Answer, Request } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** One measured kind of request. */
 export interface Case {
@@ -14,14 +15,16 @@ export interface Case {
   check(answer: Answer): void
 }
 
+/** How often and how long each case of a group is measured. */
+interface Load extends LoadOptions {
+  readonly rounds: number
+}
+
 /** Cases that alternate, so that other load on the machine affects all of them alike. */
-export interface Group {
+export interface Group extends Load {
   /** Selects the group on the command line. */
   readonly name: string
   readonly title: string
-  readonly rounds: number
-  readonly durationMs: number
-  readonly inFlight: number
   readonly cases: readonly Case[]
 }
 
@@ -68,11 +71,12 @@ interface Round {
 
 /** Measures the cases of a group alternately, after a warm-up round. */
 export async function measureGroup(group: Group): Promise<CaseResult[]> {
+  const load = sized<Load>(group, { rounds: 1, durationMs: 0, inFlight: 1 })
   const rounds = new Map<string, Round[]>(group.cases.map(({ name }) => [name, []]))
   const residentBytes = new Map<string, number | undefined>()
-  for (let i = 0; i <= group.rounds; i++) {
+  for (let i = 0; i <= load.rounds; i++) {
     for (const measured of group.cases) {
-      const round = await measureRound(measured, group)
+      const round = await measureRound(measured, load)
       if (i > 0) rounds.get(measured.name)?.push(round)
       residentBytes.set(measured.name, measured.server.residentBytes())
     }
@@ -103,9 +107,9 @@ export async function measureGroup(group: Group): Promise<CaseResult[]> {
   })
 }
 
-async function measureRound({ server, client, requests }: Case, group: Group): Promise<Round> {
+async function measureRound({ server, client, requests }: Case, options: Load): Promise<Round> {
   const cpuBeforeMs = server.cpuMs()
-  const load = await awake(() => client.load(server.url, requests, group))
+  const load = await awake(() => client.load(server.url, requests, options))
   const cpuAfterMs = server.cpuMs()
   return {
     ...summarize(load),

@@ -6,11 +6,12 @@ import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { get } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** The accounts with memos in the large database, by their indexes, with the numbers of memos. */
 const FEW_MEMOS = { account: 1, count: 10 }
-const LISTED_MEMOS = { account: 2, count: 1000 }
-const MANY_MEMOS = { account: 3, count: 100_000 }
+const LISTED_MEMOS = { account: 2, count: sized(1000, 20) }
+const MANY_MEMOS = { account: 3, count: sized(100_000, 30) }
 
 /** Maximum number of display times in statistics, which limits the length of the response. */
 const MAX_TIMES = 1000

@@ -8,21 +8,22 @@ import { http1 } from './http1-load.ts'
 import { median } from './measure.ts'
 import { table } from './report.ts'
 import { postJson } from './requests.ts'
+import { sized } from './sizes.ts'
 
 const run = promisify(execFile)
 
 /** Number of merges in each repository. The first one warms up. */
-const ROUNDS = 16
+const ROUNDS = sized(16, 2)
 
 /** Number of changed files, the same in both repositories. */
 const FEW_FILES = 50
-const MANY_FILES = 50_000
+const MANY_FILES = sized(50_000, 60)
 const CHANGED_FILES = 3
 const FILES_OF_DIRECTORY = 10
 
 /** Number of consecutive merges, by Branchline and by a shell. */
-const MERGES = 200
-const MERGES_AT_A_TIME = 50
+const MERGES = sized(200, 2)
+const MERGES_AT_A_TIME = sized(50, 1)
 
 const PERSON = 'Bench <bench@example.org> 1700000000 +0000'
 

@@ -7,12 +7,13 @@ import type { Case, Group } from './measure.ts'
 import { insertPulls } from './pull-lists.ts'
 import { insertReleases } from './releases.ts'
 import { get } from './requests.ts'
+import { sized } from './sizes.ts'
 
 const PULLS = 'page-of-pulls'
 const RELEASES = 'page-of-releases'
 
 /** The search finds many more repositories than those of its page. */
-const REPOSITORIES = 1_000
+const REPOSITORIES = sized(1_000, 40)
 
 /**
  * Usual pages of a forge, compared with a call for one account.

@@ -15,38 +15,25 @@ import {
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.ts'
 import { Sqlite } from '../src/platform/database/sqlite.ts'
 import { createRpc } from '../src/platform/rpc/index.ts'
+import { SELECT_USER, type UserRow } from './user-row.ts'
 
 /**
  * Peers: servers of other libraries with the same row, and servers of a stream.
  *
- * Arguments: the kind of the server, and the database file.
+ * Arguments: the kind of the server, the database file, and the base of links.
  */
-const [kind = '', database = ''] = process.argv.slice(2)
+const [kind = '', database = '', base = ''] = process.argv.slice(2)
 const sqlite = new Sqlite(database, { readonly: true })
 
 /** Number of messages in a stream. */
 const STREAM_MESSAGES = 1000
 
-interface Row {
-  readonly name: string
-  readonly role: 'ADMIN' | 'USER'
-  readonly username: string
-  readonly display_name: string
-  readonly avatar_url: string
-  readonly description: string
-  readonly state: 'NORMAL' | 'ARCHIVED'
-  readonly create_time: number
-  readonly update_time: number
-}
-
-const readUser = sqlite.prepare<[string], Row>(
-  `select coalesce(users.user_id, username) as name, role, username, display_name, avatar_url, description, state,
-    create_time, update_time from account_names join users on users.id = account_names.account_id where name_key = ?`,
-)
+const readUser = sqlite.prepare<[string], UserRow>(`${SELECT_USER} where name_key = ?`)
 
 function getUser({ name }: Pick<GetUserRequest, 'name'>): User {
   const row = readUser.get(name.slice('users/'.length).toLowerCase())
   if (row === undefined) throw new Error('no such account')
+  const createTime = { seconds: BigInt(row.create_time) }
   return create(UserSchema, {
     name: `users/${row.name}`,
     role: User_Role[row.role],
@@ -55,8 +42,13 @@ function getUser({ name }: Pick<GetUserRequest, 'name'>): User {
     avatarUrl: row.avatar_url,
     description: row.description,
     state: State[row.state],
-    createTime: { seconds: BigInt(row.create_time) },
+    createTime,
     updateTime: { seconds: BigInt(row.update_time) },
+    id: row.id,
+    login: row.username,
+    fullName: row.display_name,
+    htmlUrl: `${base}/${row.username}`,
+    created: createTime,
   })
 }
 

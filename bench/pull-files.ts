@@ -6,10 +6,11 @@ import type { Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import { get, postJson } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** Numbers of changed files: a diff of one page and one of many, in the same repository. */
 const FEW = 30
-const MANY = 10_000
+const MANY = sized(10_000, 40)
 
 const FILES_OF_DIRECTORY = 100
 

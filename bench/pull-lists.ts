@@ -5,10 +5,11 @@ import type { Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import { get } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** Lengths of the lists: one page, and many. */
 const FEW = 50
-const MANY = 10_000
+const MANY = sized(10_000, 100)
 
 /** The maximum page size. All pages are full. */
 const LIMIT = 50

@@ -7,12 +7,13 @@ import { median } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { table } from './report.ts'
 import { postJson } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** A push takes a tenth of a second, most of it in the client. Rules add a few hundredths. */
-const ROUNDS = 40
+const ROUNDS = sized(40, 1)
 
 /** The number of rules of a large project. */
-const RULES = 20
+const RULES = sized(20, 2)
 
 /** A branch to push to, and the rules that apply to it. */
 interface Trial {

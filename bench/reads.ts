@@ -8,6 +8,7 @@ import type { Case, Group } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { table } from './report.ts'
 import { type Answer, get, type Request } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** A request for something of a repository. */
 interface Read {
@@ -35,13 +36,13 @@ const READS: readonly Read[] = [
 ]
 
 /** The server keeps what it read from packs and folders of refs once these are some seconds old. */
-const SETTLING_MS = 3000
+const SETTLING_MS = sized(3000, 0)
 
 /** Repositories that each cold read asks once. The system counts CPU time in hundredths. */
-const COLD_REPOSITORIES = 20
+const COLD_REPOSITORIES = sized(20, 1)
 
 /** Requests to the baseline of cold reads. */
-const BASELINE_REQUESTS = 3000
+const BASELINE_REQUESTS = sized(3000, 1)
 
 /**
  * Reads of one repository by REST, whose answers the server has given before.

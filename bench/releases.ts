@@ -5,9 +5,10 @@ import type { Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import { get } from './requests.ts'
+import { sized } from './sizes.ts'
 
 const FEW = 10
-const MANY = 5000
+const MANY = sized(5000, 40)
 
 /** The default length of a page. */
 const DEFAULT_LIMIT = 30

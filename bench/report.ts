@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process'
 import os from 'node:os'
+import { promisify } from 'node:util'
 import type { CaseResult, Group } from './measure.ts'
+
+const run = promisify(execFile)
 
 /** One group with its results. */
 export interface Section {
@@ -20,10 +24,25 @@ export function machineLine(): string {
   return `${cpus[0]?.model.trim()}, ${cpus.length} cores, ${memoryGib} GiB, ${os.type()}, Node ${process.versions.node}`
 }
 
-/** Returns the whole report as Markdown, with aligned columns. */
-export function printReport(sections: readonly string[], memory: readonly MemoryReading[]): string {
-  const parts = [`Machine: ${machineLine()}.`, ...sections, printMemory(memory)]
-  return `${parts.join('\n\n')}\n`
+/**
+ * Returns which tree is measured, when, and where. The tree may have changes that no commit has.
+ *
+ * @param folder of the clone.
+ */
+export async function originLine(folder: string): Promise<string> {
+  const git = async (...args: string[]) => (await run('git', ['-C', folder, ...args])).stdout.trim()
+  const commit = await git('rev-parse', '--short=12', 'HEAD')
+  const changes = await git('status', '--porcelain', '--', ...MEASURED)
+  const tree = `commit ${commit}${changes === '' ? '' : ' with uncommitted changes'}`
+  return `Measured on ${tree}, ${new Date().toISOString().slice(0, 10)}, ${machineLine()}.`
+}
+
+/** What the figures depend on. `--write` changes the page with the figures. */
+const MEASURED = [':/src', ':/bench', ':/proto', ':/gen', ':/package-lock.json']
+
+/** Returns a part of the report. Its heading is the name of the group. */
+export function printPart(name: string, origin: string, figures: string): string {
+  return `### ${name}\n\n${origin}\n\n${figures}\n`
 }
 
 /** Returns the results of a group as Markdown. */
@@ -51,7 +70,8 @@ function ratioText(ratio: number | undefined): string {
   return ratio?.toFixed(ratio < 0.1 ? 3 : 2) ?? ''
 }
 
-function printMemory(memory: readonly MemoryReading[]): string {
+/** Returns the memory of the server as Markdown. */
+export function printMemory(memory: readonly MemoryReading[]): string {
   const rows = memory.map(({ moment, residentBytes }) => [moment, mebibytes(residentBytes)])
   return table(['Memory of the server', 'MiB'], rows)
 }
@@ -79,17 +99,21 @@ function isText(head: readonly string[], column: number): boolean {
   return column === 0 || head[column] === 'of'
 }
 
-const BEGIN = '<!-- Written by `npm run bench -- --write`. -->'
-const END = '<!-- End of what is written. -->'
-
 /**
- * Returns a document with the report in place of the previous one.
+ * Returns a document with the figures of some groups in place of their previous figures. The figures
+ * of other groups stay.
  *
- * @throws Error if the document has no markers for the report.
+ * @param parts by the names of the groups.
+ * @throws Error if the document has no place for a group.
  */
-export function withReport(document: string, report: string): string {
-  const begin = document.indexOf(BEGIN)
-  const end = document.indexOf(END)
-  if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${BEGIN} and ${END}`)
-  return `${document.slice(0, begin + BEGIN.length)}\n\n${report}\n${document.slice(end)}`
+export function withParts(document: string, parts: ReadonlyMap<string, string>): string {
+  let written = document
+  for (const [name, part] of parts) {
+    const begin = written.indexOf(`\n### ${name}\n`) + 1
+    if (begin === 0) throw new Error(`the document has no heading ${name}`)
+    const end = written.slice(begin).search(/\n### |\n<!-- End/)
+    if (end < 0) throw new Error(`the figures of ${name} have no end`)
+    written = `${written.slice(0, begin)}${part}${written.slice(begin + end)}`
+  }
+  return written
 }

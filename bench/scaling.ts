@@ -13,21 +13,25 @@ import { type BenchPostgres, startBenchPostgres } from './postgres.ts'
 import type { ServerProcess } from './processes.ts'
 import { table } from './report.ts'
 import { get, postJson, type Request } from './requests.ts'
+import { sized } from './sizes.ts'
 
-const ROUNDS = 5
-const DURATION_MS = 1500
+const ROUNDS = sized(5, 1)
+const DURATION_MS = sized(1500, 0)
 
 /** Calls before a measurement, and the longest time for them. */
-const WARM_UP_CALLS = 3000
+const WARM_UP_CALLS = sized(3000, 1)
 const MAX_WARM_UP_ROUNDS = 10
 
 /** Requests in flight. A server opens ten connections to PostgreSQL. */
 const IN_FLIGHT = 32
 
-const MERGES = 20
+const MERGES = sized(20, 1)
 
 const FEW: RowCounts = { accounts: 1_000, repositories: 1_000, pulls: 1_000 }
-const MANY: RowCounts = { accounts: 1_000_000, repositories: 100_000, pulls: 1_000_000 }
+const MANY: RowCounts = sized(
+  { accounts: 1_000_000, repositories: 100_000, pulls: 1_000_000 },
+  { accounts: 2_000, repositories: 2_000, pulls: 2_000 },
+)
 
 /** Accounts that requests alternate between. */
 const USERS = 100

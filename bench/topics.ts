@@ -5,9 +5,10 @@ import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { get } from './requests.ts'
+import { sized } from './sizes.ts'
 
 const FEW_REPOSITORIES = 10
-const MANY_REPOSITORIES = 10_000
+const MANY_REPOSITORIES = sized(10_000, 20)
 
 /** Number of distinct topics, if there are enough repositories, and of topics of one repository. */
 const TOPICS = 1000

@@ -8,9 +8,10 @@ import { median } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { table } from './report.ts'
 import { get } from './requests.ts'
+import { sized } from './sizes.ts'
 import { FLAT_FOLDER, prepareWebRepository, type WebRepository } from './web-repositories.ts'
 
-const ROUNDS = 5
+const ROUNDS = sized(5, 1)
 
 /** Longer than any page takes. */
 const TIMEOUT_MS = 60_000

@@ -5,6 +5,7 @@ import { createRepository, git, gitReading } from './git.ts'
 import { http1 } from './http1-load.ts'
 import type { ServerProcess } from './processes.ts'
 import { postJson } from './requests.ts'
+import { sized } from './sizes.ts'
 
 /** A repository with a pull request, whose web pages are measured. */
 export interface WebRepository {
@@ -28,11 +29,11 @@ interface Size {
 const SIZES: Readonly<Record<'small' | 'large', Size>> = {
   small: { folders: 4, filesOfFolder: 10, flatFiles: 10, commits: 10, changedFiles: 10 },
   large: {
-    folders: 450,
-    filesOfFolder: 100,
-    flatFiles: 5000,
-    commits: 1000,
-    changedFiles: 10_000,
+    folders: sized(450, 4),
+    filesOfFolder: sized(100, 30),
+    flatFiles: sized(5000, 1010),
+    commits: sized(1000, 10),
+    changedFiles: sized(10_000, 100),
   },
 }
 

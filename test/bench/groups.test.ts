@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { withParts } from '../../bench/report.ts'
+import { isOnPostgres } from '../support/database.ts'
+import { ROOT } from '../support/markdown.ts'
+import { checkBench, groupsOfPage, HEAVY_GROUPS } from './bench-check.ts'
+
+const page = await readFile(`${ROOT}/docs/performance.md`, 'utf8')
+
+describe.skipIf(isOnPostgres)('npm run bench, which starts servers of its own', () => {
+  it('is answered rightly in each group, apart from those that take long', async () => {
+    const checked = await checkBench(...HEAVY_GROUPS.flatMap((name) => ['--except', name]))
+    const shown = await groupsOfPage()
+    expect([...checked].sort()).toEqual(shown.filter((name) => !HEAVY_GROUPS.includes(name)).sort())
+    expect(shown).toEqual(expect.arrayContaining(HEAVY_GROUPS))
+  })
+})
+
+describe('the page of the figures', () => {
+  it('names all groups in a sentence', async () => {
+    const [, sentence = ''] = /^The groups are ([^.]*)\./m.exec(page) ?? []
+    const named = [...sentence.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name)
+    expect([...named, 'memory'].sort()).toEqual([...(await groupsOfPage())].sort())
+  })
+
+  it('says on which commit each group was measured', () => {
+    const parts = page.split(/^### /m).slice(1)
+    for (const part of parts)
+      expect(part).toMatch(
+        /^[a-z-]+\n\nMeasured (on commit [0-9a-f]{12}|before the bench named its commit)/,
+      )
+  })
+
+  it('keeps the figures of groups that are not measured again', () => {
+    const part = '### streams\n\nMeasured now.\n'
+    const written = withParts(page, new Map([['streams', part]]))
+    const [before = '', after = ''] = written.split(part)
+    expect(page.startsWith(before)).toBe(true)
+    expect(page.endsWith(after)).toBe(true)
+    expect(after).toMatch(/^\n### pages\n/)
+  })
+})
