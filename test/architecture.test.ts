@@ -222,7 +222,11 @@ function mayImport(file: string, target: string): boolean {
     case 'app':
       return !target.startsWith('..') && !target.startsWith('web/')
     case 'edge':
-      return /^(#gen|edge)\/|^platform\/(?!(database|git)\/)/.test(target) || isTaken(target)
+      // The shell of the web pages names the scripts of the page that an address has.
+      return (
+        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/routes\.ts$/.test(target) ||
+        isTaken(target)
+      )
     case 'forge':
       return forgeMayImport(file, target)
     case 'platform':

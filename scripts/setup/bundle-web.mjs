@@ -13,6 +13,9 @@ export const webFolder = join(root, 'dist', 'web')
 /** The most compressed script that a browser loads before it shows a page for the first time. */
 const SCRIPT_BUDGET_BYTES = 90 * 1024
 
+/** The ending of the files of pages, whose names `src/web/routes.ts` has. */
+const PAGE_ENDING = '.page.tsx'
+
 const brotli = promisify(zlib.brotliCompress)
 const gzip = promisify(zlib.gzip)
 
@@ -129,12 +132,26 @@ function manifestOf(/** @type {Outputs} */ outputs) {
       if (entryPoint === source || (source in inputs && entryPoint === undefined)) return name
     throw new Failure(`The bundle of the web pages lacks ${source}.`, '')
   }
+  const scripts = importsOf(outputs, nameOf('src/web/main.tsx'))
   return {
-    scripts: importsOf(outputs, nameOf('src/web/main.tsx')),
+    scripts,
+    pages: Object.fromEntries(
+      pagesOf(outputs).map(({ name, entryPoint }) => [
+        basename(entryPoint, PAGE_ENDING),
+        importsOf(outputs, name).filter((script) => !scripts.includes(script)),
+      ]),
+    ),
     style: nameOf('src/web/style.css'),
     icon: nameOf('src/web/icon.svg'),
     files: [...outputs.keys()].sort(),
   }
+}
+
+/** Returns the scripts of the pages. */
+function pagesOf(/** @type {Outputs} */ outputs) {
+  return [...outputs].flatMap(([name, { entryPoint }]) =>
+    entryPoint?.endsWith(PAGE_ENDING) ? { name, entryPoint } : [],
+  )
 }
 
 /**
@@ -159,8 +176,7 @@ function importsOf(outputs, entry) {
  * @returns {number} the largest size
  */
 function checkBudget(outputs, sizes, always) {
-  const pages = [...outputs].filter(([, { entryPoint }]) => entryPoint?.endsWith('.page.tsx'))
-  const costs = pages.map(([name, { entryPoint }]) => {
+  const costs = pagesOf(outputs).map(({ name, entryPoint }) => {
     const scripts = new Set([...always, ...importsOf(outputs, name)])
     const bytes = [...scripts].reduce((sum, script) => sum + (sizes.get(script) ?? 0), 0)
     return { entryPoint, bytes }

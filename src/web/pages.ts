@@ -42,7 +42,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
     (await import('./repositories/branch-rules.page.tsx')).BranchRulesPage,
   collaborators: async () =>
     (await import('./repositories/collaborators.page.tsx')).CollaboratorsPage,
-  webhooks: async () => (await import('./webhooks/repository-webhooks.page.tsx')).WebhooksPage,
+  'repository-webhooks': async () =>
+    (await import('./webhooks/repository-webhooks.page.tsx')).WebhooksPage,
   'deploy-keys': async () => (await import('./repositories/deploy-keys.page.tsx')).DeployKeysPage,
   'tag-rules': async () => (await import('./repositories/tag-rules.page.tsx')).TagRulesPage,
   'git-hooks': async () => (await import('./repositories/git-hooks.page.tsx')).GitHooksPage,

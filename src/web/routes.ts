@@ -1,3 +1,5 @@
+// The server imports this file too, to name the scripts of a page before the browser asks for them.
+
 /** Parameters of a page, from its address. */
 export interface PageProps {
   readonly owner: string
@@ -7,7 +9,7 @@ export interface PageProps {
   readonly query: URLSearchParams
 }
 
-/** The names of the pages, which are files in `pages/`. */
+/** The names of the pages. The file of a page ends with its name and `.page.tsx`. */
 export type PageName =
   | 'home'
   | 'explore'
@@ -40,7 +42,7 @@ export type PageName =
   | 'general-settings'
   | 'branch-rules'
   | 'collaborators'
-  | 'webhooks'
+  | 'repository-webhooks'
   | 'deploy-keys'
   | 'tag-rules'
   | 'git-hooks'
@@ -80,7 +82,7 @@ const SETTINGS_PAGES: Readonly<Record<string, PageName>> = {
   '': 'general-settings',
   branches: 'branch-rules',
   collaborators: 'collaborators',
-  hooks: 'webhooks',
+  hooks: 'repository-webhooks',
   keys: 'deploy-keys',
   tags: 'tag-rules',
 }
@@ -118,7 +120,10 @@ const FIXED: Readonly<Record<string, PageName>> = {
 }
 
 /** Returns the page of an address of this server; undefined if the address has none. */
-export function routeOf({ pathname, searchParams: query }: URL): Route | undefined {
+export function routeOf({
+  pathname,
+  searchParams: query,
+}: Pick<URL, 'pathname' | 'searchParams'>): Route | undefined {
   const path = pathname.replace(/^\/+|\/+$/g, '')
   const fixed = entryOf(FIXED, path)
   if (fixed) return { name: fixed, props: { owner: '', repo: '', rest: [], query } }

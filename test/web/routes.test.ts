@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { routeOf } from '../../src/web/routes.ts'
 
@@ -6,13 +7,22 @@ const at = (path: string) => routeOf(new URL(path, 'http://localhost'))
 describe('the page of an address', () => {
   it.each([
     ['/bob/tools/settings', 'general-settings', []],
-    ['/bob/tools/settings/hooks/7', 'webhooks', ['7']],
+    ['/bob/tools/settings/hooks/7', 'repository-webhooks', ['7']],
     ['/bob/tools/settings/branches/new', 'branch-rules', ['new']],
     ['/-/admin', 'administration', []],
     ['/-/admin/accounts/bob', 'administration-account', ['bob']],
     ['/constructor', 'account', []],
   ])('%s is %s', (path, name, rest) => {
     expect(at(path)).toMatchObject({ name, props: { rest } })
+  })
+
+  it('has the name of its file, which the server reads from the manifest of the bundle', () => {
+    const source = readFileSync(new URL('../../src/web/pages.ts', import.meta.url), 'utf8')
+    const pages = [
+      ...source.matchAll(/^ {2}'?([a-z-]+)'?: async[^/]*\/[a-z]+\/([a-z-]+)\.page\.tsx/gm),
+    ]
+    expect(pages.length).toBe(source.match(/import\('/g)?.length)
+    expect(pages.filter(([, name, file]) => name !== file)).toEqual([])
   })
 
   it('names the organisation whose settings it has', () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { PageName } from '../../web/routes.ts'
 import { type ConstantContent, weakTag } from '../operator-pages/constant-page.ts'
 
 /** Where the files of the pages are. No account can be named `-`. */
@@ -9,6 +10,8 @@ export const ASSETS = '/-/assets/'
 interface Manifest {
   /** Files that every page loads, in the order of their need. */
   readonly scripts: readonly string[]
+  /** The other files that each page loads, its own file first. */
+  readonly pages: Readonly<Partial<Record<PageName, readonly string[]>>>
   readonly style: string
   readonly icon: string
   /** Names of all files, each with a hash of its content. */

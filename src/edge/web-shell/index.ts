@@ -11,6 +11,7 @@ import { html } from '../../platform/http/html.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
+import { routeOf } from '../../web/routes.ts'
 import type { PeerOf } from '../authentication/peers.ts'
 import { sendContent } from '../operator-pages/constant-page.ts'
 import { type PageAddress, readPageAddress } from './addresses.ts'
@@ -70,6 +71,7 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
         const { status, content, firstRun } = answer
         const { privateInstance, registration, passwordSignIn } = app.settings
         const hints = {
+          page: routeOf({ pathname: path, searchParams: new URLSearchParams() })?.name,
           session,
           firstRun,
           isMissing: status === 404,

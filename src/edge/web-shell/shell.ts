@@ -1,4 +1,5 @@
 import { type Html, html } from '../../platform/http/html.ts'
+import type { PageName } from '../../web/routes.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
 
 /** Content of a page for strangers and readers without a script. */
@@ -12,8 +13,13 @@ export interface ShellContent {
   readonly main: Html
 }
 
-/** Facts about the request that spare the script calls which would fail. */
+/** Facts about the request that spare the script waiting, and calls which would fail. */
 interface ShellHints {
+  /**
+   * The page that the script will show, whose files the browser loads together with the script. The
+   * address alone decides, so that a private repository and a missing one still look the same.
+   */
+  readonly page: PageName | undefined
   /** Whether the browser may have a session, so that the script asks for it. */
   readonly session: boolean
   /**
@@ -67,11 +73,12 @@ export const MISSING: ShellContent = {
 
 /** Prints the page that loads the script. */
 export function printShell(
-  { scripts, style, icon }: WebBundle,
+  { scripts, pages, style, icon }: WebBundle,
   { title, description, url, main }: ShellContent,
-  { session, firstRun, isMissing, isPrivateInstance, isRegistrationOpen }: ShellHints,
+  { page, session, firstRun, isMissing, isPrivateInstance, isRegistrationOpen }: ShellHints,
 ): string {
   const [entry = '', ...imported] = scripts
+  const early = [...imported, ...((page && pages[page]) ?? [])]
   const name = title === undefined ? 'Branchline' : `${title} · Branchline`
   const preview =
     title === undefined
@@ -92,7 +99,7 @@ export function printShell(
 <title>${name}</title>
 ${description ? html`<meta name="description" content="${description}">\n` : ''}${preview}<link rel="icon" href="${ASSETS}${icon}">
 <link rel="stylesheet" href="${ASSETS}${style}">
-${imported.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`)}<script type="module" src="${ASSETS}${entry}"></script>
+${early.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`)}<script type="module" src="${ASSETS}${entry}"></script>
 </head>
 <body>
 <div id="app"><main>

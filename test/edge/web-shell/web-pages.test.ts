@@ -73,14 +73,7 @@ describe('a navigation', () => {
   })
 
   it('does not tell a private repository from a missing one', async () => {
-    const paths = [
-      '/bob/secret',
-      '/bob/missing',
-      '/nobody/missing',
-      '/nobody',
-      '/bob/open/unknown',
-      '/-/unknown',
-    ]
+    const paths = ['/bob/secret', '/bob/missing', '/nobody/missing', '/nobody/missing/src']
     const answers = await Promise.all(paths.map((path) => get(path)))
     expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 404))
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
@@ -90,6 +83,11 @@ describe('a navigation', () => {
     expect(fixed(answers[0]?.headers ?? new Headers())).toEqual(
       fixed(answers[1]?.headers ?? new Headers()),
     )
+  })
+
+  it.each(['/nobody', '/bob/open/unknown', '/-/unknown'])('does not find %s', async (path) => {
+    const { status, text } = await get(path)
+    expect([status, /<title>(.*)<\/title>/.exec(text)?.[1]]).toEqual([404, 'Branchline'])
   })
 
   it('is the same for the owner of the cookie, which is no credential', async () => {
@@ -214,6 +212,44 @@ describe('programs', () => {
 })
 
 describe('the files of the pages', () => {
+  const preloaded = async (path: string) => {
+    const links = (await get(path)).text.matchAll(/<link rel="modulepreload" href="([^"]+)">/g)
+    return [...links].map(([, url]) => url ?? '')
+  }
+
+  it.each([
+    ['/', 'home'],
+    ['/explore', 'explore'],
+    ['/bob', 'account'],
+    ['/bob/open', 'code'],
+    ['/bob/secret/src/branch/main', 'code'],
+    ['/bob/open/pulls', 'pulls'],
+    ['/bob/open/pulls/7/files', 'pull'],
+    ['/bob/open/settings/hooks', 'repository-webhooks'],
+    ['/-/organizations/anything/hooks', 'organization-webhooks'],
+    ['/-/api/repos', 'api'],
+  ])('that %s needs are loaded together with the script', async (path, name) => {
+    const links = await preloaded(path)
+    expect(links.filter((url) => url.includes('.page-'))).toEqual([
+      expect.stringMatching(new RegExp(`^/-/assets/${name}\\.page-[A-Z0-9]{8}\\.js$`)),
+    ])
+    // Whatever they import statically is loaded with them.
+    const scripts = new Set([await script(), ...links])
+    for (const url of scripts) {
+      const source = (await get(url, { accept: '*/*' })).text
+      const imports = [...source.matchAll(/(?:^|;|\})import(?:[^"(]*from)?"\.\/([^"]+)"/g)]
+      for (const [, file] of imports) expect(scripts).toContain(`/-/assets/${file}`)
+    }
+    expect(scripts.size).toBe(links.length + 1)
+  })
+
+  it('are those of every page where an address has none', async () => {
+    const links = await preloaded('/-/unknown')
+    expect(links.length).toBeGreaterThan(0)
+    expect(await preloaded('/explore')).toEqual(expect.arrayContaining(links))
+    expect(links.filter((url) => url.includes('.page-'))).toEqual([])
+  })
+
   const script = async () =>
     /<script type="module" src="([^"]+)">/.exec((await get('/explore')).text)?.[1] ?? ''
 
