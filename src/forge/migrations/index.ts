@@ -47,6 +47,7 @@ import * as repositoryCounts from './0041-repository-counts.ts'
 import * as repositoryNameEnds from './0042-repository-name-ends.ts'
 import * as sessionConfirmations from './0043-session-confirmations.ts'
 import * as loginNames from './0044-login-names.ts'
+import * as statementCounters from './0045-statement-counters.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -98,6 +99,7 @@ export const migrations: readonly Migration[] = [
   { name: '0042-repository-name-ends', ...repositoryNameEnds },
   { name: '0043-session-confirmations', ...sessionConfirmations },
   { name: '0044-login-names', ...loginNames },
+  { name: '0045-statement-counters', ...statementCounters },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -16,6 +16,32 @@ export async function createTrigger(tx: Tx, text: string): Promise<void> {
   await sql.raw(isPostgres(tx) ? postgresTrigger(text) : `create trigger ${text}`).execute(tx)
 }
 
+/** A trigger of PostgreSQL that runs once for all rows that a statement has changed. */
+export interface StatementTrigger {
+  readonly name: string
+  readonly event: 'insert' | 'update' | 'delete'
+  readonly table: string
+  /** In PL/pgSQL. The rows are in the tables `new_rows` and `old_rows`, where the event has such. */
+  readonly body: string
+}
+
+/** Creates a trigger for each statement, and its function. */
+export async function createStatementTrigger(tx: Tx, trigger: StatementTrigger): Promise<void> {
+  const { name, event, table, body } = trigger
+  const rows = [
+    ...(event === 'insert' ? [] : ['old table as old_rows']),
+    ...(event === 'delete' ? [] : ['new table as new_rows']),
+  ].join(' ')
+  await sql
+    .raw(
+      `create function ${name}() returns trigger language plpgsql as
+        $trigger$ ${body} $trigger$;
+        create trigger ${name} after ${event} on ${table} referencing ${rows}
+          for each statement execute function ${name}()`,
+    )
+    .execute(tx)
+}
+
 /** Drops a trigger, and on PostgreSQL its function. */
 export async function dropTrigger(tx: Tx, name: string): Promise<void> {
   const trigger = sql.id(name)
