@@ -49,7 +49,7 @@ export async function insertManyRows(
     `insert into repository_name_ends (name_end, repository_id)
       select substr(name_key, start::integer), id from repositories, name_starts
       where id >= 1000 and start <= length(name_key)`,
-    `update repository_counts set count = count + ${repositories} where private = 0`,
+    `update repository_counts set count = count + ${repositories} where private = 0 and shard = 0`,
     `insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
       head_repository_id, head_branch, head_commit, head_ref_commit, allow_maintainer_edit,
       create_time, update_time, close_time, body)

@@ -56,18 +56,22 @@ const SETTINGS: Settings = {
   maxPageSize: undefined,
 }
 
-/** An application over a database of its own, in memory. */
+/**
+ * An application over a database of its own, in memory.
+ *
+ * @param folder of the repositories. There are none without it: tests that need some bring their own.
+ */
 export async function testApp(
   settings: Partial<Settings> = {},
   overrides: Partial<Omit<App, 'clock' | 'settings'>> = {},
+  folder = '/nonexistent',
 ): Promise<TestApp> {
   const clock = testClock()
   const db = overrides.db ?? (await openTestDatabase())
   await migrate(db)
   const app = await createApp({
     db,
-    // Nothing is there: tests that need repositories bring their own.
-    folder: '/nonexistent',
+    folder,
     settings: { ...SETTINGS, ...settings },
     log: pino({ level: 'silent' }),
     publicUrl: () => 'https://git.example.org',

@@ -7,6 +7,8 @@ interface Counter {
   readonly column: string
   /** The column by which a row of the table is found. */
   readonly key: string
+  /** Whether the number is the sum of several rows, of which the shard 0 is one. */
+  readonly isSum?: boolean
   /** Has the columns `key` and `actual`. */
   readonly counted: RawBuilder<unknown>
 }
@@ -101,6 +103,7 @@ const COUNTERS: readonly Counter[] = [
     table: 'repository_counts',
     column: 'count',
     key: 'private',
+    isSum: true,
     counted: count('repositories', 'private', sql`1 = 1`),
   },
 ]
@@ -110,11 +113,15 @@ const MAX_WRONG = 100
 
 /** Compares counters with the rows that they count. */
 export async function* wrongCounters(db: Db): AsyncGenerator<WrongCounter> {
-  for (const { table, column, key, counted } of COUNTERS) {
+  for (const { table, column, key, isSum, counted } of COUNTERS) {
     const [counter, id] = [sql.ref(`counters.${column}`), sql.ref(`counters.${key}`)]
+    const counters = isSum
+      ? sql`(select ${sql.ref(key)}, cast(sum(${sql.ref(column)}) as bigint) as ${sql.ref(column)}
+          from ${sql.table(table)} group by ${sql.ref(key)})`
+      : sql.table(table)
     const { rows } = await sql<{ key: string; stored: number; actual: number }>`
       select cast(${id} as text) as key, ${counter} as stored, coalesce(counted.actual, 0) as actual
-      from ${sql.table(table)} as counters left join (${counted}) as counted on counted.key = ${id}
+      from ${counters} as counters left join (${counted}) as counted on counted.key = ${id}
       where ${counter} <> coalesce(counted.actual, 0) limit ${MAX_WRONG}`.execute(db)
     for (const row of rows)
       yield {
@@ -122,8 +129,12 @@ export async function* wrongCounters(db: Db): AsyncGenerator<WrongCounter> {
         column,
         ...row,
         async repair() {
-          await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${row.actual}
-            where cast(${sql.ref(key)} as text) = ${row.key}`.execute(db)
+          const right = isSum
+            ? sql`${sql.ref(column)} + ${row.actual - row.stored}`
+            : sql`${row.actual}`
+          await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${right}
+            where cast(${sql.ref(key)} as text) = ${row.key}
+            ${isSum ? sql`and shard = 0` : sql``}`.execute(db)
         },
       }
   }

@@ -3,7 +3,7 @@ import { WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
 import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 
-const TRIGGERS: Readonly<Record<string, string>> = {
+export const TRIGGERS: Readonly<Record<string, string>> = {
   repository_counted: `after insert on repositories begin
     update repository_counts set count = count + 1 where private = new.private; end`,
   repository_uncounted: `after delete on repositories begin

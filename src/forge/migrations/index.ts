@@ -48,6 +48,7 @@ import * as repositoryNameEnds from './0042-repository-name-ends.ts'
 import * as sessionConfirmations from './0043-session-confirmations.ts'
 import * as loginNames from './0044-login-names.ts'
 import * as statementCounters from './0045-statement-counters.ts'
+import * as repositoryCountShards from './0046-repository-count-shards.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -100,6 +101,7 @@ export const migrations: readonly Migration[] = [
   { name: '0043-session-confirmations', ...sessionConfirmations },
   { name: '0044-login-names', ...loginNames },
   { name: '0045-statement-counters', ...statementCounters },
+  { name: '0046-repository-count-shards', ...repositoryCountShards },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

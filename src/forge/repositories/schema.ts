@@ -265,10 +265,12 @@ interface RepositoryTransfersTable {
 
 export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
 
-/** The number of repositories. Maintained by triggers. */
+/** The number of repositories, which is the sum of the shards. Maintained by triggers. */
 interface RepositoryCountsTable {
   /** 0 for the public repositories, 1 for the private ones. */
   private: 0 | 1
+  /** The number of a connection of PostgreSQL, whose count may be negative; 0 on SQLite. */
+  shard: Generated<number>
   count: number
 }
 

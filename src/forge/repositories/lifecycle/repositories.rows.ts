@@ -169,13 +169,19 @@ function counted(db: Db, where: (eb: Repositories) => Expression<SqlBool>) {
 }
 
 function all(db: Db) {
-  return sql<number>`${db.selectFrom('repository_counts').select(sql`cast(sum(count) as bigint)`.as('count'))}`
+  return sql<number>`${sumOf(db)}`
 }
 
 /** The number of the public repositories without those that some readers need a grant for. */
 function openTo(db: Db, readers: OpenTo) {
-  const open = db.selectFrom('repository_counts').select('count').where('private', '=', sql.lit(0))
+  const open = sumOf(db).where('private', '=', sql.lit(0))
   return sql<number>`${open} - ${counted(db, (eb) => isHiddenFrom(eb, readers))}`
+}
+
+function sumOf(db: Db) {
+  return db
+    .selectFrom('repository_counts')
+    .select(sql<number>`cast(sum(count) as bigint)`.as('count'))
 }
 
 /** Returns the pending transfer of a repository, if there is one. */
