@@ -73,7 +73,8 @@ export type Commit = Message<"branchline.v1.Commit"> & {
   committer?: Account | undefined;
 
   /**
-   * The parents. Their `created` is the beginning of year 1.
+   * The parents. Their `created` is the beginning of year 1. A commit that loses its end (see
+   * `CommitDetails.message`) shows its first hundred parents or so.
    *
    * @generated from field: repeated branchline.v1.CommitMeta parents = 8;
    */
@@ -131,7 +132,8 @@ export type CommitDetails = Message<"branchline.v1.CommitDetails"> & {
   committer?: CommitUser | undefined;
 
   /**
-   * Message.
+   * Message. The first 256 KiB of a commit are shown. A list of commits shows 512 KiB of its commits
+   * like that; the commits after these lose what is beyond their first 8 KiB. `GetCommit` shows them.
    *
    * @generated from field: string message = 4;
    */

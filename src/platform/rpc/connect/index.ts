@@ -67,7 +67,7 @@ export function serveUnary(
     async answer(call) {
       const message = await call.cancellation.limit(messageOf(rpc, format, exchange, query))
       const output = await callUnary(call, spec, message)
-      await sendReply(call, replyOf(rpc, format, call.context, output))
+      await sendReply(call, await replyOf(rpc, format, call.context, output))
     },
     fail(error, call, defaults) {
       failUnary(server, exchange, { error, context: call?.context, defaults })
@@ -125,13 +125,14 @@ function contentIn(query: URLSearchParams): Uint8Array {
   }
 }
 
-function replyOf(
+async function replyOf(
   { formats, settings }: RpcMethod,
   format: UnaryFormat,
-  { responseHeader, responseTrailer }: CallContext,
+  context: CallContext,
   output: Message,
-): Reply {
-  const body = formats[format].write(output)
+): Promise<Reply> {
+  const { responseHeader, responseTrailer } = context
+  const body = await formats[format].write(output, context)
   checkSize(body, settings.writeMaxBytes)
   return {
     status: 200,

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { messageTooLarge } from '../exchange/errors.ts'
+import { type Cancellable, joinInTurns } from '../exchange/write-turns.ts'
 
 /**
  * Envelopes: the length-prefixed messages of gRPC, gRPC-Web and Connect streams. Each begins with a
@@ -20,11 +21,26 @@ const PREFIX_BYTES = 5
 export function envelope(flags: number, data: string | Uint8Array): Buffer {
   const size = typeof data === 'string' ? Buffer.byteLength(data) : data.length
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + size)
-  bytes[0] = flags
-  bytes.writeUInt32BE(size, 1)
+  writePrefix(bytes, flags, size)
   if (typeof data === 'string') bytes.write(data, PREFIX_BYTES)
   else bytes.set(data, PREFIX_BYTES)
   return bytes
+}
+
+/** Returns an envelope of data that may be large, after later turns of the event loop if so. */
+export function envelopeInTurns(
+  flags: number,
+  data: Uint8Array,
+  call: Cancellable,
+): Buffer | Promise<Buffer> {
+  const prefix = Buffer.allocUnsafe(PREFIX_BYTES)
+  writePrefix(prefix, flags, data.length)
+  return joinInTurns([prefix, data], call)
+}
+
+function writePrefix(bytes: Buffer, flags: number, size: number): void {
+  bytes[0] = flags
+  bytes.writeUInt32BE(size, 1)
 }
 
 /**

@@ -5,7 +5,7 @@ import { isGone } from '../exchange/cancellation.ts'
 import { compress } from '../exchange/compression.ts'
 import type { Compression } from '../exchange/connect-internals.ts'
 import { type CallContext, deadlineKept } from '../exchange/context.ts'
-import { checkSize } from '../exchange/formats.ts'
+import { checkSize, type Written } from '../exchange/formats.ts'
 import type { HeaderList } from '../exchange/headers.ts'
 import { invokeStream, type StreamSpec, single, type UnarySpec } from '../exchange/invoke.ts'
 import { metadataOf } from '../exchange/metadata.ts'
@@ -19,9 +19,10 @@ import {
   type HttpExchange,
   writeHead,
 } from '../exchange/node.ts'
+import { base64InTurns, base64Of, joinInTurns } from '../exchange/write-turns.ts'
 import { acceptedCoding, FramedCall, namedCoding } from './call.ts'
 import { readMessage, readMessages } from './content.ts'
-import { COMPRESSED, envelope } from './envelopes.ts'
+import { COMPRESSED, envelope, envelopeInTurns } from './envelopes.ts'
 import type { CallEnd, FramedType } from './protocol.ts'
 
 /** Answers a call in a protocol with envelopes. Never rejects. */
@@ -102,7 +103,7 @@ async function answerUnary(
   const frame = framed instanceof Promise ? await framed : framed
   const lacking = server.roomFor?.(request, frame.length)
   if (lacking) throw lacking
-  response.succeed(context, frame)
+  await response.succeed(context, frame)
 }
 
 async function answerStream(
@@ -127,7 +128,7 @@ async function answerStream(
       if (!hasRoom) await cancellation.race(response.drained())
       item = await next()
     }
-    response.succeed(context)
+    await response.succeed(context)
   } finally {
     // Not awaited: a generator that is busy with a cancelled call may finish later.
     iterator.return?.().catch(() => {})
@@ -136,11 +137,19 @@ async function answerStream(
 
 /** Returns a message in its envelope. Throws ResourceExhausted for one over the limit. */
 function frameOf(call: FramedCall, message: Message): Buffer | Promise<Buffer> {
-  const { format, settings, responseCoding } = call
-  const data = format.write(message)
+  const data = call.format.write(message, call.context)
+  return data instanceof Promise
+    ? data.then((written) => frameOfData(call, written))
+    : frameOfData(call, data)
+}
+
+function frameOfData(call: FramedCall, data: Written): Buffer | Promise<Buffer> {
+  const { settings, responseCoding } = call
   checkSize(data, settings.writeMaxBytes)
   return responseCoding === undefined || byteLength(data) < settings.compressMinBytes
-    ? envelope(0, data)
+    ? typeof data === 'string'
+      ? envelope(0, data)
+      : envelopeInTurns(0, data, call.context)
     : compressedFrame(call, data)
 }
 
@@ -185,19 +194,25 @@ class FramedResponse {
     return drained(this.#exchange.response)
   }
 
-  /** Ends the response to a call that succeeded, after its last message. */
-  succeed(context: CallContext, frame?: Buffer): void {
+  /**
+   * Ends the response to a call that succeeded, after its last message. Returns a promise only for a
+   * large message that has to become text first.
+   */
+  succeed(context: CallContext, frame?: Buffer): Promise<void> | undefined {
     const { response } = this.#exchange
-    if (isGone(response)) return
+    if (isGone(response)) return undefined
     const end = this.#type.protocol.end(context.responseTrailer, undefined)
     if (end.trailers === undefined) {
-      this.#endWith(context, frame === undefined ? end.last : Buffer.concat([frame, end.last]))
-      return
+      const encoded = this.#encodeInTurns(context, frame, end.last)
+      if (encoded instanceof Promise) return encoded.then((bytes) => this.#endWith(context, bytes))
+      this.#endWith(context, encoded)
+      return undefined
     }
     if (!response.headersSent) this.#begin(context)
     addTrailers(response, end.trailers)
     if (frame === undefined) response.end()
     else response.end(frame)
+    return undefined
   }
 
   /**
@@ -210,7 +225,7 @@ class FramedResponse {
     if (isGone(response)) return
     const end: CallEnd = this.#type.protocol.end(context?.responseTrailer ?? new Headers(), error)
     if (end.trailers === undefined) {
-      this.#endWith(context, end.last)
+      this.#endWith(context, this.#encode(end.last))
       return
     }
     // Clients of gRPC read all metadata of a Trailers-Only response as trailers, so that headers of
@@ -235,9 +250,9 @@ class FramedResponse {
     writeHead(response, 200, this.#headers(context))
   }
 
-  #endWith(context: CallContext | undefined, content: Uint8Array): void {
+  #endWith(context: CallContext | undefined, encoded: Uint8Array): void {
     const { response } = this.#exchange
-    const encoded = this.#encode(content)
+    if (isGone(response)) return
     if (!response.headersSent) {
       const headers = this.#headers(context)
       headers.push('Content-Length', String(encoded.length))
@@ -255,11 +270,26 @@ class FramedResponse {
     return headers
   }
 
-  #encode(content: Uint8Array): Uint8Array {
-    if (!this.#type.isText) return content
-    const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
-    return Buffer.from(bytes.toString('base64'), 'latin1')
+  #encodeInTurns(
+    context: CallContext,
+    frame: Buffer | undefined,
+    last: Uint8Array,
+  ): Uint8Array | Promise<Uint8Array> {
+    if (frame === undefined) return this.#encode(last)
+    const joined = joinInTurns([frame, last], context)
+    if (!this.#type.isText) return joined
+    return joined instanceof Promise
+      ? joined.then((bytes) => base64InTurns(bytes, context))
+      : base64InTurns(joined, context)
   }
+
+  #encode(content: Uint8Array): Uint8Array {
+    return this.#type.isText ? base64Of(bufferOf(content)) : content
+  }
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 function setHeaders(response: HttpExchange['response'], headers: HeaderList): void {

@@ -1,9 +1,8 @@
-import type { Message } from '@bufbuild/protobuf'
 import { Call, type CallOpening, type CallTarget } from '../exchange/call.ts'
 import type { MethodImplSpec } from '../exchange/connect-internals.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import type { ErrorStyle } from './errors.ts'
-import { compileContent, compileReply, type ReplyContent, type ReplyWriter } from './reply.ts'
+import { type ContentWriter, compileContent, compileReply, type ReplyWriter } from './reply.ts'
 import { httpBodyGetter } from './request/http-body.ts'
 import { compileRequestReader, type RequestReader } from './request/request-reader.ts'
 import type { Binding } from './schema/binding.ts'
@@ -17,7 +16,7 @@ export interface Endpoint extends CallTarget {
   /** Creates the response to a unary call. */
   readonly reply: ReplyWriter
   /** Returns one message of a stream as content. */
-  readonly contentOf: (response: Message) => ReplyContent
+  readonly contentOf: ContentWriter
   /** Whether the response is raw content. */
   readonly isRaw: boolean
 }

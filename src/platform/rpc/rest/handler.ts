@@ -173,7 +173,7 @@ function messageOf({ endpoint, values, request }: RestCall, content: Uint8Array)
   return readRequest(endpoint.reader, { values, target, content, contentType })
 }
 
-function replyTo(call: RestCall, message: Message, response: Message): Reply {
+function replyTo(call: RestCall, message: Message, response: Message): Promise<Reply> {
   const { endpoint, context, publicUrl, request } = call
   const { url: target = '', headers } = request
   const baseUrl = () => publicUrl?.() || originOf(request)

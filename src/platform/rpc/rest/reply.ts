@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { type DescField, type Message, type Registry, ScalarType } from '@bufbuild/protobuf'
 import { type ConnectError, createContextKey } from '@connectrpc/connect'
 import type { CallContext } from '../exchange/context.ts'
@@ -7,8 +6,9 @@ import { findHeader, type HeaderList, headerValue } from '../exchange/headers.ts
 import { metadataOf } from '../exchange/metadata.ts'
 import { tagMatches } from '../exchange/negotiate.ts'
 import { hasNoContent, type Reply } from '../exchange/node.ts'
+import { type Cancellable, sha1InTurns, textInTurns } from '../exchange/write-turns.ts'
 import { compileGetter } from '../text/field-value.ts'
-import { compileFieldWriter, compileWriter } from '../text/json-write.ts'
+import { compileFieldPartsWriter, compilePartsWriter } from '../text/json-write.ts'
 import { fieldNamed } from '../text/message-fields.ts'
 import { type ErrorStyle, encodeError } from './errors.ts'
 import { httpBodyGetter, OCTET_STREAM } from './request/http-body.ts'
@@ -42,13 +42,16 @@ interface ReplyInput {
 }
 
 /** Creates the response from the response message of a unary call. */
-export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
+export type ReplyWriter = (response: Message, input: ReplyInput) => Promise<Reply>
+
+/** Creates the content of a response. Returns a promise only for large content. */
+export type ContentWriter = (
+  response: Message,
+  call: Cancellable,
+) => ReplyContent | Promise<ReplyContent>
 
 /** Compiles the writer of response content: JSON, or the raw data of an HttpBody. */
-export function compileContent(
-  binding: Binding,
-  registry: Registry,
-): (response: Message) => ReplyContent {
+export function compileContent(binding: Binding, registry: Registry): ContentWriter {
   const { rpc, dialect, responseBody, singleBody } = binding
   const getHttpBody = httpBodyGetter(rpc.output, responseBody)
   if (getHttpBody !== undefined) {
@@ -61,15 +64,19 @@ export function compileContent(
   const field = fieldNamed(rpc.output, responseBody)
   const write =
     field === undefined
-      ? compileWriter(rpc.output, dialect, registry)
-      : compileFieldWriter(field, dialect, registry)
-  if (singleBody === undefined) return (response) => ({ body: write(response), contentType })
+      ? compilePartsWriter(rpc.output, dialect, registry)
+      : compileFieldPartsWriter(field, dialect, registry)
+  const contentOf = (parts: Generator<string>, call: Cancellable) => {
+    const body = textInTurns(parts, call)
+    return body instanceof Promise
+      ? body.then((bytes) => ({ body: bytes, contentType }))
+      : { body, contentType }
+  }
+  if (singleBody === undefined) return (response, call) => contentOf(write(response), call)
   const single = compileGetter(singleBody)
-  const writeSingle = compileFieldWriter(singleBody, dialect, registry)
-  return (response) => ({
-    body: (single(response) === undefined ? write : writeSingle)(response),
-    contentType,
-  })
+  const writeSingle = compileFieldPartsWriter(singleBody, dialect, registry)
+  return (response, call) =>
+    contentOf((single(response) === undefined ? write : writeSingle)(response), call)
 }
 
 /**
@@ -82,7 +89,7 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
   const { dialect, isBodiless } = binding
   const isRaw = httpBodyGetter(binding.rpc.output, binding.responseBody) !== undefined
   const addFields = compileFieldHeaders(binding)
-  return (response, input) => {
+  return async (response, input) => {
     const { context } = input
     const status = statusOf(context, binding.successStatus)
     const headers = metadataOf(context.responseHeader, context.responseTrailer)
@@ -90,7 +97,8 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
     if (isBodiless || (hasNoContent(status) && !isDeclared(binding, status)))
       return { status, headers, body: undefined, contentType: '' }
 
-    const content = contentOf(response)
+    const written = contentOf(response, context)
+    const content = written instanceof Promise ? await written : written
     checkSize(content.body, maxBytes)
     const contentType = (isRaw && context.responseHeader.get('content-type')) || content.contentType
     const tagged =
@@ -99,7 +107,8 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
 
     let tag = findHeader(headers, 'etag')
     if (tag === undefined && dialect.etag) {
-      tag = weakTag(content.body)
+      const digest = sha1InTurns(content.body, context)
+      tag = weakTag(digest instanceof Promise ? await digest : digest)
       headers.push('ETag', tag)
     }
     const { ifNoneMatch } = input
@@ -176,8 +185,8 @@ export function statusOf({ values }: CallContext, declared: number): number {
  * Returns a weak entity tag, which is the same in every content coding. SHA-1 is sufficient to
  * distinguish versions.
  */
-function weakTag(body: string | Uint8Array): string {
-  return `W/"${hash('sha1', body, 'base64url')}"`
+function weakTag(sha1: string): string {
+  return `W/"${sha1}"`
 }
 
 /** Headers that a 304 response leaves out (RFC 9110 15.4.5). */

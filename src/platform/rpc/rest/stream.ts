@@ -40,11 +40,11 @@ export async function sendStream(
   try {
     let item = await next()
     if (item.done) return emptyReply(call, framing)
-    let content = contentOf(endpoint, item.value)
+    let content = await contentOf(call, item.value)
     while (framing.isEmpty(content)) {
       item = await next()
       if (item.done) break
-      content = contentOf(endpoint, item.value)
+      content = await contentOf(call, item.value)
     }
     if (framing === raw && isCached(request, context))
       return notModified(metadataOf(context.responseHeader))
@@ -81,7 +81,7 @@ async function writeAll(
   first: ReplyContent,
   next: () => Promise<IteratorResult<Message>>,
 ): Promise<void> {
-  const { cancellation, context, request, response, endpoint } = call
+  const { cancellation, context, request, response } = call
   // A disconnect during a write also emits an error. `close` has cancelled the call by then.
   response.on('error', () => {})
   const trailers = wantsTrailers(request.headers)
@@ -91,7 +91,7 @@ async function writeAll(
       if (!response.write(frame)) await cancellation.race(drained(response))
       const item = await next()
       if (item.done) break
-      frame = framing.frame(contentOf(endpoint, item.value))
+      frame = framing.frame(await contentOf(call, item.value))
     }
     if (trailers) addTrailers(response, metadataOf(context.responseTrailer))
     response.end()
@@ -103,8 +103,8 @@ async function writeAll(
   }
 }
 
-function contentOf(endpoint: Endpoint, message: Message): ReplyContent {
-  const content = endpoint.contentOf(message)
+async function contentOf({ context, endpoint }: RestCall, message: Message): Promise<ReplyContent> {
+  const content = await endpoint.contentOf(message, context)
   checkSize(content.body, endpoint.settings.writeMaxBytes)
   return content
 }

@@ -37,6 +37,9 @@ import { printDuration, printFieldMask, printTimestamp } from './well-known-text
  */
 export type Writer = (message: Message) => string
 
+/** Prints what a `Writer` prints, in parts. Each element of a list of the message is a part. */
+export type PartsWriter = (message: Message) => Generator<string>
+
 /** Appends a member to the members of an object. */
 type Append = (fields: Fields, members: string) => string
 
@@ -81,6 +84,108 @@ export function compileFieldWriter(
   }
 }
 
+/** Compiles the writer of a message in parts. */
+export function compilePartsWriter(
+  desc: DescMessage,
+  dialect: JsonDialect,
+  registry: Registry,
+): PartsWriter {
+  return partsWriter(desc, compilerFor(dialect, registry))
+}
+
+/** Compiles the writer of one field for `response_body` in parts. */
+export function compileFieldPartsWriter(
+  field: DescField,
+  dialect: JsonDialect,
+  registry: Registry,
+): PartsWriter {
+  const compiler = compilerFor(dialect, registry)
+  const { localName } = field
+  if (field.fieldKind === 'list') {
+    const listParts = listPartsOf(field, compiler)
+    return function* inParts(message) {
+      yield yield* listParts(fieldsOf(message)[localName] as readonly unknown[])
+    }
+  }
+  const write = compileFieldWriter(field, dialect, registry)
+  const get = presentValue(field)
+  if (field.fieldKind !== 'message' || !hasFields(field))
+    return function* inOnePart(message) {
+      yield write(message)
+    }
+  const parts = partsWriter(field.message, compiler)
+  return function* inParts(message) {
+    const value = get(fieldsOf(message))
+    if (value === undefined) yield write(message)
+    else yield* parts(value as Message)
+  }
+}
+
+function partsWriter(desc: DescMessage, compiler: Compiler): PartsWriter {
+  const fields = hasCustomJsonRepresentation(desc) ? [] : fieldsInRest(desc)
+  if (!fields.some(({ fieldKind }) => fieldKind === 'list')) {
+    const write = messageWriter(desc, compiler)
+    return function* inOnePart(message) {
+      yield write(message)
+    }
+  }
+  const members = fields.map((field) => ({
+    name: quote(memberName(field, compiler.dialect)),
+    get: presentValue(field),
+    append: memberAppender(field, compiler),
+    listParts: field.fieldKind === 'list' ? listPartsOf(field, compiler) : undefined,
+  }))
+  return function* inParts(message) {
+    let text = ''
+    yield '{'
+    for (const { name, get, append, listParts } of members) {
+      const list = get(fieldsOf(message))
+      if (listParts === undefined || list === undefined) {
+        text = append(fieldsOf(message), text)
+      } else {
+        yield `${text}${text === '' ? '' : ','}${name}:`
+        text = yield* listParts(list as readonly unknown[])
+      }
+    }
+    yield `${text}}`
+  }
+}
+
+/**
+ * Compiles the writer of a list in parts. It returns its last part. A message in several elements is
+ * printed once.
+ */
+function listPartsOf(
+  field: DescField & { fieldKind: 'list' },
+  compiler: Compiler,
+): (list: readonly unknown[]) => Generator<string, string> {
+  const print = elementPrinter(field, compiler)
+  return function* inParts(list) {
+    const shared = hasFields(field) && list.length > 1 ? new Map<Message, string>() : undefined
+    let separator = '['
+    for (const element of list) {
+      yield separator + printWith(shared, print, element, compiler)
+      separator = ','
+    }
+    return list.length === 0 ? '[]' : ']'
+  }
+}
+
+/** Prints an element. Other messages may be printed before the next one. */
+function printWith(
+  shared: Map<Message, string> | undefined,
+  print: Print,
+  element: unknown,
+  compiler: Compiler,
+): string {
+  compiler.shared = shared
+  try {
+    return print(element)
+  } finally {
+    compiler.shared = undefined
+  }
+}
+
 function compilerFor(dialect: JsonDialect, registry: Registry): Compiler {
   let byDialect = compilers.get(registry)
   if (byDialect === undefined) {
@@ -113,9 +218,12 @@ function fieldsWriter(desc: DescMessage, compiler: Compiler): Writer {
   }
   // Stored before the fields are compiled, because a type may contain itself.
   compiler.writers.set(desc, writer)
-  const fields = desc.fields.filter(isInRest).toSorted((a, b) => a.number - b.number)
-  appends.push(...fields.map((field) => memberAppender(field, compiler)))
+  appends.push(...fieldsInRest(desc).map((field) => memberAppender(field, compiler)))
   return writer
+}
+
+function fieldsInRest(desc: DescMessage): DescField[] {
+  return desc.fields.filter(isInRest).toSorted((a, b) => a.number - b.number)
 }
 
 function memberAppender(field: DescField, compiler: Compiler): Append {

@@ -35,15 +35,17 @@ const shelves = serviceOf(schema, 'shelves.v1.Shelves')
 const response = messageOf(schema, 'shelves.v1.Response')
 
 describe('a single body', () => {
-  it('replaces the list when it is set', () => {
+  it('replaces the list when it is set', async () => {
     const [binding] = bindingsOf(methodOf(shelves, 'Look')).bindings
     if (!binding) throw new Error('the method has no binding')
     const contentOf = compileContent(binding, createRegistry())
-    const bodyOf = (init: Record<string, unknown>) => contentOf(create(response, init)).body
+    const { signal } = new AbortController()
+    const bodyOf = async (init: Record<string, unknown>) =>
+      (await contentOf(create(response, init), { signal })).body
     const book = { title: 'Solaris' }
-    expect(bodyOf({ books: [book] })).toBe('[{"title":"Solaris"}]')
-    expect(bodyOf({ book, books: [book] })).toBe('{"title":"Solaris"}')
-    expect(bodyOf({})).toBe('[]')
+    expect(await bodyOf({ books: [book] })).toBe('[{"title":"Solaris"}]')
+    expect(await bodyOf({ book, books: [book] })).toBe('{"title":"Solaris"}')
+    expect(await bodyOf({})).toBe('[]')
   })
 
   it.each([

@@ -14,18 +14,23 @@ import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../../../src/platform/rpc/rest/schema/dialect.ts'
 import { standardDialect } from '../../../../src/platform/rpc/rest/schema/dialect.ts'
 import { compileBodyReader } from '../../../../src/platform/rpc/text/json-read.ts'
-import { compileFieldWriter, compileWriter } from '../../../../src/platform/rpc/text/json-write.ts'
+import {
+  compileFieldPartsWriter,
+  compileFieldWriter,
+  compilePartsWriter,
+  compileWriter,
+} from '../../../../src/platform/rpc/text/json-write.ts'
 import { everything, registry } from '../rest/everything.ts'
 import { compileSchema, messageOf } from '../rest/schema.ts'
 
 const overrides = messageOf(registry, 'test.Overrides')
 
 function write(json: JsonValue, dialect: Partial<Dialect> = {}, desc = everything) {
-  return compileWriter(
-    desc,
-    { ...standardDialect, ...dialect },
-    registry,
-  )(fromJson(desc, json, { registry }))
+  const form = { ...standardDialect, ...dialect }
+  const message = fromJson(desc, json, { registry })
+  const text = compileWriter(desc, form, registry)(message)
+  expect([...compilePartsWriter(desc, form, registry)(message)].join('')).toBe(text)
+  return text
 }
 
 describe('a writer', () => {
@@ -39,6 +44,19 @@ describe('a writer', () => {
       '{"leaves":[{"leaf":{"id":"one"}},{"leaf":{"id":"one"}}]}',
       '{"leaves":[{"leaf":{"id":"two"}},{"leaf":{"id":"two"}}]}',
     ])
+  })
+
+  it('in parts keeps its texts apart from those of messages printed between the parts', () => {
+    const shared = create(messageOf(registry, 'test.Leaf'), { id: 'one' })
+    const list = create(everything, { leaves: [{ leaf: shared }, { leaf: shared }] })
+    const parts = compilePartsWriter(everything, standardDialect, registry)
+    const other = () => [...parts(create(everything, { leaves: [{ leaf: { id: 'other' } }, {}] }))]
+    const printed: string[] = []
+    for (const part of parts(list)) {
+      other()
+      printed.push(part)
+    }
+    expect(printed.join('')).toBe('{"leaves":[{"leaf":{"id":"one"}},{"leaf":{"id":"one"}}]}')
   })
 
   it.each([
@@ -315,9 +333,10 @@ describe('a field writer', () => {
     ['choice_leaf', { choiceLeaf: { count: 1 } }, '{"count":1}'],
   ])('prints %s of %j as %s', (name, json, text) => {
     const field = everything.fields.find((candidate) => candidate.name === name) as DescField
-    expect(compileFieldWriter(field, standardDialect, registry)(fromJson(everything, json))).toBe(
-      text,
-    )
+    const message = fromJson(everything, json)
+    expect(compileFieldWriter(field, standardDialect, registry)(message)).toBe(text)
+    const parts = compileFieldPartsWriter(field, standardDialect, registry)(message)
+    expect([...parts].join('')).toBe(text)
     // What an unset member of an object prints is no matter for a body that is the field.
     const dialect = { ...standardDialect, lists: 'null', maps: 'null' } as const
     expect(compileFieldWriter(field, dialect, registry)(fromJson(everything, json))).toBe(text)
