@@ -19,6 +19,7 @@ import {
   deadlineInterceptor,
   readingInterceptor,
   roomFor,
+  streamRoomInterceptor,
 } from '../../edge/call-limits/limits.ts'
 import { observeInterceptor } from '../../edge/call-limits/observation.ts'
 import { answerHeaders, createDispatch } from '../../edge/dispatch.ts'
@@ -200,6 +201,7 @@ function createProtocols(
       deadlineInterceptor,
       answerRoomInterceptor(isStandard),
       accessInterceptor(app, isStandard, proxy),
+      streamRoomInterceptor,
       readingInterceptor(),
     ],
     readMaxBytes: config.maxMessageBytes,

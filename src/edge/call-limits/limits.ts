@@ -7,7 +7,7 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import type { Caller } from '../../forge/core/access.ts'
+import { type Caller, holderOf } from '../../forge/core/access.ts'
 import { callerKey } from '../../forge/core/wire/call.ts'
 import { readFor } from '../../forge/repositories/content/git-reading.ts'
 import { CallDeadline, withDeadline } from '../../platform/concurrency/call-deadlines.ts'
@@ -102,8 +102,7 @@ export function roomFor(request: HttpRequest, bytes: number): ConnectError | und
 }
 
 /**
- * Refuses calls before they start while too many bytes of earlier responses are unread, and streams
- * beyond the limit of open streams.
+ * Refuses calls before they start while too many bytes of earlier responses are unread.
  *
  * @param isProbe returns whether a method is always answered because its response is small. Health
  *   checks must work on a busy server.
@@ -115,11 +114,19 @@ export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean):
     if (!answer || (methodKind === 'unary' && isProbe(request.method))) return next(request)
     const full = answer.fullBound()
     if (full) throw tooMuchUnread(full)
-    const crowded = methodKind === 'unary' ? undefined : answer.enterStream()
-    if (crowded)
-      throw refusal('TOO_MANY_STREAMS', { scope: crowded.scope, limit: String(crowded.maxStreams) })
     return next(request)
   }
+}
+
+/** Refuses streams beyond the limits of open streams, which accounts and peers share. */
+export const streamRoomInterceptor: Interceptor = (next) => (request) => {
+  const answer = request.contextValues.get(answerKey)
+  if (!answer || request.method.methodKind === 'unary') return next(request)
+  const caller = request.contextValues.get(callerKey)
+  const crowded = answer.enterStream(caller && holderOf(caller))
+  if (crowded)
+    throw refusal('TOO_MANY_STREAMS', { scope: crowded.scope, limit: String(crowded.maxStreams) })
+  return next(request)
 }
 
 /**

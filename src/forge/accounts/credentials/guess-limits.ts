@@ -3,6 +3,9 @@ import { isIPv6 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { transaction, transactionOf } from '../../../platform/database/database.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import { accountHolder, type Holder, peerHolder } from '../../../platform/concurrency/holders.ts'
+import { type ShareLimits, Shares } from '../../../platform/concurrency/shares.ts'
+import { Turns } from '../../../platform/concurrency/turns.ts'
 import type { Clock } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { GuessLimits } from '../ports.ts'
@@ -23,12 +26,22 @@ const MAX_WRONG_SECOND_FACTORS = 5
 const MAX_KEYS = 50_000
 
 /**
- * Maximum number of guesses that wait for results, per account and in total. A waiting guess takes
- * a few hundred bytes. The last guess of an account waits some four seconds, at 25 ms of two cores
- * for each password.
+ * Maximum number of guesses of one peer that wait for results. Its last one waits some four seconds, at
+ * 25 ms of two cores for each password.
  */
-const MAX_WAITING_PER_KEY = 300
-const MAX_WAITING = 2000
+const MAX_WAITING_PER_PEER = 300
+
+/**
+ * The places of the guesses that wait, which peers share. With the first places, these are twice as
+ * many. A waiting guess takes a few hundred bytes.
+ */
+const PLACES: ShareLimits = { max: 1000, maxPerHolder: MAX_WAITING_PER_PEER }
+
+/** The places of those that wait for the same account, peer or second factor. */
+const PLACES_PER_KEY: ShareLimits = {
+  max: 2 * MAX_WAITING_PER_PEER,
+  maxPerHolder: MAX_WAITING_PER_PEER,
+}
 const RETRY_AFTER_SECONDS = 5
 
 /** How often a log removes expired entries within its window. */
@@ -55,13 +68,15 @@ export function createGuessLimits(clock: Clock, shared?: SharedFailures): GuessL
         { log: accounts, key: accountKey(account), forgives: true },
         { log: peers, key: networkOf(peerAddress), forgives: false },
       ]
-      return counted(counters, check)
+      return counted(peerHolder(networkOf(peerAddress)), counters, check)
     },
     attemptSecondFactor(userId, check) {
-      return counted([{ log: secondFactors, key: String(userId), forgives: true }], check)
+      const counter = { log: secondFactors, key: String(userId), forgives: true }
+      return counted(accountHolder(userId), [counter], check)
     },
     attemptCode(peerAddress, check) {
-      return counted([{ log: peers, key: networkOf(peerAddress), forgives: false }], check)
+      const counter = { log: peers, key: networkOf(peerAddress), forgives: false }
+      return counted(peerHolder(counter.key), [counter], check)
     },
   }
 }
@@ -76,9 +91,75 @@ interface Counter {
 
 /** A guess that waits for the results of others. */
 interface Waiting {
+  /** The peer, or the account that has given its password already. */
+  readonly holder: Holder
   readonly counters: readonly Counter[]
   readonly admit: () => void
   readonly refuse: (error: DomainError) => void
+}
+
+/** The guesses that wait. Holders share the places, and have their turns alternately. */
+class WaitingGuesses {
+  readonly #places = new Shares(PLACES)
+  /** The places of each key, and the guesses that wait for it. */
+  readonly #keys = new Map<string, { readonly places: Shares; waiting: number }>()
+  /** In the order of arrival. */
+  readonly #guesses = new Set<Waiting>()
+  readonly #turns = new Turns<Holder>()
+
+  /** Returns whether a guess finds a place. */
+  admits(holder: Holder, counters: readonly Counter[]): boolean {
+    return (
+      this.#places.admits(holder) &&
+      counters.every((counter) => this.#keys.get(subjectOf(counter))?.places.admits(holder) ?? true)
+    )
+  }
+
+  /** Notes that a holder had its turn without waiting. */
+  passed(holder: Holder): void {
+    this.#turns.take(holder)
+  }
+
+  add(guess: Waiting): void {
+    this.#guesses.add(guess)
+    this.#places.take(guess.holder)
+    for (const subject of guess.counters.map(subjectOf)) {
+      const entry = this.#keys.get(subject) ?? { places: new Shares(PLACES_PER_KEY), waiting: 0 }
+      entry.places.take(guess.holder)
+      entry.waiting += 1
+      this.#keys.set(subject, entry)
+    }
+  }
+
+  /** Removes and returns the guesses for which a condition is true. */
+  takeWhere(condition: (guess: Waiting) => boolean): readonly Waiting[] {
+    const taken = [...this.#guesses].filter(condition)
+    for (const guess of taken) this.#remove(guess)
+    return taken
+  }
+
+  /** Removes and returns the guess that is next of those for which a condition is true. */
+  takeNext(condition: (guess: Waiting) => boolean): Waiting | undefined {
+    let next: Waiting | undefined
+    for (const guess of this.#guesses) {
+      if (next && this.#turns.of(guess.holder) >= this.#turns.of(next.holder)) continue
+      if (condition(guess)) next = guess
+    }
+    if (!next) return undefined
+    this.#turns.take(next.holder)
+    this.#remove(next)
+    return next
+  }
+
+  #remove(guess: Waiting): void {
+    this.#guesses.delete(guess)
+    this.#places.release(guess.holder)
+    for (const subject of guess.counters.map(subjectOf)) {
+      const entry = this.#keys.get(subject)
+      entry?.places.release(guess.holder)
+      if (entry && --entry.waiting === 0) this.#keys.delete(subject)
+    }
+  }
 }
 
 /**
@@ -88,45 +169,39 @@ interface Waiting {
  * fails, and one check needs a slot of each of its counters.
  */
 function createCounting(clock: Clock, shared: SharedFailures | undefined) {
-  /** In the order of arrival. */
-  const waiting = new Set<Waiting>()
+  const waiting = new WaitingGuesses()
 
   /** Starts or refuses guesses that need not wait any longer. */
   const wake = () => {
-    for (const guess of waiting) {
-      const refusal = refusalOf(guess.counters, clock.now())
-      if (!refusal && !hasCapacity(guess.counters, clock.now())) continue
-      waiting.delete(guess)
-      for (const { log, key } of guess.counters) log.leave(key)
-      if (refusal) guess.refuse(refusal)
-      else {
-        begin(guess.counters)
-        guess.admit()
-      }
+    const now = clock.now()
+    for (const guess of waiting.takeWhere(({ counters }) => refusalOf(counters, now) !== undefined))
+      guess.refuse(refusalOf(guess.counters, now) ?? rateLimited(RETRY_AFTER_SECONDS))
+    const next = () => waiting.takeNext(({ counters }) => hasCapacity(counters, now))
+    for (let guess = next(); guess; guess = next()) {
+      begin(guess.counters)
+      guess.admit()
     }
   }
 
-  const admission = (counters: readonly Counter[]): Promise<void> | undefined => {
+  const admission = (holder: Holder, counters: readonly Counter[]): Promise<void> | undefined => {
     const now = clock.now()
     const refusal = refusalOf(counters, now)
     if (refusal) throw refusal
     if (hasCapacity(counters, now)) {
+      waiting.passed(holder)
       begin(counters)
       return undefined
     }
-    const isFull =
-      waiting.size >= MAX_WAITING ||
-      counters.some(({ log, key }) => log.waitingOf(key) >= MAX_WAITING_PER_KEY)
-    if (isFull) throw rateLimited(RETRY_AFTER_SECONDS)
-    for (const { log, key } of counters) log.join(key)
-    return new Promise((admit, refuse) => waiting.add({ counters, admit, refuse }))
+    if (!waiting.admits(holder, counters)) throw rateLimited(RETRY_AFTER_SECONDS)
+    return new Promise((admit, refuse) => waiting.add({ holder, counters, admit, refuse }))
   }
 
   return async function counted<T>(
+    holder: Holder,
     counters: readonly Counter[],
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    await admission(counters)
+    await admission(holder, counters)
     let failed = false
     try {
       const result = shared
@@ -146,7 +221,12 @@ function createCounting(clock: Clock, shared: SharedFailures | undefined) {
 
 function sharedCounter({ log, key, forgives }: Counter): GuessCounter {
   const { limit, windowMs } = log
-  return { subject: `${log.name} ${key}`, limit, windowMs, forgives }
+  return { subject: subjectOf({ log, key }), limit, windowMs, forgives }
+}
+
+/** Returns a text that differs between counters. */
+function subjectOf({ log, key }: Pick<Counter, 'log' | 'key'>): string {
+  return `${log.name} ${key}`
 }
 
 function begin(counters: readonly Counter[]): void {
@@ -182,8 +262,7 @@ class Tally {
 }
 
 /**
- * The failure times of each key within the window, and the numbers of its running and waiting
- * checks.
+ * The failure times of each key within the window, and the number of its running checks.
  *
  * When the log is full, it evicts the key with the fewest failures, and the oldest among equals. To
  * evict a key with n failures, an attacker must fill the log with keys that have more than n
@@ -198,7 +277,6 @@ class FailureLog {
   /** Index n holds the keys with n failures, in the order in which they reached that number. */
   readonly #keysByCount: readonly Set<string>[]
   readonly #running = new Tally()
-  readonly #waiting = new Tally()
   #sweptAt = 0
 
   constructor(name: string, limit: number, windowMs: number) {
@@ -228,18 +306,6 @@ class FailureLog {
   end(key: string, failedAt: number | undefined): void {
     this.#running.change(key, -1)
     if (failedAt !== undefined) this.#add(key, failedAt)
-  }
-
-  waitingOf(key: string): number {
-    return this.#waiting.get(key)
-  }
-
-  join(key: string): void {
-    this.#waiting.change(key, 1)
-  }
-
-  leave(key: string): void {
-    this.#waiting.change(key, -1)
   }
 
   #add(key: string, now: number): void {

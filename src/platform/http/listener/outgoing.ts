@@ -1,3 +1,5 @@
+import { type Holder, peerHolder } from '../../concurrency/holders.ts'
+import { Shares } from '../../concurrency/shares.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /** Responses up to this size are sent even at a limit, so that refusals always arrive. */
@@ -74,6 +76,8 @@ const isCrowded = ({ streams, maxStreams }: Tally) => streams >= maxStreams
 export class Outgoing {
   readonly #limits: OutgoingLimits
   readonly #server: Tally
+  /** The message streams that the server may have, shared by accounts and peers. */
+  readonly #streams: Shares
   readonly #peers = new Map<string, Tally>()
   /** Represents every peer without unread bytes and streams. */
   readonly #idlePeer: Tally
@@ -82,7 +86,13 @@ export class Outgoing {
   constructor(limits: OutgoingLimits) {
     this.#limits = limits
     this.#idlePeer = this.#newPeer()
-    this.#server = new Tally('server', limits.maxWaitingBytes, limits.maxLongStreams)
+    const { maxLongStreams } = limits
+    this.#server = new Tally('server', limits.maxWaitingBytes, maxLongStreams)
+    // With as many first places for accounts, and as many for strangers, these are all streams.
+    this.#streams = new Shares({
+      max: Math.ceil(maxLongStreams / 2),
+      firstPlaces: Math.floor(maxLongStreams / 4),
+    })
   }
 
   /** Unread bytes, reservations included. */
@@ -146,6 +156,35 @@ export class Outgoing {
           : undefined
     if (full !== undefined) full.contended = true
     return full
+  }
+
+  /**
+   * Returns the limit of the server if a peer has as many unread bytes as are free: peers share the
+   * bytes as `Shares` does, so that one without unread bytes finds some. For `Answer` only.
+   *
+   * @param own bytes that do not count.
+   */
+  shareExceeded({ network }: Answer, own: number): AnswerLimit | undefined {
+    const peer = network === undefined ? undefined : this.#peers.get(network)
+    const others = (peer?.bytes ?? 0) - own
+    if (others <= 0 || others < this.#server.maxBytes - this.#server.bytes) return undefined
+    this.#server.contended = true
+    return this.#server
+  }
+
+  /** Takes a message stream for a holder. Returns the limit that is reached. For `Answer` only. */
+  takeStream(holder: Holder): AnswerLimit | undefined {
+    if (!this.#streams.admits(holder)) {
+      this.#server.contended = true
+      return this.#server
+    }
+    this.#streams.take(holder)
+    return undefined
+  }
+
+  /** Gives a message stream back. For `Answer` only. */
+  releaseStream(holder: Holder): void {
+    this.#streams.release(holder)
   }
 
   #isContended({ network }: Answer): boolean {
@@ -227,8 +266,7 @@ export class Answer {
   #state: 'unwatched' | 'watched' | 'closed' = 'unwatched'
   #windowStartMs: number | undefined
   #windowTaken = 0
-  /** Whether this is a message stream, whose writer follows the speed of the reader. */
-  isStream = false
+  #streamHolder: Holder | undefined
   /** Whether all readers share the same bytes, so that another reader costs no memory. */
   isShared = false
   isEnded = false
@@ -247,6 +285,11 @@ export class Answer {
     this.network = network
   }
 
+  /** Whether this is a message stream, whose writer follows the speed of the reader. */
+  get isStream(): boolean {
+    return this.#streamHolder !== undefined
+  }
+
   /** Whether there are unread bytes. */
   get isWaiting(): boolean {
     return this.#waiting > 0
@@ -260,15 +303,19 @@ export class Answer {
   lacks(bytes: number): AnswerLimit | undefined {
     if (bytes <= MAX_REFUSAL_BYTES) return undefined
     const own = this.#charged
-    return this.#outgoing.findFull(this, this.#tally, (tally) => {
+    const full = this.#outgoing.findFull(this, this.#tally, (tally) => {
       const others = tally.bytes - own
       return others + bytes > tally.maxBytes && (tally !== this.#tally || others > 0)
     })
+    return full ?? this.#outgoing.shareExceeded(this, own)
   }
 
   /** Returns the limit that is reached already, whatever the size of the response, or undefined. */
   fullBound(): AnswerLimit | undefined {
-    return this.#outgoing.findFull(this, this.#tally, isFull)
+    return (
+      this.#outgoing.findFull(this, this.#tally, isFull) ??
+      this.#outgoing.shareExceeded(this, this.#charged)
+    )
   }
 
   /**
@@ -289,14 +336,18 @@ export class Answer {
   /**
    * Counts the response as a message stream until it is closed.
    *
+   * @param holder the caller. By default, the peer.
    * @returns the limit that is reached, or undefined.
    */
-  enterStream(): AnswerLimit | undefined {
+  enterStream(holder: Holder = peerHolder(this.network)): AnswerLimit | undefined {
+    if (this.isStream) return undefined
     const full = this.#outgoing.findFull(this, this.#tally, isCrowded)
-    if (full !== undefined || this.isStream) return full
+    if (full !== undefined) return full
     this.#watch()
     if (this.#isClosed) return undefined
-    this.isStream = true
+    const crowded = this.#outgoing.takeStream(holder)
+    if (crowded !== undefined) return crowded
+    this.#streamHolder = holder
     this.#outgoing.count(this, this.#tally, 0, 1)
     return undefined
   }
@@ -346,6 +397,7 @@ export class Answer {
   close(): void {
     if (this.#isClosed) return
     const streams = this.isStream ? 1 : 0
+    if (this.#streamHolder !== undefined) this.#outgoing.releaseStream(this.#streamHolder)
     const bytes = this.#charged
     this.#state = 'closed'
     this.#waiting = 0

@@ -3,6 +3,7 @@ import http from 'node:http'
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { accountHolder } from '../../../../src/platform/concurrency/holders.ts'
 import { answerTo } from '../../../../src/platform/http/listener/answers.ts'
 import type { ListenOptions } from '../../../../src/platform/http/listener/index.ts'
 import type { ListenerLimits } from '../../../../src/platform/http/listener/limits.ts'
@@ -29,6 +30,10 @@ const ask = (session: ClientHttp2Session, bytes: number): ClientHttp2Stream => {
   stream.on('error', () => {})
   return stream
 }
+
+/** Connects from an address of this machine. */
+const from = (localAddress: string) => (authority: URL) =>
+  connect({ host: authority.hostname, port: Number(authority.port), localAddress })
 
 /** Resolves however a stream is closed. */
 const closed = (stream: ClientHttp2Stream) =>
@@ -166,6 +171,51 @@ describe('a reader that is too slow', () => {
     for (let i = 0; i < 50; i++) await (await fetch(`${url}/1000`)).arrayBuffer()
     expect(slow.closed).toBe(false)
     expect(figures().waitingBytes).toBe(6 * MIB)
+  })
+})
+
+describe('the bytes and streams of the server', () => {
+  it('leave some to a peer that has none', async () => {
+    const { url, figures } = await startWith({
+      maxWaitingBytes: 8 * MIB,
+      limitLoopback: true,
+    })
+    const crowd = connectHttp2(url, CLOSED)
+    await once(ask(crowd, 6 * MIB), 'response')
+    await closed(ask(crowd, MIB))
+    expect(figures().waitingBytes).toBe(6 * MIB)
+    const other = connectHttp2(url, { ...CLOSED, createConnection: from('127.0.0.2') })
+    expect((await once(ask(other, MIB), 'response'))[0][':status']).toBe(200)
+    for (const session of [crowd, other]) session.destroy()
+    await expect.poll(() => figures().waitingBytes).toBe(0)
+  })
+
+  it('leave a stream to each account and each peer that has none', async () => {
+    const { url, figures } = await startWith(
+      { maxLongStreams: 8, limitLoopback: true },
+      (request, response) => {
+        const account = Number(request.headers['x-account'])
+        const holder = account > 0 ? accountHolder(account) : undefined
+        const crowded = answerTo(request)?.enterStream(holder)
+        response.writeHead(crowded ? 429 : 200)
+        if (crowded) response.end()
+        else response.write('open')
+      },
+    )
+    const sessions = ['127.0.0.1', '127.0.0.2'].map((address) =>
+      connectHttp2(url, { createConnection: from(address) }),
+    )
+    const statusOf = async (session = sessions[0], account = 0) => {
+      const stream = session?.request({ ':path': '/', 'x-account': String(account) })
+      return stream && (await once(stream, 'response'))[0][':status']
+    }
+    // Half of the places that all share, then those that are first ones.
+    expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([200, 200, 429])
+    expect([await statusOf(sessions[1]), await statusOf(sessions[1])]).toEqual([200, 429])
+    const ofAccounts = [await statusOf(sessions[0], 1), await statusOf(sessions[0], 2)]
+    expect([...ofAccounts, await statusOf(sessions[0], 1)]).toEqual([200, 200, 429])
+    for (const session of sessions) session.destroy()
+    await expect.poll(() => figures().streams).toBe(0)
   })
 })
 
