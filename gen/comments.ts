@@ -455,7 +455,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.CommitAffectedFile", "A file that a commit changes."],
   ["branchline.v1.CommitAffectedFile.filename", "Path from the root of the repository."],
   ["branchline.v1.CommitAffectedFile.status", "`added`, `removed` or `modified`."],
-  ["branchline.v1.CommitDates", "Times to write into a commit.\n\nThe start of year 1, `0001-01-01T00:00:00Z`, counts as no time. A time before 1970, which Git\ncannot store, becomes the start of 1970."],
+  ["branchline.v1.CommitDates", "Times to write into a commit, as RFC 3339, such as `2024-05-17T09:30:00+02:00`.\n\nThe commit keeps the time zone and loses fractions of a second. Empty means now, and so does the\nstart of year 1, `0001-01-01T00:00:00Z`. A time before 1970, which Git cannot store, becomes the\nstart of 1970."],
   ["branchline.v1.CommitDates.author", "Time at which the change was written."],
   ["branchline.v1.CommitDates.committer", "Commit time."],
   ["branchline.v1.CommitDetails", "The content of a commit."],

@@ -166,7 +166,7 @@ describe('a file', () => {
     const made = await create('a', 'a', {
       message: 'Why\r\n\r\nBecause.\r\n',
       author: { name: 'Al <script>', email: 'al@example.org' },
-      dates: { author: '2020-01-02T03:04:05+02:00', committer: '2021-01-01T00:00:00Z' },
+      dates: { author: '2020-01-02T03:04:05.678+02:00', committer: '2021-01-01T00:00:00Z' },
       signoff: true,
     })
     expect(made.status).toBe(201)
@@ -176,6 +176,43 @@ describe('a file', () => {
         'Why\n\nBecause.\n\nSigned-off-by: Al script <al@example.org>',
     )
   })
+
+  it('keeps the time zones of the request, on each path and protocol', async () => {
+    const { create, clone } = await emptyRepository('zoned')
+    const dates = { author: '2020-01-02T03:04:05-03:30', committer: '2020-01-02T03:04:05+05:45' }
+    const { content, commit } = (await create('a', 'a', { dates })).body
+    expect([commit.author.date, commit.committer.date]).toEqual([dates.author, dates.committer])
+    const where = { owner: 'bob', repo: 'zoned', dates }
+    const contents = forge.grpc(ContentService, users.bob)
+    const updated = await contents.updateFile({
+      ...where,
+      path: 'a',
+      content: 'Yg==',
+      sha: content.sha,
+    })
+    const sha = updated.content?.sha ?? ''
+    await contents.deleteFile({ ...where, path: 'a', sha })
+    const files = [{ operation: 'create', path: 'b', content: 'Yg==' }]
+    expect(
+      (await rest(users.bob, 'POST', '/repos/bob/zoned/contents', { files, dates })).status,
+    ).toBe(201)
+    const git = await clone()
+    expect(await git('log', '--format=%aI %cI')).toBe(
+      Array(4).fill(`${dates.author} ${dates.committer}`).join('\n'),
+    )
+    expect(await git('fsck', '--strict')).toBe('')
+  })
+
+  it.each(['yesterday', '2020-01-02', '2020-02-30T00:00:00Z', '2020-01-02T03:04:05+24:00'])(
+    'refuses %s as a time',
+    async (author) => {
+      const { create } = await emptyRepository(`refused-${author.length}`)
+      expect(await create('a', 'a', { dates: { author } })).toMatchObject({
+        status: 422,
+        body: { message: 'dates.author is missing or not allowed' },
+      })
+    },
+  )
 
   it('has the present time for the zero time of Go, and the first second of 1970 for earlier times', async () => {
     const { create, clone } = await emptyRepository('dated')

@@ -5,7 +5,7 @@ import { transaction, transactionOf } from '../../../platform/database/database.
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { accountHolder, type Holder, peerHolder } from '../../../platform/concurrency/holders.ts'
 import { type ShareLimits, Shares } from '../../../platform/concurrency/shares.ts'
-import { Turns } from '../../../platform/concurrency/turns.ts'
+import { Turns } from '../../../platform/concurrency/fair-slots.ts'
 import type { Clock } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { GuessLimits } from '../ports.ts'

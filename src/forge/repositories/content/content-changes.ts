@@ -36,9 +36,8 @@ const MAX_BRANCH_CHARACTERS = 100
 
 const MAX_IDENTITY_CHARACTERS = 255
 
-/** The first and the last second that RFC 3339 can represent. */
-const MIN_TIME = -62_135_596_800
-const MAX_TIME = 253_402_300_799
+/** The start of year 1, in Unix seconds: the zero time of Go. */
+const ZERO_TIME = -62_135_596_800
 
 /** Attempts to commit while other clients push to the branch. */
 const MAX_ATTEMPTS = 2
@@ -60,8 +59,8 @@ export interface CommitDraft {
 export interface Person {
   readonly name: string
   readonly email: string
-  /** Unix seconds. Undefined for now. */
-  readonly time: number | undefined
+  /** Undefined for now. */
+  readonly at: Pick<Signer, 'time' | 'offsetMinutes'> | undefined
 }
 
 /** The result of changes. */
@@ -270,23 +269,20 @@ function signerOf(field: string, own: Person, other: Person, self: Signer): Sign
   checkLength(`${field}.name`, own.name, MAX_IDENTITY_CHARACTERS)
   checkLength(`${field}.email`, own.email, MAX_IDENTITY_CHARACTERS)
   checkVisible(`${field}.email`, own.email)
-  const time = commitTime(field, own.time, self.time)
   const name = own.name || other.name || self.name
   const email = own.email || other.email || self.email
-  return cleanSigner({ name, email, time, offsetMinutes: 0 })
+  return cleanSigner({ name, email, ...commitTime(own.at, self) })
 }
 
 /**
- * Returns the time to write into a commit, in Unix seconds.
+ * Returns the time to write into a commit, with its zone.
  *
- * The zero time of Go, the start of year 1, means that the client has set none. Git cannot store a
+ * The zero time of Go means that the client has set none. Git cannot store a
  * time before 1970 (`badDateOverflow` of git-fsck(1)), so the commit gets the first second of 1970.
  */
-function commitTime(field: string, given: number | undefined, now: number): number {
-  const time = given === undefined || given === MIN_TIME ? now : given
-  if (time < MIN_TIME || time > MAX_TIME)
-    throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
-  return Math.max(time, 0)
+function commitTime(given: Person['at'], now: Signer): Pick<Signer, 'time' | 'offsetMinutes'> {
+  const { time, offsetMinutes } = given === undefined || given.time === ZERO_TIME ? now : given
+  return { time: Math.max(time, 0), offsetMinutes }
 }
 
 const VERBS = { create: 'Add', update: 'Update', upload: 'Update', delete: 'Delete' } as const

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import {
   type ContentsResponse,
@@ -21,6 +20,7 @@ import { callerOf, restStatusKey } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { hasFile, rangeOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
 import { httpBodies } from '../../core/wire/http-bodies.ts'
+import { zonedTime } from '../../core/wire/times.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import {
   commitMeta,
@@ -125,14 +125,15 @@ function draftOf({ author, committer, dates, ...request }: CommonRequest): Commi
     newBranch,
     signoff,
     forcePush,
-    author: personOf(author, dates?.author),
-    committer: personOf(committer, dates?.committer),
+    author: personOf('author', author, dates?.author),
+    committer: personOf('committer', committer, dates?.committer),
   }
 }
 
-function personOf(identity: Identity | undefined, date: CommitDates['author']): Person {
-  const time = date && Math.floor(timestampMs(date) / 1000)
-  return { name: identity?.name ?? '', email: identity?.email ?? '', time }
+function personOf(field: string, identity: Identity | undefined, date = ''): Person {
+  const at = date === '' ? undefined : zonedTime(date)
+  if (date !== '' && !at) throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
+  return { name: identity?.name ?? '', email: identity?.email ?? '', at }
 }
 
 /** The methods of ContentService that read. */
