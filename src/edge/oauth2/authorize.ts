@@ -6,6 +6,10 @@ import {
   signBrowserInByPassword,
 } from '../../forge/accounts/credentials/browser-sessions.ts'
 import {
+  provesPresence,
+  reachesCredentials,
+} from '../../forge/accounts/credentials/confirmation.ts'
+import {
   listProvidersForBrowsers,
   readProviderVisit,
   signBrowserInByProvider,
@@ -13,6 +17,7 @@ import {
 } from '../../forge/accounts/sign-on/provider-visits.ts'
 import type { App } from '../../forge/app.ts'
 import { DomainError } from '../../forge/core/errors.ts'
+import { Scopes } from '../../forge/core/scopes.ts'
 import { ownerNameOf } from '../../forge/oauth2/applications.ts'
 import {
   type AuthorizationRequest,
@@ -102,6 +107,8 @@ async function show(app: App, options: CookieOptions, visit: Visit): Promise<End
   if (!(await needsConsent(app, session.user, request)))
     return redirectReply(await grantRequest(app, session.user, request, session.signInTime))
   if (isSilent) throw new OAuth2Refusal('consent_required', 'the user has to agree')
+  if (mustProvePresence(app, request, session))
+    return askToSignIn(app, options, visit, { status: 200, problem: PRESENCE })
   const owner = await ownerNameOf(app, request.application)
   return consentPage(formsOf(app, options, visit), session.user, owner)
 }
@@ -113,6 +120,21 @@ function mustSignIn(
 ): boolean {
   const isTooOld = maxAgeS !== undefined && app.clock.now() / 1000 - signInTime > maxAgeS
   return isTooOld || SIGN_IN_PROMPTS.some((prompt) => prompts.includes(prompt))
+}
+
+/** What the page says to a user who is signed in. */
+const PRESENCE = 'the application asks for lasting access to your account: please sign in again'
+
+/**
+ * Returns whether consent needs a recent sign-in, as a personal access token with the same scopes does:
+ * an application that can change the credentials of an account keeps the account.
+ */
+function mustProvePresence(
+  app: App,
+  { scopes }: AuthorizationRequest,
+  { signInTime }: BrowserSession,
+): boolean {
+  return reachesCredentials(Scopes.fromText(scopes.join(' '))) && !provesPresence(app, signInTime)
 }
 
 /** Handles a form of a page. */
@@ -132,7 +154,7 @@ async function submit(
       return visitProvider(app, options, visit, form)
     case 'allow':
       // The page asks for a password first.
-      if (!session || mustSignIn(app, request, session))
+      if (!session || mustSignIn(app, request, session) || mustProvePresence(app, request, session))
         return redirectReply(authorizeAddress(queryOf(http)))
       return redirectReply(await grantRequest(app, session.user, request, session.signInTime))
     case 'sign-out':

@@ -17,6 +17,8 @@ import { consumeSecondFactor, type SecondFactor } from './two-factor.ts'
 
 /**
  * How long a sign-in or a confirmation counts: the lifetime of the first access token of a session.
+ * GitHub's sudo mode lasts two hours, and each use extends it; a confirmation here is not extended
+ * (https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/sudo-mode).
  */
 const CONFIRMED_FOR_S = 15 * 60
 
@@ -57,11 +59,20 @@ export async function requireConfirmed(
   if (currentPassword !== '') return requirePassword(app, caller, currentPassword)
   const session = await rows.findSession(app.db, caller.credential.sessionId)
   if (!session) throw new DomainError('BAD_CREDENTIALS')
-  const since = nowSeconds(app.clock) - CONFIRMED_FOR_S
+  const isRecent = (time: number) => provesPresence(app, time)
   // An account without a password and a second factor has no proof but the sign-in.
   const signInCounts = !isSignInIgnored || !hasPassword(holderOf(caller))
-  if (session.confirm_time > since || (signInCounts && session.create_time > since)) return
+  if (isRecent(session.confirm_time) || (signInCounts && isRecent(session.create_time))) return
   throw new DomainError('CONFIRMATION_REQUIRED')
+}
+
+/**
+ * Returns whether a sign-in or a confirmation still proves that the owner is present.
+ *
+ * @param time in Unix seconds.
+ */
+export function provesPresence({ clock }: Pick<AccountsApp, 'clock'>, time: number): boolean {
+  return time > nowSeconds(clock) - CONFIRMED_FOR_S
 }
 
 /** Returns whether a token with these scopes can change the credentials of an account. */
