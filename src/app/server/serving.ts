@@ -33,7 +33,11 @@ import { createOAuth2 } from '../../edge/oauth2/index.ts'
 import { createOpenApi } from '../../edge/openapi/index.ts'
 import { createGoImport } from '../../edge/operator-pages/go-import.ts'
 import { createMetrics, type Metrics, metricOf } from '../../edge/operator-pages/metrics.ts'
-import { operatorPages } from '../../edge/operator-pages/operator-pages.ts'
+import {
+  operatorPages,
+  type Readiness,
+  readinessProblem,
+} from '../../edge/operator-pages/operator-pages.ts'
 import { createUnsubscribePage } from '../../edge/unsubscribe.ts'
 import { readWebBundle } from '../../edge/web-shell/bundle.ts'
 import { createWebPages } from '../../edge/web-shell/index.ts'
@@ -93,7 +97,15 @@ export async function serve(
     workers?.metrics,
   )
   app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
-  const health = createHealth(SERVICES.map(({ typeName }) => typeName))
+  const readiness: Readiness = {
+    serving: () => serving,
+    checkDatabase: () => checkDatabase(app.db),
+    isDiskFull: () => app.disk.isFull(),
+  }
+  const health = createHealth(
+    SERVICES.map(({ typeName }) => typeName),
+    async () => (await readinessProblem(readiness)) === undefined,
+  )
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const peers = createPeers({ ...config, publicUrl: app.publicUrl })
   const { peerOf } = peers
@@ -109,9 +121,7 @@ export async function serve(
   const pages = operatorPages(app, {
     metrics,
     peerOf,
-    serving: () => serving,
-    checkDatabase: () => checkDatabase(app.db),
-    isDiskFull: () => app.disk.isFull(),
+    ...readiness,
     openApi: () => printOpenApi(config, app, protocols),
     schema: SCHEMA_FILES,
   })

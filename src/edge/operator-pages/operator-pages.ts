@@ -17,15 +17,19 @@ export type Pages = ReadonlyMap<
   (request: HttpRequest, response: HttpResponse) => Promise<void>
 >
 
-/** Sources of the pages besides the application. */
-interface PageSources {
-  readonly metrics: Metrics
-  readonly peerOf: PeerOf
+/** What decides whether this server is ready. */
+export interface Readiness {
   /** Returns false once the server is shutting down. */
   readonly serving: () => boolean
   /** Rejects when the database does not answer. */
   readonly checkDatabase: () => Promise<unknown>
   readonly isDiskFull: () => Promise<boolean>
+}
+
+/** Sources of the pages besides the application. */
+interface PageSources extends Readiness {
+  readonly metrics: Metrics
+  readonly peerOf: PeerOf
   /** Returns the OpenAPI document as text. */
   readonly openApi: () => string
   /** The schema that clients generate code from. */
@@ -78,11 +82,12 @@ export function operatorPages(app: App, sources: PageSources): Pages {
   ])
 }
 
-async function readinessProblem({
+/** Returns why this server should get no calls now; undefined if it is ready. */
+export async function readinessProblem({
   serving,
   checkDatabase,
   isDiskFull,
-}: PageSources): Promise<string | undefined> {
+}: Readiness): Promise<string | undefined> {
   if (!serving()) return 'shutting down'
   try {
     await checkDatabase()

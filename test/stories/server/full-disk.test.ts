@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health_pb.ts'
 import { isOnPostgres } from '../../support/database.ts'
 import { refusalOf, startForge } from '../../support/forge.ts'
 import { PASSWORD, RPC_PROTOCOLS, signIn, transportTo } from '../../support/server.ts'
@@ -54,6 +55,27 @@ describe('a full disk', () => {
     expect((await rest(again, 'DELETE', '/repos/bob/kept')).status).toBe(204)
     await leave(GIB)
     expect((await rest(users.bob, 'POST', '/user/repos', { name: 'more' })).status).toBe(201)
+  })
+
+  it.each(RPC_PROTOCOLS)('shows in the health service, by %s', async (protocol) => {
+    const health = createClient(Health, transportTo(server.url, protocol))
+    const watched: HealthCheckResponse_ServingStatus[] = []
+    const done = new AbortController()
+    const watching = (async () => {
+      for await (const { status } of health.watch({}, { signal: done.signal })) watched.push(status)
+    })().catch(() => {})
+    const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus
+    await expect.poll(() => watched).toEqual([SERVING])
+    await leave(0)
+    await expect.poll(async () => (await health.check({})).status).toBe(NOT_SERVING)
+    const service = MemoService.typeName
+    expect((await health.check({ service })).status).toBe(NOT_SERVING)
+    expect((await health.list({})).statuses[service]?.status).toBe(NOT_SERVING)
+    await expect.poll(() => watched).toEqual([SERVING, NOT_SERVING])
+    await leave(GIB)
+    await expect.poll(() => watched).toEqual([SERVING, NOT_SERVING, SERVING])
+    done.abort()
+    await watching
   })
 
   it('refuses pushes, and takes fetches', async () => {
