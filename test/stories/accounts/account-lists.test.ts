@@ -48,6 +48,15 @@ describe('the accounts that an administrator lists', () => {
     },
   )
 
+  it.each(['/admin/orgs', '/admin/users/bob/orgs', '/admin/hooks', '/admin/applications/oauth2'])(
+    'are refused parameters that the list %s does not have',
+    async (path) => {
+      expect((await rest(users.ada, 'GET', `${path}?limit=1&sudo=ada`)).status).toBe(200)
+      const { status, body } = await rest(users.ada, 'GET', `${path}?typ=system`)
+      expect([status, body.message]).toEqual([422, expect.stringContaining('typ')])
+    },
+  )
+
   it('fit filters over gRPC', async () => {
     const { users: found } = await grpc(AdminService, users.ada).adminListUsers({ isAdmin: true })
     expect(found.map(({ login }) => login)).toEqual(['ada'])

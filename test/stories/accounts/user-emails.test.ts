@@ -262,3 +262,44 @@ describe('the settings of a user', () => {
     expect(stored.body.generalSetting).toMatchObject({ theme: '', locale: 'en' })
   })
 })
+
+describe('addresses that are verified at once', () => {
+  const addVerified = (who: Actor, more: object, path = '/user/emails') =>
+    rest(who, 'POST', path, { verified: true, ...more })
+
+  let ada: Actor
+  let bob: Actor
+  let carol: Actor
+  beforeAll(async () => {
+    // The clock of the tests above has ended earlier sessions.
+    ada = await signIn(server.url, 'ada')
+    bob = await signIn(server.url, 'bob')
+    carol = await signIn(server.url, 'carol')
+  })
+
+  it('are added by administrators, to the own account and by Sudo to others', async () => {
+    const own = await addVerified(ada, { emails: ['ada@work.example'] })
+    expect(own.status).toBe(201)
+    expect(await list(ada)).toContain('ada@work.example verified')
+    await add(carol, 'carol@wait.example')
+    const sudo = '/user/emails?sudo=carol'
+    const emails = ['carol@work.example', 'carol@wait.example']
+    expect((await addVerified(ada, { emails }, sudo)).status).toBe(422)
+    expect((await addVerified(ada, { emails, resend: true }, sudo)).status).toBe(201)
+    expect(await list(carol)).toEqual(
+      expect.arrayContaining(['carol@work.example verified', 'carol@wait.example verified']),
+    )
+  })
+
+  it('are refused to others, to tokens without write:admin, and for an address of another account', async () => {
+    const emails = ['new@work.example']
+    expect((await addVerified(bob, { emails })).status).toBe(403)
+    const token = await createToken(server.url, ada, ['write:user'])
+    const narrow = { username: 'ada', authorization: `Bearer ${token}` }
+    expect((await addVerified(narrow, { emails })).status).toBe(403)
+    const taken = await addVerified(ada, { emails: ['bob@example.org'] })
+    expect(taken.body.message).toContain('address')
+    expect(taken.status).toBeGreaterThanOrEqual(400)
+    expect(await list(ada)).not.toContain('bob@example.org verified')
+  })
+})

@@ -18,9 +18,9 @@ function userEmailService(app: App): ServiceImpl<typeof UserEmailService> {
   return {
     listUserEmails: (_, context) => emailsOf(signedIn(callerOf(context))),
 
-    async addUserEmails({ emails, resend, currentPassword }, context) {
+    async addUserEmails({ emails, resend, currentPassword, verified }, context) {
       const caller = signedIn(callerOf(context))
-      await addEmails(app, caller, { emails, resend, currentPassword })
+      await addEmails(app, caller, { emails, resend, currentPassword, verified })
       return emailsOf(caller)
     },
 

@@ -13,14 +13,14 @@ export function listUserEmails(db: Db, userId: number): Promise<UserEmail[]> {
 
 /** Stores an address, or gives a stored one that is not verified a new token. */
 export async function putUserEmail(tx: Tx, email: NewUserEmail): Promise<void> {
-  const { token_hash, token_expire_time } = email
+  const { token_hash, token_expire_time, verify_time } = email
   await tx
     .insertInto('user_emails')
     .values(email)
     .onConflict((conflict) =>
       conflict
         .columns(['user_id', 'email_key'])
-        .doUpdateSet({ token_hash, token_expire_time })
+        .doUpdateSet({ token_hash, token_expire_time, verify_time })
         .where('user_emails.verify_time', 'is', null),
     )
     .execute()
