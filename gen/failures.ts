@@ -348,6 +348,8 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   TOO_MANY_PUSH_MIRRORS: "The repository has as many push mirrors as a repository may have.",
   SESSION_NOT_FOUND: "The account has no such session, or the session has expired.",
   FILE_TOO_LARGE: "The file is too large for this operation.",
+  UNKNOWN_MAINTENANCE_STEP: "There is no step of maintenance of that name.",
+  MAINTENANCE_LIMIT_REACHED: "Maintenance of the repository was requested less than an hour ago.",
 }
 /** The failures that every method may have. */
 export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL DELETED_MEANWHILE')
@@ -511,6 +513,9 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.LabelService.ListOrganizationLabels', listed('ORGANIZATION_NOT_FOUND')],
   ['branchline.v1.LabelService.ListRepositoryLabels', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED')],
   ['branchline.v1.LanguageService.GetRepositoryLanguages', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT REPOSITORY_UNIT_CLOSED')],
+  ['branchline.v1.MaintenanceService.AdminListMaintenance', listed('')],
+  ['branchline.v1.MaintenanceService.GetRepositoryMaintenance', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED')],
+  ['branchline.v1.MaintenanceService.RequestRepositoryMaintenance', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED UNKNOWN_MAINTENANCE_STEP MAINTENANCE_LIMIT_REACHED')],
   ['branchline.v1.MarkupService.RenderMarkdown', listed('INVALID_FIELD SERVER_BUSY TEXT_TOO_COMPLEX', {"SERVER_BUSY":"Too many texts wait."})],
   ['branchline.v1.MarkupService.RenderMarkdownRaw', listed('INVALID_FIELD SERVER_BUSY TEXT_TOO_COMPLEX', {"SERVER_BUSY":"Too many texts wait."})],
   ['branchline.v1.MarkupService.RenderMarkup', listed('INVALID_FIELD SERVER_BUSY TEXT_TOO_COMPLEX', {"INVALID_FIELD":"The text is too long, the mode is unknown, or the mode is `file` and the path is not that of a Markdown file.","SERVER_BUSY":"Too many texts wait."})],

@@ -201,6 +201,7 @@ function settingsOf(flags: ServeFlags): Settings {
     wipPrefixes: flags.wipPrefixes,
     diffMaxLines: flags.diffMaxLines,
     diffMaxLineCharacters: flags.diffMaxLineCharacters,
+    maintenance: flags.maintenance,
     gitHooks: flags.gitHooks,
     hookTimeoutMs: flags.hookTimeout,
     defaultPageSize,

@@ -20,6 +20,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
+import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
@@ -77,6 +78,7 @@ const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
 const issueComments = IssueCommentService.method
+const maintenance = MaintenanceService.method
 const mirrors = MirrorService.method
 const webhooks = HookService.method
 const organizationHooks = OrganizationHookService.method
@@ -245,6 +247,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(organizations.getOrganizationPermissions, 'GET /users/bob/orgs/guild/permissions'),
   by('ada', admin.adminListOrganizations, 'GET /admin/orgs'),
   by('ada', admin.adminGetMetrics, 'GET /admin/metrics?names=branchline_streams'),
+  by('ada', maintenance.adminListMaintenance, 'GET /admin/maintenance'),
   by('ada', admin.adminListUserOrganizations, 'GET /admin/users/bob/orgs'),
   bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
@@ -690,6 +693,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
       mirror: true,
     }),
   bob(mirrors.syncMirror, 'POST /repos/bob/mirror/mirror-sync'),
+  bob(maintenance.requestRepositoryMaintenance, 'POST /repos/bob/garden/maintenance', {
+    steps: ['refs'],
+  }),
   bob(mirrors.listPushMirrors, 'GET /repos/bob/garden/push_mirrors'),
   bob(mirrors.createPushMirror, 'POST /repos/bob/garden/push_mirrors', {
     remote_address: 'http://127.0.0.1:1/garden.git',
@@ -740,6 +746,8 @@ export const UNTOLD: readonly DescMethod[] = [
   ...Object.values(MarkupService.method),
   mirrors.getPushMirror,
   mirrors.deletePushMirror,
+  // Estimates from a sample, and the times of steps.
+  maintenance.getRepositoryMaintenance,
   commits.getCommitDiff,
   commits.getComparisonDiff,
   // Hundreds of licences, which a new version of the package changes.

@@ -50,6 +50,7 @@ const SETTINGS: Settings = {
   wipPrefixes: ['WIP:', '[WIP]'],
   diffMaxLines: 1000,
   diffMaxLineCharacters: 5000,
+  maintenance: true,
   gitHooks: false,
   hookTimeoutMs: 30_000,
   defaultPageSize: undefined,

@@ -101,6 +101,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         wipPrefixes: ['WIP:', '[WIP]'],
         diffMaxLines: 1000,
         diffMaxLineCharacters: 5000,
+        maintenance: true,
         gitHooks: false,
         hookTimeoutMs: 30_000,
         defaultPageSize: undefined,

@@ -208,6 +208,7 @@ function repositoryOptions(): Option[] {
       '5000',
       values.wholeNumber(1, 1_000_000),
     ),
+    toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     toggle('--git-hooks', 'on: administrators edit scripts that run on pushes', 'off'),
     setting(
       '--hook-timeout <time>',

@@ -23,6 +23,7 @@ import { createSignatureChecks } from '../../forge/repositories/commits/commit-v
 import { createCommitSigning } from '../../forge/repositories/commits/server-commits.ts'
 import { COPY_LIMITS, createCopySlots } from '../../forge/repositories/lifecycle/copies.ts'
 import { pushMirrorRefObserver } from '../../forge/repositories/lifecycle/push-mirrors.ts'
+import { MaintenanceFigures } from '../../forge/repositories/maintenance/figures.ts'
 import { hookRefObserver } from '../../forge/webhooks/outbox/ref-observer.ts'
 import { createOnce } from '../../platform/concurrency/once.ts'
 import { createSharedExclusive } from '../../platform/database/coordination/locks.ts'
@@ -87,6 +88,7 @@ export async function createApp({
     patience: { mergeCheckMs: 3_000, headRefsMs: 2_000 },
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
+    maintenance: { running: new Map(), figures: new MaintenanceFigures() },
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
     background: createBackground(log),
@@ -110,6 +112,8 @@ function createSignals(): Signals {
     pullNotices: createSignal(),
     events: createSignal(),
     mirrors: createSignal(),
+    maintenance: createSignal(),
+    maintained: createSignal(),
     pushMirrors: createSignal(),
     pullHeads: createSignal(),
     scheduledMerges: createSignal(),

@@ -52,6 +52,15 @@ export class DataFolderSpace implements DiskSpace {
     return this.#latest.isFull
   }
 
+  async hasRoom(bytes: number): Promise<boolean> {
+    try {
+      return (await this.#read(this.#folder)).free >= bytes
+    } catch (err) {
+      this.#log.warn({ err }, 'the free space of the data folder cannot be read')
+      return false
+    }
+  }
+
   async #measure(): Promise<boolean> {
     try {
       const { free, size } = await this.#read(this.#folder)

@@ -15,6 +15,10 @@ import { startScheduledMerges } from '../../forge/pulls/merging/scheduled-merge-
 import { startMirrors } from '../../forge/repositories/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import {
+  startDroppingReaders,
+  startMaintenance,
+} from '../../forge/repositories/maintenance/maintenance.ts'
+import {
   reconcilePendingUpdates,
   startReconciling,
   startReconcilingOwn,
@@ -206,12 +210,16 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],
   ['merge follow-ups', startFollowUps],
+  ['maintenance', startMaintenance],
   ['leftover sweeps', startLeftoverSweeps],
   ['pending updates', startReconciling],
 ]
 
 /** Each server runs these workers. */
-const STARTS_EVERYWHERE: readonly ((app: App) => Worker)[] = [startReconcilingOwn]
+const STARTS_EVERYWHERE: readonly ((app: App) => Worker)[] = [
+  startReconcilingOwn,
+  startDroppingReaders,
+]
 
 /** The background workers of a server. */
 class Workers {

@@ -43,6 +43,7 @@ import { readWebBundle } from '../../edge/web-shell/bundle.ts'
 import { createWebPages } from '../../edge/web-shell/index.ts'
 import type { App } from '../../forge/app.ts'
 import { VERSION } from '../../forge/core/version.ts'
+import { countDueMaintenance } from '../../forge/repositories/maintenance/maintenance-requests.ts'
 import { registerServices, services } from '../../forge/service-registry.ts'
 import { checkDatabase } from '../../platform/database/database.ts'
 import { databaseBytes } from '../../platform/database/maintenance.ts'
@@ -95,6 +96,12 @@ export async function serve(
     () => listener?.figures(),
     () => databaseBytes(app.db),
     workers?.metrics,
+    {
+      get steps() {
+        return app.maintenance.figures.all
+      },
+      due: () => countDueMaintenance(app),
+    },
   )
   app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
   const readiness: Readiness = {

@@ -89,8 +89,8 @@ const NOTHING: ListenerFigures = { connections: 0, waitingBytes: 0, streams: 0 }
  */
 const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
 
-/** The size of a database is read again after this time, since that takes a query. */
-const DATABASE_SIZE_AGE_MS = 10_000
+/** A number from the database is read again after this time, since that takes a query. */
+const COUNT_AGE_MS = 10_000
 
 /** Longest interval of a timer of Node. */
 const NEVER_MS = 2 ** 31 - 1
@@ -105,6 +105,7 @@ function collectProcessMetrics(registry: Registry): void {
 /** Metrics whose sum over processes would mean nothing. */
 const AGGREGATORS: Readonly<Record<string, string>> = {
   branchline_database_bytes: 'max',
+  branchline_maintenance_due: 'max',
   nodejs_eventloop_lag_seconds: 'max',
   process_max_fds: 'min',
 }
@@ -147,15 +148,20 @@ function countProtocols(registry: Registry): Map<string, number> {
   return pending
 }
 
-/** Adds the size of the database, which has no value while the database cannot be reached. */
-function addDatabaseSize(registry: Registry, read: () => Promise<number>): void {
+/** Adds a number from the database, which has no value while the database cannot be reached. */
+function addCount(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => Promise<number>,
+): void {
   let readAtMs = Number.NEGATIVE_INFINITY
   new Gauge({
-    name: 'branchline_database_bytes',
-    help: 'Size of the database.',
+    name,
+    help,
     registers: [registry],
     async collect() {
-      if (performance.now() - readAtMs < DATABASE_SIZE_AGE_MS) return
+      if (performance.now() - readAtMs < COUNT_AGE_MS) return
       readAtMs = performance.now()
       try {
         this.set(await read())
@@ -166,17 +172,58 @@ function addDatabaseSize(registry: Registry, read: () => Promise<number>): void 
   })
 }
 
+/** What the maintenance of repositories has done and has to do. */
+interface MaintenanceFigures {
+  readonly steps: readonly {
+    readonly step: string
+    readonly result: string
+    readonly count: number
+    readonly durationMs: number
+  }[]
+  /** Reads the number of repositories that wait for a step. */
+  due(): Promise<number>
+}
+
+/** Adds the steps of maintenance that this process has run, and how many repositories wait. */
+function addMaintenance(registry: Registry, figures: MaintenanceFigures): void {
+  new Counter({
+    name: 'branchline_maintenance_steps_total',
+    help: 'Ended steps of the maintenance of repositories, by step and result.',
+    labelNames: ['step', 'result'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { step, result, count } of figures.steps) this.inc({ step, result }, count)
+    },
+  })
+  new Counter({
+    name: 'branchline_maintenance_seconds_total',
+    help: 'Time of the steps of the maintenance of repositories, by step.',
+    labelNames: ['step'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { step, durationMs } of figures.steps) this.inc({ step }, durationMs / 1000)
+    },
+  })
+  addCount(registry, 'branchline_maintenance_due', 'Repositories that wait for maintenance.', () =>
+    figures.due(),
+  )
+}
+
 /**
  * Creates the metrics of a server.
  *
  * @param listener returns the figures of the listener; undefined before it exists.
  * @param databaseBytes reads the size of the database.
  * @param all set where several processes serve one port.
+ * @param maintenance what the maintenance of repositories has done.
  */
 export function createMetrics(
   listener: () => ListenerFigures | undefined,
   databaseBytes: () => Promise<number>,
   all?: MetricsOfAll,
+  maintenance?: MaintenanceFigures,
 ): Metrics {
   const registry = new Registry()
   collectProcessMetrics(registry)
@@ -189,7 +236,8 @@ export function createMetrics(
     collect: () => countPending(),
   })
   const callsByProtocol = countProtocols(registry)
-  addDatabaseSize(registry, databaseBytes)
+  addCount(registry, 'branchline_database_bytes', 'Size of the database.', databaseBytes)
+  if (maintenance) addMaintenance(registry, maintenance)
   const durations = new Histogram({
     name: 'branchline_call_duration_seconds',
     help: 'Time from the call to its answer, by method.',

@@ -15,6 +15,7 @@ import { deleteRepository, repositoryExists } from '../../platform/git/repositor
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import { listPaused } from '../repositories/maintenance/maintenance.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
 import {
@@ -35,6 +36,7 @@ export interface Finding {
     | 'repaired'
     | '--fix repairs it'
     | 'its owner can repair it'
+    | 'the server tries again'
     | 'cannot be repaired: restore a backup'
 }
 
@@ -59,6 +61,7 @@ export async function* examine(
   yield* examineCounters(app.db, fix)
   const ids = await allRepositoryIds(app.db)
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
+  yield* examineMaintenance(app)
   yield* examineFolders(app, fix)
   yield* examineAttachments(app, fix)
 }
@@ -120,6 +123,17 @@ async function* examineRepository(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     yield { subject, problem: `it cannot be read: ${reason}`, outcome: IRREPARABLE }
+  }
+}
+
+async function* examineMaintenance({ db, clock }: ReposApp): AsyncGenerator<Finding> {
+  for (const { repository_id, error, pause_time } of await listPaused(db, clock.now())) {
+    const until = new Date(pause_time ?? 0).toISOString()
+    yield {
+      subject: `repository ${repository_id}`,
+      problem: `its maintenance failed and is paused until ${until}: ${error}`,
+      outcome: 'the server tries again',
+    }
   }
 }
 

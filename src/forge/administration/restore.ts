@@ -11,6 +11,7 @@ import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
 import { migrate, migrations } from '../migrations/index.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
+import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
 import { removeAttachmentsOf } from '../repositories/releases/attachment-files.ts'
 import { deleteReleaseAsset } from '../repositories/releases/release-assets.rows.ts'
 import {
@@ -176,6 +177,8 @@ async function adjust(tx: Tx, { deletedRepositories, deletedAssets }: Complete):
   for (const id of deletedRepositories) await deleteRepository(tx, id)
   for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
   await markAllRepositoriesPending(tx)
+  // A backup has no files that maintenance derives from others.
+  await checkAllRepositories(tx)
 }
 
 /** Removes the files of deleted repositories, which a backup may have in part. */

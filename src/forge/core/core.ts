@@ -51,6 +51,10 @@ export interface Signals {
   readonly deliveries: Signal
   /** A mirror was added or its schedule changed. */
   readonly mirrors: Signal
+  /** A repository needs maintenance. */
+  readonly maintenance: Signal
+  /** A step of the maintenance of a repository has ended. */
+  readonly maintained: Signal
   /** A push mirror was added, or must be updated. */
   readonly pushMirrors: Signal
   /** Refs of pull requests must be brought in line with their rows. */
@@ -109,6 +113,8 @@ export interface Settings extends PageSizes {
   readonly diffMaxLines: number
   /** Maximum number of characters shown of a line of a diff. */
   readonly diffMaxLineCharacters: number
+  /** Whether the server maintains repositories by itself. */
+  readonly maintenance: boolean
   /** Whether repositories may have Git hooks. */
   readonly gitHooks: boolean
   /** Maximum running time of a Git hook. */

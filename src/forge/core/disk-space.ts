@@ -2,10 +2,15 @@
 export interface DiskSpace {
   /** Returns whether so little is left that only reads and deletions may go on. */
   isFull(): Promise<boolean>
+  /** Returns whether so many bytes are free. */
+  hasRoom(bytes: number): Promise<boolean>
 }
 
 /** For commands, whose operator sees the disk. */
-export const UNLIMITED_DISK: DiskSpace = { isFull: async () => false }
+export const UNLIMITED_DISK: DiskSpace = {
+  isFull: async () => false,
+  hasRoom: async () => true,
+}
 
 /**
  * Codes of an error for want of space: of the file system (errno(3)), SQLite and PostgreSQL

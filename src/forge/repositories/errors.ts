@@ -201,6 +201,16 @@ export const REPOSITORIES = {
     message: 'the text is too complex to render',
     restStatus: 422,
   },
+  UNKNOWN_MAINTENANCE_STEP: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `there is no step ${name}`,
+    restStatus: 422,
+    field: 'steps',
+  },
+  MAINTENANCE_LIMIT_REACHED: {
+    code: Code.ResourceExhausted,
+    message: 'maintenance of this repository was requested less than an hour ago',
+  },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `${limit} repositories are already being copied; try again later`,

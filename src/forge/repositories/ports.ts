@@ -6,6 +6,7 @@ import type { GatewayTimes } from '../../platform/outbound/git-gateway.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { Owner } from '../accounts/schema.ts'
 import type { SignedIn } from '../core/access.ts'
+import type { MaintenanceFigures } from './maintenance/figures.ts'
 import type { AttachmentFiles } from './releases/attachment-files.ts'
 import type { Repository } from './schema.ts'
 
@@ -27,6 +28,14 @@ export interface ReposApp extends AccountsApp {
   readonly runningUpdates: Set<number>
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
+  readonly maintenance: MaintenanceWork
+}
+
+/** The maintenance of repositories by this process. */
+export interface MaintenanceWork {
+  /** Ends the steps of a repository, by its number. */
+  readonly running: Map<number, AbortController>
+  readonly figures: MaintenanceFigures
 }
 
 /** Creates the labels of new repositories, in the transaction of the creation. */

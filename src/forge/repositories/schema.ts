@@ -81,6 +81,32 @@ interface GitHooksTable {
 
 export type GitHook = Selectable<GitHooksTable>
 
+/** The maintenance of repositories. A repository that never needed any may have no row. */
+export interface RepositoryMaintenanceTable {
+  repository_id: number
+  /** Time when the worker looks at the repository, in Unix milliseconds; null for no time. */
+  check_time: number | null
+  /** Names of steps that somebody has requested, separated by commas. */
+  requested: Generated<string>
+  /** Time of the latest request by somebody who is no administrator of the instance, in Unix seconds. */
+  request_time: number | null
+  /** The latest run of each step, as JSON (`maintenance/step-reports.ts`). */
+  steps: Generated<string>
+  /** Time when the latest step ended, in Unix milliseconds; 0 before the first one. */
+  step_time: Generated<number>
+  /** Time since when the disk has no room for a step, in Unix milliseconds; null if it has. */
+  waiting_time: number | null
+  /** Failed steps since the last success. */
+  failures: Generated<number>
+  /** Why the latest step failed or cannot start; empty if it succeeded. */
+  error: Generated<string>
+  /** Time until which no step runs by itself after failures, in Unix milliseconds; null for none. */
+  pause_time: number | null
+}
+
+export type RepositoryMaintenance = Selectable<RepositoryMaintenanceTable>
+export type MaintenanceChanges = Partial<Omit<RepositoryMaintenance, 'repository_id'>>
+
 /** Repositories that mirror a remote one. */
 interface MirrorsTable {
   repository_id: number
@@ -322,6 +348,7 @@ declare module '../../platform/database/schema.ts' {
     push_mirrors: PushMirrorsTable
     repositories: RepositoriesTable
     repository_counts: RepositoryCountsTable
+    repository_maintenance: RepositoryMaintenanceTable
     repository_name_ends: RepositoryNameEndsTable
     repository_redirects: RepositoryRedirectsTable
     repository_topics: RepositoryTopicsTable

@@ -58,6 +58,11 @@ export class FairSlots {
     this.#full = full
   }
 
+  /** Whether at least half of the slots are taken. */
+  get isHalfTaken(): boolean {
+    return this.#running.isHalfTaken
+  }
+
   /**
    * Takes a slot if there is one for the holder now.
    *

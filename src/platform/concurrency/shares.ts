@@ -43,6 +43,11 @@ export class Shares {
     this.#maxPerHolder = maxPerHolder
   }
 
+  /** Whether at least half of the common places are taken. */
+  get isHalfTaken(): boolean {
+    return this.#total * 2 >= this.#max
+  }
+
   /** Returns whether a holder may take a place now. */
   admits(holder: Holder): boolean {
     const isBelowOwn = holder === 'server' || this.heldBy(holder) < this.#maxPerHolder

@@ -6,6 +6,7 @@ import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
@@ -116,6 +117,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminListUsers, administratorsWhoLook),
   row(admin.adminListOrganizations, administratorsWhoLook),
   row(admin.adminGetMetrics, administratorsWhoLook),
+  row(MaintenanceService.method.adminListMaintenance, administratorsWhoLook),
   row(admin.adminListUserOrganizations, administratorsWhoLook, { username: 'bob' }),
   row(admin.adminCreateOrganization, administrators, { owner: 'bob', username: '..' }),
   row(admin.adminCreateRepository, administrators, { username: 'bob', name: '..' }),

@@ -14,6 +14,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
+import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
@@ -145,6 +146,7 @@ const issues = IssueService.method
 const issueComments = IssueCommentService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
+const maintenance = MaintenanceService.method
 const mirrors = MirrorService.method
 const pulls = PullRequestService.method
 const pullFiles = PullFileService.method
@@ -221,6 +223,12 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(mirrors.createPushMirror, administrators, { remoteAddress: 'file:///' }),
   row(mirrors.deletePushMirror, { ...administrators, writes: false }, { name: NOTHING }),
   row(mirrors.syncPushMirrors, administrators),
+  row(maintenance.getRepositoryMaintenance, administratorsWhoLook),
+  row(
+    maintenance.requestRepositoryMaintenance,
+    { ...administrators, writes: false },
+    { steps: [NOTHING] },
+  ),
 
   row(commits.listCommits, readers, { sha: NOTHING }),
   row(commits.getCommit, readers, { sha: NO_OBJECT }),

@@ -1,10 +1,5 @@
 import { transaction } from '../../../platform/database/database.ts'
-import {
-  compareRefs,
-  draftSync,
-  releaseObjects,
-  tidyPacks,
-} from '../../../platform/git/packs/mirrors.ts'
+import { compareRefs, draftSync, releaseObjects } from '../../../platform/git/packs/mirrors.ts'
 import { discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -158,7 +153,6 @@ async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): 
     const kept = updates.filter(({ to }) => to !== undefined)
     if (gone.length > 0) await applyUpdates(app, id, gone)
     if (kept.length > 0) await applyUpdates(app, id, kept)
-    await tidyPacks(app.git, id)
     return true
   } finally {
     await discardDraft(draft)

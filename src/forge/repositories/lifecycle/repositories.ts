@@ -6,6 +6,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { queueRepositoryDeleted } from '../activity/repository-webhook-events.ts'
+import { abortMaintenance } from '../maintenance/maintenance.ts'
 import type { ReposApp } from '../ports.ts'
 import { removeAttachmentsOf } from '../releases/attachment-files.ts'
 import * as rows from './repositories.rows.ts'
@@ -75,6 +76,7 @@ export async function removeRepositories(
     if (!(await transaction(app.db, deleteRows))) return false
     app.signals.deliveries.notify()
     for (const id of ids) {
+      abortMaintenance(app, id)
       await git.deleteRepository(app.git, id)
       await removeAttachmentsOf(app.attachments, id)
     }

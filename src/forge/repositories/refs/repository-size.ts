@@ -1,6 +1,7 @@
 import { transaction } from '../../../platform/database/database.ts'
 import { measureRepository } from '../../../platform/git/repositories/repository-size.ts'
 import { findRepositoryById, updateRepository } from '../lifecycle/repositories.rows.ts'
+import { checkMaintenance } from '../maintenance/maintenance-checks.ts'
 import type { ReposApp, SizeMeasurement } from '../ports.ts'
 
 /**
@@ -9,7 +10,8 @@ import type { ReposApp, SizeMeasurement } from '../ports.ts'
 const REST_MS = 5_000
 
 /**
- * Measures a repository in the background and stores its size. Calls during a measurement, and
+ * Measures a repository in the background, stores its size and checks whether it needs maintenance.
+ * Calls during a measurement, and
  * during the pause after it, cause one more measurement together.
  */
 export function measureLater(app: ReposApp, repositoryId: number): void {
@@ -23,7 +25,8 @@ export function measureLater(app: ReposApp, repositoryId: number): void {
   all.set(repositoryId, measurement)
   app.background.run('measure repository', async () => {
     try {
-      await measure(app, repositoryId)
+      await storeSize(app, repositoryId)
+      await checkMaintenance(app, repositoryId)
     } finally {
       // `finishMeasuring` ends the pause early.
       measurement.rest = setTimeout(() => endRest(app, repositoryId, measurement), REST_MS).unref()
@@ -49,7 +52,8 @@ export async function finishMeasuring(app: ReposApp): Promise<void> {
   }
 }
 
-async function measure(app: ReposApp, repositoryId: number): Promise<void> {
+/** Measures a repository and stores its size. */
+export async function storeSize(app: ReposApp, repositoryId: number): Promise<void> {
   const size_kib = await measureRepository(app.git, repositoryId)
   const repository = await findRepositoryById(app.db, repositoryId)
   if (size_kib === undefined || !repository || repository.size_kib === size_kib) return

@@ -49,8 +49,7 @@ const FETCH_CONFIG = [
   'core.fsync=objects',
 ]
 
-/** Enough to repack several GiB, and to update hundreds of thousands of refs. */
-const REPACK_TIMEOUT_MS = 60 * 60_000
+/** Enough to update hundreds of thousands of refs. */
 const UPDATE_TIMEOUT_MS = 10 * 60_000
 
 /** Longer than callers wait, which end a fetch by a signal. */
@@ -61,9 +60,6 @@ const REFSPECS = SHARED_REFS.map((prefix) => `+${prefix}*:${prefix}*`)
 
 /** Files of a pack in the order in which they must appear. Git finds a pack by its index. */
 const PACK_PARTS = ['.pack', '.rev', '.idx']
-
-/** Number of packs after which they are joined. Each fetch adds a pack, and packs slow reads. */
-const MAX_PACKS = 32
 
 /** Limit of the output. The server reads one line, but the source may send more. */
 const MAX_OUTPUT_CHARACTERS = 64 * 1024
@@ -208,20 +204,6 @@ export async function releaseObjects(
   }
 }
 
-/**
- * Joins small packs of a repository that has many, so few objects are written again
- * (git-repack(1), `--geometric`). No other process may write to the repository. Readers are not
- * affected.
- */
-export async function tidyPacks(repositories: Repositories, id: number): Promise<void> {
-  const path = repositoryPath(repositories, id)
-  const packs = (await readdir(join(path, 'objects/pack'))).filter((file) => file.endsWith('.pack'))
-  if (packs.length <= MAX_PACKS) return
-  await run(repositories, ['repack', '-d', '-q', '--geometric=2'], path, '', REPACK_TIMEOUT_MS)
-  // An open handle still refers to the old packs.
-  repositories.handles.drop(path)
-}
-
 /** Returns whether clients can name and fetch a ref. Other refs of a source are not copied. */
 function isFit(ref: string): boolean {
   return isRefName(ref.replace(/^refs\/(heads|tags)\//, ''))
@@ -232,13 +214,12 @@ async function run(
   args: readonly string[],
   repository: string,
   input = '',
-  timeoutMs = UPDATE_TIMEOUT_MS,
 ): Promise<void> {
   const { maxMemoryBytes } = processes
   const options = {
     processes,
     repository,
-    timeoutMs,
+    timeoutMs: UPDATE_TIMEOUT_MS,
     maxMemoryBytes,
     priority: 'transfer' as const,
   }

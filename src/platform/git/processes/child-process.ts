@@ -63,6 +63,9 @@ const CONFIG = [
   // Background maintenance would outlive the process and its limits.
   'gc.auto=0',
   'maintenance.auto=false',
+  // A writer of refs waits for this time while `git pack-refs` writes all of them. The default is a
+  // second.
+  'core.packedRefsTimeout=10000',
   'receive.autogc=false',
   'core.hooksPath=/dev/null',
   // A push to `refs/replace/` must not change the objects that other users see.

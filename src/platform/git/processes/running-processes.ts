@@ -74,6 +74,8 @@ export class GitProcesses {
   #shared: SharedGitMemory | undefined
   #warn: WarnOfMemory = () => {}
   #timer: NodeJS.Timeout | undefined
+  /** Memory of the processes at the last measurement. */
+  #usedBytes = 0
   /** Starts the processes. Undefined where this process starts them itself. */
   spawner: ProcessSpawner | undefined
 
@@ -87,6 +89,11 @@ export class GitProcesses {
   /** Limit of the memory of all processes together. */
   get maxMemoryBytes(): number {
     return this.#maxBytes
+  }
+
+  /** Memory that processes may still take, as far as it is known. */
+  get freeMemoryBytes(): number {
+    return this.#maxBytes - this.#usedBytes - (this.#shared?.bytesOfOthers ?? 0)
   }
 
   /**
@@ -115,6 +122,7 @@ export class GitProcesses {
       if (this.#running.size > 0) return
       clearInterval(this.#timer)
       this.#timer = undefined
+      this.#usedBytes = 0
       this.#shared?.report(0)
     }
   }
@@ -128,6 +136,7 @@ export class GitProcesses {
         : familyOf(pid).map((member) => ({ git, pid: member, bytes: bytesOf(member) }))
     })
     let ownBytes = sum(processes)
+    this.#usedBytes = ownBytes
     const bytesOfOthers = this.#shared?.bytesOfOthers ?? 0
     this.#shared?.report(ownBytes)
     // When each server has either its share or what the others leave, all have the limit at most.

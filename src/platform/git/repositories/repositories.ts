@@ -291,10 +291,18 @@ export async function deleteRepository(repositories: Repositories, id: number): 
     if (hasCode(error, 'ENOENT')) return
     throw error
   }
-  repositories.handles.drop(path)
+  await dropReaders(repositories, id)
+  await rm(remains, { recursive: true, force: true })
+}
+
+/**
+ * Closes what this process keeps of the files of a repository: handles, idle processes and cached
+ * refs. Work in progress goes on with what it has.
+ */
+export async function dropReaders(repositories: Repositories, id: number): Promise<void> {
+  repositories.handles.drop(repositoryPath(repositories, id))
   for (const cache of repositories.repositoryCaches.values()) cache.delete(id)
   await Promise.all([...repositories.pools.values()].map((pool) => pool.drop(id)))
-  await rm(remains, { recursive: true, force: true })
 }
 
 /** Returns whether a repository exists. */

@@ -27,11 +27,14 @@ export function foldersOf(repositories: Repositories, id: number): string[] {
   return [join(root, 'objects'), join(root, 'refs')]
 }
 
-/** Names of files that are being written and of pushes under review (tmp-objdir.c). */
-const UNFINISHED_OBJECTS = /^(tmp_|incoming-|tmp_objdir-)/
+/**
+ * Names of files that are being written and of pushes under review (tmp-objdir.c), and of files that
+ * Git derives from packs: a copy of a multi-pack-index could name packs that the copy does not have.
+ */
+const NO_PACKS = /^(tmp_|incoming-|tmp_objdir-|multi-pack-index)/
 
-/** The same, and the folder of packs. */
-const NO_LOOSE_OBJECTS = /^(tmp_|incoming-|tmp_objdir-|pack$)/
+/** The same for loose objects, the folder of packs, and the commit-graph. */
+const NO_LOOSE_OBJECTS = /^(tmp_|incoming-|tmp_objdir-|pack$|commit-graphs?$)/
 
 /** Suffix of Git's lock files. No name of a ref ends in this suffix. */
 const LOCK = /\.lock$/
@@ -60,7 +63,7 @@ export async function* repositoryFiles(
 
 /**
  * Packs come last: `git repack` moves loose objects into packs, and objects of packs into new packs
- * (tidyPacks in mirrors.ts).
+ * (maintenance/steps.ts).
  */
 async function* objectFiles(
   folder: string,
@@ -71,7 +74,7 @@ async function* objectFiles(
   let hasGone = false
   do {
     hasGone = false
-    for await (const path of filesBelow(join(root, 'pack'), UNFINISHED_OBJECTS)) {
+    for await (const path of filesBelow(join(root, 'pack'), NO_PACKS)) {
       if (seen.has(path)) continue
       seen.add(path)
       let isThere = false

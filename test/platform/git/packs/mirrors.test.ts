@@ -6,13 +6,12 @@ import {
   compareRefs,
   draftSync,
   releaseObjects,
-  tidyPacks,
 } from '../../../../src/platform/git/packs/mirrors.ts'
 import {
   discardDraft,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
-import { createFilledRepository, git, gitAt, storeCommit, testRepositories } from '../fixture.ts'
+import { createFilledRepository, git, gitAt, testRepositories } from '../fixture.ts'
 
 const ID = 7
 
@@ -44,28 +43,6 @@ describe('the draft of a synchronisation', () => {
     expect(git(repositories, ID, 'verify-pack', '-v', `objects/pack/${packs[0]}`)).not.toContain(
       first,
     )
-  })
-})
-
-describe('many packs', () => {
-  it('are joined without affecting open handles', async () => {
-    const repositories = await testRepositories()
-    const first = await createFilledRepository(repositories, ID)
-    const packs = () => git(repositories, ID, 'count-objects', '-v').match(/packs: (\d+)/)?.[1]
-    git(repositories, ID, 'repack', '-dq')
-    await tidyPacks(repositories, ID)
-    expect(packs()).toBe('1')
-    for (let i = 0; i < 33; i++) {
-      const commit = await storeCommit(repositories, ID, `work ${i}`)
-      git(repositories, ID, 'update-ref', `refs/heads/${i}`, commit)
-      git(repositories, ID, 'repack', '-dq')
-    }
-    expect(packs()).toBe('34')
-    await readCommit(repositories, ID, first)
-    await tidyPacks(repositories, ID)
-    expect(packs()).toBe('1')
-    expect(await readCommit(repositories, ID, first)).toMatchObject({ id: first })
-    git(repositories, ID, 'fsck', '--full', '--strict')
   })
 })
 

@@ -1,0 +1,105 @@
+import { availableParallelism } from 'node:os'
+import { spawnGit } from '../processes/child-process.ts'
+import {
+  dropReaders,
+  processOptions,
+  type Repositories,
+  repositoryPath,
+} from '../repositories/repositories.ts'
+import type { RepositoryState } from './state.ts'
+
+/** The steps of the maintenance of a repository, in the order in which they run. */
+export const STEPS = ['geometric', 'bitmap', 'commit-graph', 'refs'] as const
+
+export type Step = (typeof STEPS)[number]
+
+/** A step that did not succeed. The message is that of Git, without paths of this machine. */
+export class StepError extends Error {
+  override readonly name = 'StepError'
+}
+
+/** Enough to write the objects of several GiB again at the lowest priority. */
+const TIMEOUT_MS = 60 * 60_000
+
+/** Filters of changed paths that one step adds. Later steps add the others. */
+const MAX_NEW_FILTERS = 50_000
+
+/** Machines with more cores give a step two. */
+const CORES_FOR_TWO_THREADS = 8
+
+/** Longest message of Git that is kept. */
+const MAX_MESSAGE_CHARACTERS = 500
+
+/** Commits of branches and tags get a bitmap of their own first, since clients fetch these. */
+const PREFERRED_TIPS = ['refs/heads/', 'refs/tags/'].flatMap((prefix) => [
+  '-c',
+  `pack.preferBitmapTips=${prefix}`,
+])
+
+/**
+ * Runs a step. Readers and writers of the repository go on: Git removes a file only after another
+ * one has its content, and takes its own locks for refs.
+ *
+ * @param state decides which packs a step leaves alone.
+ * @param signal ends the Git process, which then removes its temporary files.
+ * @throws StepError; GitError BUSY, NO_REPOSITORY, OUT_OF_MEMORY, TIMEOUT
+ */
+export async function runStep(
+  repositories: Repositories,
+  id: number,
+  step: Step,
+  state: RepositoryState,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  const args = argumentsOf(step, state)
+  if (!args) return
+  const { processes } = repositories
+  const threads = availableParallelism() > CORES_FOR_TWO_THREADS ? 2 : 1
+  // A pack is flushed with its index before the files that it replaces are removed.
+  const config = ['-c', 'core.fsync=all', '-c', `pack.threads=${threads}`]
+  const git = spawnGit([...config, ...args], {
+    ...processOptions(repositories, id),
+    timeoutMs: TIMEOUT_MS,
+    maxMemoryBytes: processes.maxMemoryBytes,
+    priority: 'maintenance',
+  })
+  const stop = () => git.stop()
+  signal.addEventListener('abort', stop)
+  git.stdin.end()
+  git.stdout.resume()
+  try {
+    const { code, stderr } = await git.exited
+    if (code !== 0) throw new StepError(messageOf(repositories, id, stderr))
+  } finally {
+    signal.removeEventListener('abort', stop)
+    // Open handles and idle processes still refer to the files from before the step.
+    await dropReaders(repositories, id)
+  }
+}
+
+/** Returns the arguments of a step. Undefined when there is nothing to do it with. */
+function argumentsOf(step: Step, { packs }: RepositoryState): string[] | undefined {
+  switch (step) {
+    case 'geometric': {
+      const shared = packs.filter(({ isShared }) => isShared)
+      // `-n`: nobody reads the list of packs for servers without a program.
+      const flags = ['-d', '-n', '-q', '--geometric=2', '--write-midx']
+      return ['repack', ...flags, ...shared.map(({ name }) => `--keep-pack=${name}`)]
+    }
+    case 'bitmap':
+      if (packs.length === 0) return undefined
+      return [...PREFERRED_TIPS, 'multi-pack-index', 'write', '--bitmap', '--no-progress']
+    case 'commit-graph': {
+      const flags = ['--reachable', '--changed-paths', '--split', '--no-progress']
+      return ['commit-graph', 'write', ...flags, `--max-new-filters=${MAX_NEW_FILTERS}`]
+    }
+    case 'refs':
+      return ['pack-refs', '--all']
+  }
+}
+
+function messageOf(repositories: Repositories, id: number, stderr: string): string {
+  const text = stderr.replaceAll(repositoryPath(repositories, id), '.').trim()
+  return text.slice(0, MAX_MESSAGE_CHARACTERS) || 'Git ended without a message'
+}
