@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { limitedCommand } from './git-command.ts'
 import { raiseOwnNiceness } from './priority.ts'
-import type { SpawnerMessage, SpawnMessage } from './process-spawner.ts'
+import { type SpawnerMessage, type SpawnMessage, signalGroup } from './process-spawner.ts'
 import { collectStderr } from './stderr-text.ts'
 
 /** The program of the process spawner (`process-spawner.ts`). Small, since it loads little code. */
@@ -25,6 +25,12 @@ raiseOwnNiceness()
 const connections = new Map<number, Socket>()
 let lastNumber = 0
 
+/**
+ * Leaders of the process groups of maintenance, whose input and output say nothing about the server.
+ * A server that starts again would run the same steps beside them.
+ */
+const maintaining = new Set<number>()
+
 // The input is for the Git process that gets the connection, so nothing is read here.
 const server = createServer({ pauseOnConnect: true }, (connection) => {
   lastNumber += 1
@@ -41,9 +47,10 @@ if (!process.connected) end()
 
 /**
  * Ends the spawner after the server. Git processes continue and notice the end of the server by
- * their input and output, as do those that the server started.
+ * their input and output, as do those that the server started. Maintenance is ended.
  */
 function end(): void {
+  for (const leader of maintaining) signalGroup(leader, 'SIGTERM')
   rmSync(dirname(socketPath), { recursive: true, force: true })
   process.exit()
 }
@@ -77,8 +84,13 @@ function start({
       detached: true,
     })
     child.once('error', fail)
-    if (child.pid === undefined) return
-    send({ kind: 'started', id, pid: child.pid })
+    const { pid } = child
+    if (pid === undefined) return
+    send({ kind: 'started', id, pid })
+    if (limits.priority === 'maintenance') {
+      maintaining.add(pid)
+      child.once('exit', () => maintaining.delete(pid))
+    }
     const stderr = collectStderr(child.stdio[2] as Readable)
     if (hooks) pipeBoth(hooks, child.stdio[3] as Duplex)
     child.once('close', (code) => send({ kind: 'ended', id, exit: { code, stderr: stderr.text } }))

@@ -1,0 +1,81 @@
+import { readdir, readlink, realpath } from 'node:fs/promises'
+import { createClient } from '@connectrpc/connect'
+import { describe, expect, it } from 'vitest'
+import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
+import { STEPS } from '../../../src/platform/git/maintenance/steps.ts'
+import { openGitClient, remoteOf } from '../../support/git-client.ts'
+import { importHistory } from '../../support/histories.ts'
+import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { restAt } from '../../support/rest.ts'
+import { createTestUsers, PASSWORD, transportTo } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
+
+const COMMITS = 1_500
+const KILLS = isLongTier ? 30 : 1
+const WAIT = { timeout: 60_000, interval: 20 }
+
+const history = (branch: string) =>
+  Array.from({ length: COMMITS }, (_, i) => ({
+    on: `refs/heads/${branch}`,
+    files: { [`${branch}/${i % 50}.txt`]: `${branch} ${i}\n` },
+    message: `${i}`,
+  }))
+
+/** Resolves when a process works in a folder, or none does. */
+async function processIn(folder: string, state: 'there' | 'gone'): Promise<void> {
+  const path = await realpath(folder)
+  const find = async () => {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+    const folders = pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => ''))
+    return (await Promise.all(folders)).includes(path) ? 'there' : 'gone'
+  }
+  await expect.poll(find, WAIT).toBe(state)
+}
+
+describe('a server that is killed in a step', { timeout: 300_000 }, () => {
+  it('leaves a whole repository and no process, and the step runs again', async () => {
+    await withFolder(async (data) => {
+      const client = await openGitClient()
+      let server = await serveProcess(data)
+      const { ada, bob } = await createTestUsers(server.url)
+      await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'killed' })
+      const repository = `${data}/repositories/01/1.git`
+      await client.git('.', 'init', '-q', 'mine')
+      for (const branch of ['one', 'two']) {
+        importHistory(`${client.home}/mine`, history(branch))
+        const remote = remoteOf(server.url, 'bob/killed', 'bob', PASSWORD)
+        await client.git('mine', 'push', '-q', remote, branch)
+      }
+      const refs = await client.git('.', '-C', repository, 'for-each-ref')
+      for (const step of STEPS.flatMap((name) => Array<typeof name>(KILLS).fill(name))) {
+        const request = { owner: 'bob', repo: 'killed', steps: [step] }
+        const transport = transportTo(server.url, 'Connect JSON', ada.authorization)
+        await createClient(MaintenanceService, transport).requestRepositoryMaintenance(request)
+        // A short step may have ended before it is seen, which is a moment to be killed in, too.
+        if (step === 'geometric') await processIn(repository, 'there')
+        server.child.kill('SIGKILL')
+        await server.exited
+        await processIn(repository, 'gone')
+        await client.git('.', '-C', repository, 'fsck', '--full', '--strict', '--no-dangling')
+        server = await serveProcess(data)
+        const again = createClient(
+          MaintenanceService,
+          transportTo(server.url, 'Connect JSON', bob.authorization),
+        )
+        await expect
+          .poll(async () => {
+            const { requested, steps } = await again.getRepositoryMaintenance(request)
+            return { requested, ran: steps.map(({ name, error }) => name + error) }
+          }, WAIT)
+          .toEqual({ requested: [], ran: expect.arrayContaining([step]) })
+      }
+      server.child.kill('SIGTERM')
+      expect(await server.exited).toBe(0)
+      expect(await client.git('.', '-C', repository, 'for-each-ref')).toBe(refs)
+      await client.git('.', '-C', repository, 'fsck', '--full', '--strict', '--no-dangling')
+      const { stdout } = await branchline(['doctor', '--data', data])
+      expect(stdout).toBe('nothing is wrong\n')
+      await client.remove()
+    })
+  })
+})
