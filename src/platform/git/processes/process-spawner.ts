@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -92,6 +93,11 @@ interface SpawnerProcess {
 
 /** Keeps a spawner process running and communicates with it. */
 export class ProcessSpawner {
+  /**
+   * Runs work outside of the call or the worker that needs a connection. Another one uses it, whose
+   * hooks must not have the locks, the deadline or the reader of the first.
+   */
+  readonly #outside = AsyncLocalStorage.snapshot()
   readonly #program: string
   readonly #warn: (message: string) => void
   #running: SpawnerProcess | undefined
@@ -230,7 +236,7 @@ export class ProcessSpawner {
 
   #connectOne(running: SpawnerProcess): void {
     running.connecting += 1
-    const socket = connect(join(running.folder, SOCKET)).unref()
+    const socket = this.#outside(() => connect(join(running.folder, SOCKET)).unref())
     let text = ''
     const fail = () => {
       running.connecting -= 1
