@@ -10,6 +10,7 @@ import { measureFetches } from './fetches.ts'
 import { type GitServers, measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
+import { measureMaintenance } from './maintenance.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { measureMerges } from './merges.ts'
@@ -97,6 +98,10 @@ async function bench(): Promise<void> {
     pushes,
     merges,
     contention,
+    {
+      name: 'maintenance',
+      measure: () => measureMaintenance(startBranchline, join(folder, 'maintenance')),
+    },
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
     { name: 'web', measure: () => measureWebPages(startBranchline, join(folder, 'web')) },
     { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
