@@ -83,6 +83,44 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     expect(asked).toHaveLength(ROUNDS + 1)
   })
 
+  it('of maintenance: one packs, and none keeps a pack that was replaced', async () => {
+    /** Packs of the repository that the servers have mapped (proc_pid_maps(5)), by server. */
+    const mapped = (of: RegExp) =>
+      Promise.all(
+        group.servers.map(async ({ child }) => {
+          const maps = await readFile(`/proc/${child.pid}/maps`, 'utf8')
+          return maps
+            .split('\n')
+            .filter((line) => /\/1\.git\/objects\/pack\//.test(line) && of.test(line))
+        }),
+      )
+    const path = '/repos/bob/garden/maintenance'
+    const contents = '/repos/bob/garden/contents'
+    const maintain = async () => {
+      const { status } = await restAt(group.url())(users.ada, 'POST', path, {})
+      expect(status).toBe(202)
+      await vi.waitFor(async () => expect((await ask('GET', path)).requested).toEqual([]), WAIT)
+    }
+    await maintain()
+    // Each server edits a tree that is in the pack.
+    for (let i = 0; i < SERVERS; i++) await newBranch(`packed${i}`)
+    const before = await mapped(/./)
+    expect(before.map((lines) => lines.length > 0)).not.toContain(false)
+    for (let i = 0; i < ROUNDS; i++) {
+      // One server alone changes the repository. The others have no reason to look at its files.
+      await restAt(group.servers[0]?.url ?? '')(users.bob, 'POST', `${contents}/again${i}.txt`, {
+        content: Buffer.from(`again ${i}`).toString('base64'),
+      })
+      await maintain()
+    }
+    await vi.waitFor(async () => expect((await mapped(/\(deleted\)/)).flat()).toEqual([]), WAIT)
+    const left = (await mapped(/./)).map((lines) => lines.join())
+    for (const [i, lines] of before.entries()) expect(left[i]).not.toBe(lines.join())
+    const { packs, loose_objects } = await ask('GET', path)
+    expect(packs).toBeLessThanOrEqual(5)
+    expect(loose_objects).toBe(0)
+  })
+
   it('of mails about notifications: one of them sends each mail', async () => {
     const titles = Array.from({ length: ROUNDS }, (_, i) => `Plant bed ${i}`)
     for (const [i, title] of titles.entries()) {
