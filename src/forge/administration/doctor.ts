@@ -1,9 +1,11 @@
+import { transaction } from '../../platform/database/database.ts'
 import {
   allRepositoryIds,
   databaseProblems,
   uncheckedParts,
 } from '../../platform/database/maintenance.ts'
 import type { Db } from '../../platform/database/schema.ts'
+import { damagedFiles, removeDamaged } from '../../platform/git/maintenance/derived-files.ts'
 import {
   checkObjects,
   removeLock,
@@ -15,7 +17,7 @@ import { deleteRepository, repositoryExists } from '../../platform/git/repositor
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
-import { listPaused } from '../repositories/maintenance/maintenance.rows.ts'
+import { listPaused, putMaintenance } from '../repositories/maintenance/maintenance.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
 import {
@@ -118,6 +120,11 @@ async function* examineRepository(
     for await (const { text, repair } of examineBrought(app, id))
       yield await repairable(fix, subject, text, repair)
     if (!fsck) return
+    for (const path of await damagedFiles(app.git, id))
+      yield await repairable(fix, subject, `${path} is damaged`, async () => {
+        await removeDamaged(app.git, id, path)
+        await transaction(app.db, (tx) => putMaintenance(tx, id, { check_time: app.clock.now() }))
+      })
     for (const problem of await checkObjects(app.git, id))
       yield { subject, problem, outcome: IRREPARABLE }
   } catch (error) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -225,6 +225,36 @@ describe('a repository whose steps fail', () => {
     await client.git('broken', 'push', '-q')
     await ask(users.bob, 'DELETE', '/repos/bob/broken')
     expect(await ask(users.ada, 'GET', '/admin/maintenance')).toEqual([])
+  })
+})
+
+describe('a damaged commit-graph', () => {
+  it('is named by doctor, removed before the next step, and written again', async () => {
+    await clonedRepository('damaged')
+    const id = await repositoryId('damaged')
+    await maintain('damaged')
+    const folder = join(repositoryPath(forge.server.app.git, id), 'objects/info/commit-graphs')
+    const [graph = ''] = readdirSync(folder).filter((name) => name.endsWith('.graph'))
+    chmodSync(join(folder, graph), 0o600)
+    writeFileSync(join(folder, graph), 'damaged and longer than a checksum')
+    const findings = []
+    for await (const finding of examine(forge.server.app, { fsck: true, fix: false }))
+      findings.push(finding)
+    expect(findings).toContainEqual({
+      subject: `repository ${id}`,
+      problem: `objects/info/commit-graphs/${graph} is damaged`,
+      outcome: '--fix repairs it',
+    })
+    await maintain('damaged')
+    expect(forge.server.logged).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        repository: id,
+        msg: 'damaged files of maintenance were removed',
+      }),
+    )
+    expect(readdirSync(folder)).toContain('commit-graph-chain')
+    await forge.checkObjects()
   })
 })
 

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { transaction } from '../../../platform/database/database.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
+import { damagedFiles, removeDamaged } from '../../../platform/git/maintenance/derived-files.ts'
 import { type RepositoryState, readState } from '../../../platform/git/maintenance/state.ts'
 import { runStep, STEPS, type Step, StepError } from '../../../platform/git/maintenance/steps.ts'
 import { dropReaders } from '../../../platform/git/repositories/repositories.ts'
@@ -131,6 +132,7 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
     rows.findMaintenance(app.db, id),
     findRepositoryById(app.db, id),
   ])
+  if (row && repository) await dropDamaged(app, id)
   const state = await readState(app.git, id)
   if (!row || !repository || !state) {
     if (row) await transaction(app.db, (tx) => rows.settleCheck(tx, row, null))
@@ -149,6 +151,15 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
     const retryTime = app.clock.now() + (outcome === 'paused' ? PAUSE_MS : RETRY_MS)
     await transaction(app.db, (tx) => rows.settleCheck(tx, row, retryTime))
   }
+}
+
+/** Removes damaged files that steps write again. Git would trust them. */
+async function dropDamaged(app: ReposApp, repository: number): Promise<void> {
+  const damaged = await damagedFiles(app.git, repository)
+  if (damaged.length === 0) return
+  for (const path of damaged) await removeDamaged(app.git, repository, path)
+  await dropReaders(app.git, repository)
+  app.log.warn({ repository, damaged }, 'damaged files of maintenance were removed')
 }
 
 /** Records that all steps have run, and when the repository is looked at again. */

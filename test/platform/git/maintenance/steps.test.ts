@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import {
+  damagedFiles,
+  removeDamaged,
+} from '../../../../src/platform/git/maintenance/derived-files.ts'
 import { readState } from '../../../../src/platform/git/maintenance/state.ts'
 import { runStep, STEPS, type Step } from '../../../../src/platform/git/maintenance/steps.ts'
 import { readCommit } from '../../../../src/platform/git/objects/commits.ts'
@@ -130,4 +134,37 @@ it('a copy of a repository has no file that names packs of another moment', asyn
   expect(names.filter((name) => /multi-pack|graph/.test(name))).toEqual([])
   expect(names.some((name) => name.endsWith('.pack'))).toBe(true)
   expect(gitAt(repositoryPath(repositories, ID), 'rev-parse', 'main')).toHaveLength(40)
+})
+
+describe('damaged files', () => {
+  it.each(['multi-pack-index', 'bitmap', 'graph'])(
+    'are found, removed and written again: %s',
+    async (kind) => {
+      const repositories = await testRepositories()
+      await createFilledRepository(repositories, ID)
+      await addCommits(repositories, 5)
+      for (const name of STEPS) await step(repositories, name)
+      expect(await damagedFiles(repositories, ID)).toEqual([])
+      const root = repositoryPath(repositories, ID)
+      const files = readdirSync(join(root, 'objects'), { recursive: true }).map(String)
+      const name = files.find((file) => file.endsWith(kind)) ?? ''
+      const path = join(root, 'objects', name)
+      const content = readFileSync(path)
+      content[content.length >> 1] = (content[content.length >> 1] ?? 0) ^ 0xff
+      chmodSync(path, 0o600)
+      writeFileSync(path, content)
+      const damaged = await damagedFiles(repositories, ID)
+      expect(damaged).toEqual([join('objects', name)])
+      for (const file of damaged) await removeDamaged(repositories, ID, file)
+      expect(await damagedFiles(repositories, ID)).toEqual([])
+      git(repositories, ID, 'fsck', '--full', '--strict')
+      for (const name of STEPS) await step(repositories, name)
+      expect(await readState(repositories, ID)).toMatchObject({
+        hasMultiPackIndex: true,
+        hasBitmap: true,
+        objectsSinceGraph: 0,
+      })
+      git(repositories, ID, 'fsck', '--full', '--strict')
+    },
+  )
 })
