@@ -50,6 +50,7 @@ import * as loginNames from './0044-login-names.ts'
 import * as statementCounters from './0045-statement-counters.ts'
 import * as repositoryCountShards from './0046-repository-count-shards.ts'
 import * as repositoryMaintenance from './0050-repository-maintenance.ts'
+import * as pendingUpdateIds from './0051-pending-update-ids.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -104,6 +105,7 @@ export const migrations: readonly Migration[] = [
   { name: '0045-statement-counters', ...statementCounters },
   { name: '0046-repository-count-shards', ...repositoryCountShards },
   { name: '0050-repository-maintenance', ...repositoryMaintenance },
+  { name: '0051-pending-update-ids', ...pendingUpdateIds },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

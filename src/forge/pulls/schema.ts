@@ -73,7 +73,7 @@ export type MergeFollowUp = Selectable<MergeFollowUpsTable>
 export interface PullMergeAttemptsTable {
   pull_request_id: number
   /** Id of the pending update of the base branch. */
-  note_id: number
+  pending_update_id: number
   merger_id: number
   /** Commit of the base branch before the merge; null if it is not known. */
   base_commit: string | null

@@ -365,7 +365,7 @@ interface BranchRenamesTable {
   old_name: string
   new_name: string
   /** Id of the pending update that renames the branch; null once the branch has been renamed. */
-  note_id: number | null
+  pending_update_id: number | null
 }
 
 export type BranchRename = Selectable<BranchRenamesTable>

@@ -327,14 +327,14 @@ describe('a merge that a failure has interrupted', () => {
   ) {
     const [merger_id, time] = [(await forge.ask(users.bob, 'GET', '/user')).id, now / 1000]
     await transaction(server.app.db, async (tx) => {
-      const { id: note_id } = await tx
+      const { id: pending_update_id } = await tx
         .insertInto('pending_ref_updates')
         .values({ repository_id: id, create_time: time })
         .returning('id')
         .executeTakeFirstOrThrow()
       const attempt = {
         pull_request_id: pullId,
-        note_id,
+        pending_update_id,
         merger_id,
         merge_base: mergeBase,
         head_commit: head,

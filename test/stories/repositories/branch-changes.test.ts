@@ -315,15 +315,15 @@ describe('a branch rename', () => {
     await rest(users.bob, 'PATCH', `${branches}/trunk/x`, { name: 'third' })
     const renames = server.app.db
       .selectFrom('branch_renames')
-      .select(['old_name', 'new_name', 'note_id'])
+      .select(['old_name', 'new_name', 'pending_update_id'])
     expect(await renames.where('repository_id', '=', id).orderBy('old_name').execute()).toEqual([
-      { old_name: 'main', new_name: 'third', note_id: null },
-      { old_name: 'trunk/x', new_name: 'third', note_id: null },
+      { old_name: 'main', new_name: 'third', pending_update_id: null },
+      { old_name: 'trunk/x', new_name: 'third', pending_update_id: null },
     ])
     await rest(users.bob, 'PATCH', `${branches}/third`, { name: 'trunk/x' })
     expect(await renames.where('repository_id', '=', id).orderBy('old_name').execute()).toEqual([
-      { old_name: 'main', new_name: 'trunk/x', note_id: null },
-      { old_name: 'third', new_name: 'trunk/x', note_id: null },
+      { old_name: 'main', new_name: 'trunk/x', pending_update_id: null },
+      { old_name: 'third', new_name: 'trunk/x', pending_update_id: null },
     ])
   })
 
@@ -466,7 +466,7 @@ describe('a branch rename', () => {
     const open = server.app.db
       .selectFrom('branch_renames')
       .selectAll()
-      .where('note_id', 'is not', null)
+      .where('pending_update_id', 'is not', null)
     expect(await open.execute()).toEqual([])
   })
 
@@ -475,8 +475,8 @@ describe('a branch rename', () => {
     await rule('main', { enable_push: true })
     await rule('old', { enable_push: true })
     const begin = (old_name: string, new_name: string) =>
-      recordPendingUpdate(server.app, id, undefined, (tx, note_id) =>
-        putBranchRename(tx, { repository_id: id, old_name, new_name, note_id }),
+      recordPendingUpdate(server.app, id, undefined, (tx, pending_update_id) =>
+        putBranchRename(tx, { repository_id: id, old_name, new_name, pending_update_id }),
       )
     // As a server leaves it that was killed between Git and the rows, and one that was killed
     // before Git.

@@ -154,7 +154,7 @@ async function withoutRenamed(
   const kept: MovedBranch[] = []
   for (const moved of gone) {
     const rename = await findBranchRename(tx, repositoryId, moved.branch)
-    if (!rename || rename.note_id === null) kept.push(moved)
+    if (!rename || rename.pending_update_id === null) kept.push(moved)
   }
   return kept
 }

@@ -44,10 +44,10 @@ export async function recordMergeAttempt(
   tx: Tx,
   updateId: number,
   pull: PullRequest,
-  result: Omit<PullMergeAttempt, 'note_id' | 'pull_request_id'>,
+  result: Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id'>,
 ): Promise<void> {
   await checkUnchanged(tx, pull)
-  await putMergeAttempt(tx, { ...result, pull_request_id: pull.id, note_id: updateId })
+  await putMergeAttempt(tx, { ...result, pull_request_id: pull.id, pending_update_id: updateId })
 }
 
 /**
@@ -116,7 +116,8 @@ export async function settleMerges(
 ): Promise<void> {
   for (const { attempt, hasHappened } of merges) {
     if (hasHappened) await recordMerge(app, tx, attempt.pull_request_id, attempt)
-    if (hasHappened || settled.includes(attempt.note_id)) await deleteMergeAttempt(tx, attempt)
+    if (hasHappened || settled.includes(attempt.pending_update_id))
+      await deleteMergeAttempt(tx, attempt)
   }
 }
 

@@ -73,7 +73,10 @@ export interface CheckedMerge extends OpenMerge, MergeTips {
 export type MergeOutcome = 'merged' | 'scheduled'
 
 /** Record of a merge in the row of its pull request, and the work after the merge. */
-export type MergeResult = Omit<PullMergeAttempt, 'note_id' | 'pull_request_id' | 'merger_id'> & {
+export type MergeResult = Omit<
+  PullMergeAttempt,
+  'pending_update_id' | 'pull_request_id' | 'merger_id'
+> & {
   /** Null if the user who merged is unknown. */
   readonly merger_id: number | null
 }
@@ -105,7 +108,7 @@ export function mergeResult(
   { clock }: ReposApp,
   { caller, repository, options: { deleteBranch } }: OpenMerge,
   commits: MergedCommits,
-): Omit<PullMergeAttempt, 'note_id' | 'pull_request_id'> {
+): Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id'> {
   return {
     ...commits,
     merger_id: caller.user.id,

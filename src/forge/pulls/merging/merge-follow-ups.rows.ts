@@ -167,26 +167,29 @@ export async function putMergeAttempt(tx: Tx, attempt: PullMergeAttempt): Promis
 /** Lists the attempts of pending updates. */
 export async function listMergeAttempts(
   db: Db,
-  noteIds: readonly number[],
+  updateIds: readonly number[],
 ): Promise<MergeIntoBranch[]> {
-  if (noteIds.length === 0) return []
+  if (updateIds.length === 0) return []
   return db
     .selectFrom('pull_merge_attempts')
     .innerJoin('pull_requests', 'pull_requests.id', 'pull_merge_attempts.pull_request_id')
     .selectAll('pull_merge_attempts')
     .select('pull_requests.base_branch')
-    .where('note_id', 'in', noteIds)
+    .where('pending_update_id', 'in', updateIds)
     .execute()
 }
 
 /** Deletes an attempt, unless another one has replaced it. */
 export async function deleteMergeAttempt(
   tx: Tx,
-  { pull_request_id, note_id }: Pick<PullMergeAttempt, 'pull_request_id' | 'note_id'>,
+  {
+    pull_request_id,
+    pending_update_id,
+  }: Pick<PullMergeAttempt, 'pull_request_id' | 'pending_update_id'>,
 ): Promise<void> {
   await tx
     .deleteFrom('pull_merge_attempts')
     .where('pull_request_id', '=', pull_request_id)
-    .where('note_id', '=', note_id)
+    .where('pending_update_id', '=', pending_update_id)
     .execute()
 }

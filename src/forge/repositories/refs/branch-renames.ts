@@ -74,7 +74,7 @@ export async function settleRenames(
       for (const observer of app.refObservers)
         await observer.branchRenamed(app, tx, id, old_name, new_name)
       await settleBranchRename(tx, rename)
-    } else if (rename.note_id !== null && settled.includes(rename.note_id)) {
+    } else if (rename.pending_update_id !== null && settled.includes(rename.pending_update_id)) {
       await deleteBranchRename(tx, rename)
     }
   }

@@ -157,8 +157,12 @@ export const findBranchRename = prepareFirst((db, repositoryId: number, oldName:
 )
 
 /** Returns the renames of pending updates. */
-export function listRenamesOf(db: Db, notes: readonly number[]): Promise<BranchRename[]> {
-  return db.selectFrom('branch_renames').selectAll().where('note_id', 'in', notes).execute()
+export function listRenamesOf(db: Db, updateIds: readonly number[]): Promise<BranchRename[]> {
+  return db
+    .selectFrom('branch_renames')
+    .selectAll()
+    .where('pending_update_id', 'in', updateIds)
+    .execute()
 }
 
 /** Records a pending rename of a branch. It replaces an earlier rename of the old name. */
@@ -180,7 +184,7 @@ export async function settleBranchRename(
 ): Promise<void> {
   await deleteBranchRename(tx, { repository_id, old_name: new_name })
   const ofRepository = tx.updateTable('branch_renames').where('repository_id', '=', repository_id)
-  await ofRepository.set({ note_id: null }).where('old_name', '=', old_name).execute()
+  await ofRepository.set({ pending_update_id: null }).where('old_name', '=', old_name).execute()
   await ofRepository.set({ new_name }).where('new_name', '=', old_name).execute()
 }
 

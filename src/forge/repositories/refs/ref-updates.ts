@@ -141,7 +141,7 @@ function recordRename(
 ): RecordWithUpdate {
   return async (tx, updateId) => {
     const known = await findBranchRename(tx, repositoryId, oldName)
-    const updateInProgress = known?.note_id ?? undefined
+    const updateInProgress = known?.pending_update_id ?? undefined
     if (
       updateInProgress !== undefined &&
       (await isRunning(app, tx, repositoryId, updateInProgress))
@@ -152,7 +152,7 @@ function recordRename(
       repository_id: repositoryId,
       old_name: oldName,
       new_name: newName,
-      note_id: updateId,
+      pending_update_id: updateId,
     })
   }
 }

@@ -96,8 +96,13 @@ describe('open pull requests', () => {
     await inRepository('waiting', async (tx, repository_id) => {
       await addPull(tx, { repository_id, head_branch: 'old' })
       await addPull(tx, { repository_id, head_branch: 'x', base_branch: 'old' })
-      const note_id = await insertPendingRefUpdate(tx, { repository_id, create_time: 0 })
-      await putBranchRename(tx, { repository_id, old_name: 'old', new_name: 'new', note_id })
+      const pending_update_id = await insertPendingRefUpdate(tx, { repository_id, create_time: 0 })
+      await putBranchRename(tx, {
+        repository_id,
+        old_name: 'old',
+        new_name: 'new',
+        pending_update_id,
+      })
       // Somebody has looked in between, and found the old one gone.
       await followBranches(app, tx, repository_id, 'main', [moved('old')])
       expect(await seen(tx, repository_id)).toEqual(['OPEN old to main', 'OPEN x to old'])
