@@ -2,7 +2,11 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { transaction } from '../../../platform/database/database.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
-import { damagedFiles, removeDamaged } from '../../../platform/git/maintenance/derived-files.ts'
+import {
+  damagedFiles,
+  removeDamaged,
+  removeStaleLocks,
+} from '../../../platform/git/maintenance/derived-files.ts'
 import { type RepositoryState, readState } from '../../../platform/git/maintenance/state.ts'
 import { runStep, STEPS, type Step, StepError } from '../../../platform/git/maintenance/steps.ts'
 import { dropReaders } from '../../../platform/git/repositories/repositories.ts'
@@ -132,7 +136,10 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
     rows.findMaintenance(app.db, id),
     findRepositoryById(app.db, id),
   ])
-  if (row && repository) await dropDamaged(app, id)
+  if (row && repository) {
+    await removeStaleLocks(app.git, id, app.clock.now())
+    await dropDamaged(app, id)
+  }
   const state = await readState(app.git, id)
   if (!row || !repository || !state) {
     if (row) await transaction(app.db, (tx) => rows.settleCheck(tx, row, null))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entriesOf, unlessGone } from '../repositories/folders.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
@@ -11,6 +11,12 @@ const DERIVED = [
   ['objects/info', /^commit-graph$/],
   ['objects/info/commit-graphs', /^graph-.*\.graph$/],
 ] as const
+
+/** The locks that Git takes to write them, in the same folders (lockfile.h of Git). */
+const LOCK = /^(multi-pack-index|commit-graph|commit-graph-chain)\.lock$/
+
+/** A step of maintenance never runs longer, so an older lock is that of a killed process. */
+export const STEP_TIMEOUT_MS = 60 * 60_000
 
 /** Each of the files ends with the SHA-1 of what comes before (gitformat-pack(5) and others). */
 const CHECKSUM_BYTES = 20
@@ -46,6 +52,28 @@ export async function removeDamaged(
   if (!path.endsWith('/multi-pack-index')) return
   for (const { name } of await entriesOf(join(root, 'objects/pack')))
     if (name.startsWith('multi-pack-index-')) await remove(join('objects/pack', name))
+}
+
+/**
+ * Removes the locks of derived files that killed Git processes have left. Without this, each later
+ * step would fail. The caller has the lock of maintenance, so that no step runs.
+ *
+ * @param nowMs Unix milliseconds.
+ */
+export async function removeStaleLocks(
+  repositories: Repositories,
+  id: number,
+  nowMs: number,
+): Promise<void> {
+  const root = repositoryPath(repositories, id)
+  for (const [folder] of DERIVED) {
+    for (const { name } of await entriesOf(join(root, folder))) {
+      if (!LOCK.test(name)) continue
+      const path = join(root, folder, name)
+      const [lock] = await unlessGone(async () => [await stat(path)])
+      if (lock && nowMs - lock.mtimeMs > STEP_TIMEOUT_MS) await rm(path, { force: true })
+    }
+  }
 }
 
 /** A file that Git replaces meanwhile is not damaged: an open file keeps its content. */

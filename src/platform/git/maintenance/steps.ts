@@ -6,6 +6,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../repositories/repositories.ts'
+import { STEP_TIMEOUT_MS } from './derived-files.ts'
 import type { RepositoryState } from './state.ts'
 
 /** The steps of the maintenance of a repository, in the order in which they run. */
@@ -17,9 +18,6 @@ export type Step = (typeof STEPS)[number]
 export class StepError extends Error {
   override readonly name = 'StepError'
 }
-
-/** Enough to write the objects of several GiB again at the lowest priority. */
-const TIMEOUT_MS = 60 * 60_000
 
 /** Filters of changed paths that one step adds. Later steps add the others. */
 const MAX_NEW_FILTERS = 50_000
@@ -60,7 +58,8 @@ export async function runStep(
   const config = ['-c', 'core.fsync=all', '-c', `pack.threads=${threads}`]
   const git = spawnGit([...config, ...args], {
     ...processOptions(repositories, id),
-    timeoutMs: TIMEOUT_MS,
+    // Enough to write the objects of several GiB again at the lowest priority.
+    timeoutMs: STEP_TIMEOUT_MS,
     maxMemoryBytes: processes.maxMemoryBytes,
     priority: 'maintenance',
   })

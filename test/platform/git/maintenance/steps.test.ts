@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   damagedFiles,
   removeDamaged,
+  removeStaleLocks,
+  STEP_TIMEOUT_MS,
 } from '../../../../src/platform/git/maintenance/derived-files.ts'
 import { readState } from '../../../../src/platform/git/maintenance/state.ts'
 import { runStep, STEPS, type Step } from '../../../../src/platform/git/maintenance/steps.ts'
@@ -36,6 +38,28 @@ async function addCommits(repositories: Repositories, count: number): Promise<vo
 }
 
 describe('steps', () => {
+  it('go on when a killed process has left a lock, and respect the lock of a running one', async () => {
+    const repositories = await testRepositories()
+    await createFilledRepository(repositories, ID)
+    for (const name of STEPS) await step(repositories, name)
+    const locks = [
+      'objects/pack/multi-pack-index.lock',
+      'objects/info/commit-graphs/commit-graph-chain.lock',
+    ]
+    for (const lock of locks) {
+      const path = join(repositoryPath(repositories, ID), lock)
+      writeFileSync(path, '')
+      const name = lock.includes('pack') ? 'geometric' : 'commit-graph'
+      await addCommits(repositories, 2)
+      await removeStaleLocks(repositories, ID, Date.now())
+      await expect(step(repositories, name)).rejects.toThrow('.lock')
+      const left = new Date(Date.now() - STEP_TIMEOUT_MS - 1_000)
+      utimesSync(path, left, left)
+      await removeStaleLocks(repositories, ID, Date.now())
+      await step(repositories, name)
+    }
+  })
+
   it('join objects, refs and packs without affecting open handles', async () => {
     const repositories = await testRepositories()
     const first = await createFilledRepository(repositories, ID)
