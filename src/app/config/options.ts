@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { MERGE_STYLES } from '../../forge/repositories/commits/merging.ts'
+import { MERGE_STYLES } from '../../forge/repositories/commits/merge-styles.ts'
 import * as values from './values.ts'
 
 /** The prefix of the environment variables of options. */

@@ -131,6 +131,7 @@ describe('the document', () => {
       'IssueService',
       'LabelService',
       'LanguageService',
+      'MaintenanceService',
       'MarkupService',
       'MemoService',
       'MilestoneService',

@@ -5,7 +5,6 @@ import { DomainError, metadataList } from '../../core/errors.ts'
 import type { MergeStyle } from '../../core/schema.ts'
 import { reading } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
-import type { UpdateStyle } from '../schema.ts'
 import { commitSigner } from './server-commits.ts'
 
 /** Limits of the description of a conflict, since gRPC clients limit the size of metadata. */
@@ -77,17 +76,3 @@ function conflictOf(merge: Exclude<Merge, { outcome: 'clean' }>): { paths: strin
     text: merge.text.slice(0, MAX_TEXT_CHARACTERS),
   }
 }
-
-export type { MergeStyle, UpdateStyle }
-
-/** The ways to merge a pull request into its base branch. */
-export const MERGE_STYLES: readonly MergeStyle[] = [
-  'merge',
-  'rebase',
-  'rebase-merge',
-  'squash',
-  'fast-forward-only',
-]
-
-/** The ways to update the head branch of a pull request with its base branch. */
-export const UPDATE_STYLES: readonly UpdateStyle[] = ['merge', 'rebase']
