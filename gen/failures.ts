@@ -513,7 +513,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.LabelService.ListOrganizationLabels', listed('ORGANIZATION_NOT_FOUND')],
   ['branchline.v1.LabelService.ListRepositoryLabels', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED')],
   ['branchline.v1.LanguageService.GetRepositoryLanguages', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT REPOSITORY_UNIT_CLOSED')],
-  ['branchline.v1.MaintenanceService.AdminListMaintenance', listed('')],
+  ['branchline.v1.MaintenanceService.AdminListMaintenance', listed('PERMISSION_DENIED')],
   ['branchline.v1.MaintenanceService.GetRepositoryMaintenance', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED')],
   ['branchline.v1.MaintenanceService.RequestRepositoryMaintenance', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED UNKNOWN_MAINTENANCE_STEP MAINTENANCE_LIMIT_REACHED')],
   ['branchline.v1.MarkupService.RenderMarkdown', listed('INVALID_FIELD SERVER_BUSY TEXT_TOO_COMPLEX', {"SERVER_BUSY":"Too many texts wait."})],
