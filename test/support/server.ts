@@ -101,7 +101,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         wipPrefixes: ['WIP:', '[WIP]'],
         diffMaxLines: 1000,
         diffMaxLineCharacters: 5000,
-        maintenance: true,
+        // Off, so that no test counts processes that another one has caused.
+        maintenance: false,
         gitHooks: false,
         hookTimeoutMs: 30_000,
         defaultPageSize: undefined,

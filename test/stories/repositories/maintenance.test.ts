@@ -18,7 +18,7 @@ const FILES_PER_PUSH = isLongTier ? 2 : 48
 
 const WAIT = { timeout: 60_000, interval: 50 }
 
-const forge = await openForge()
+const forge = await openForge({ settings: { maintenance: true } })
 const { users, ask, rest, client } = forge
 
 async function clonedRepository(name: string, from: Forge = forge): Promise<string> {
