@@ -9,6 +9,7 @@ import { wrongCounters } from '../../../../src/forge/administration/counters.row
 import { migrations } from '../../../../src/forge/migrations/index.ts'
 import { createRepositoryIn } from '../../../../src/forge/repositories/lifecycle/create-repository.ts'
 import { removeRepository } from '../../../../src/forge/repositories/lifecycle/repositories.ts'
+import { waitAtMost } from '../../../../src/platform/concurrency/wait-at-most.ts'
 import { transaction } from '../../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { isOnPostgres } from '../../../support/database.ts'
@@ -54,7 +55,7 @@ describe('the numbers of repositories', () => {
   }
 
   it.runIf(isOnPostgres)(
-    'make no transaction run again (skipped on SQLite, which has one writer)',
+    'do not make all others run again (skipped on SQLite, which has one writer)',
     async () => {
       const users = []
       for (let i = 0; i < AT_ONCE; i++) users.push(await addUser(app, `user${i}`))
@@ -62,7 +63,8 @@ describe('the numbers of repositories', () => {
       let attempts = 0
       const addRows = async () => {
         attempts += 1
-        await meet()
+        // A transaction that runs again alone lets no other one in before it ends.
+        await waitAtMost(meet(), 2_000)
       }
       const created = await Promise.all(
         users.map((user, i) => {
@@ -70,7 +72,10 @@ describe('the numbers of repositories', () => {
           return createRepositoryIn(app, session(user), place, draft(`tools-${i}`), { addRows })
         }),
       )
-      expect([created.length, attempts]).toEqual([AT_ONCE, AT_ONCE])
+      expect(created).toHaveLength(AT_ONCE)
+      // One row for all would let every one but the first run again, and all but two of these again.
+      // PostgreSQL locks pages of small tables as a whole, so that one may run again by chance.
+      expect(attempts).toBeLessThan(2 * AT_ONCE)
       expect(await findWrong()).toEqual([])
 
       for (const { repository } of created) await removeRepository(app, repository.id)
