@@ -50,7 +50,7 @@ export async function insertManyRows(
       select substr(name_key, start::integer), id from repositories, name_starts
       where id >= 1000 and start <= length(name_key)`,
     `update repository_counts set count = count + ${repositories} where private = 0 and shard = 0`,
-    `insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
+    `insert into issues (repository_id, number, poster_id, title, state, base_branch,
       head_repository_id, head_branch, head_commit, head_ref_commit, allow_maintainer_edit,
       create_time, update_time, close_time, body)
       select r.id, i, r.owner_id, 'A change', case i % 2 when 0 then 'OPEN' else 'CLOSED' end, 'main',

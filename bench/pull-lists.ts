@@ -86,7 +86,7 @@ export function insertPulls(database: string, name: string, count: number): void
   )
   const { id, owner_id } = repository.get(name) ?? assert.fail('there is no such repository')
   const insert =
-    sqlite.prepare(`insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
+    sqlite.prepare(`insert into issues (repository_id, number, poster_id, title, state, base_branch,
     head_repository_id, head_branch, head_commit, allow_maintainer_edit, create_time, update_time, close_time, body)
     values (?, ?, ?, 'A change', ?, 'main', ?, ?, '${'1'.repeat(40)}', 0, ?, ?, ?, ?)`)
   const body = 'What it is about, in some words. '.repeat(10)

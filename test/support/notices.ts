@@ -5,7 +5,7 @@ export async function settleNotices({ db, signals }: App): Promise<void> {
   const never = new AbortController().signal
   for (;;) {
     const seen = signals.pullNotices.count
-    const waiting = await db.selectFrom('pull_notices').select('id').limit(1).executeTakeFirst()
+    const waiting = await db.selectFrom('issue_notices').select('id').limit(1).executeTakeFirst()
     if (!waiting) return
     // The worker notifies after each notice.
     await signals.pullNotices.after(seen, never)

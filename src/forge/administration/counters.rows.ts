@@ -46,15 +46,17 @@ const ofMilestone = (column: string, condition: RawBuilder<unknown>): Counter =>
   table: 'milestones',
   column,
   key: 'id',
-  counted: count('pull_requests', 'milestone_id', condition),
+  counted: count('issues', 'milestone_id', condition),
 })
 
 /** The counters whose numbers lists, quotas and pages rely on. */
 const COUNTERS: readonly Counter[] = [
   ofRepository('branch_count', 'branches'),
-  ofRepository('pulls_count', 'pull_requests'),
-  ofRepository('open_pulls_count', 'pull_requests', sql`state = 'OPEN'`),
-  ofRepository('pull_comments_count', 'pull_comments'),
+  ofRepository('pulls_count', 'issues', sql`is_pull = 1`),
+  ofRepository('open_pulls_count', 'issues', sql`is_pull = 1 and state = 'OPEN'`),
+  ofRepository('issues_count', 'issues', sql`is_pull = 0`),
+  ofRepository('open_issues_count', 'issues', sql`is_pull = 0 and state = 'OPEN'`),
+  ofRepository('comments_count', 'issue_comments'),
   ofRepository('stars_count', 'stars'),
   ofUser('stars_count', 'stars', 'user_id'),
   ofUser('followers_count', 'follows', 'followed_id'),
@@ -70,10 +72,10 @@ const COUNTERS: readonly Counter[] = [
   ofMilestone('open_issues', sql`milestone_id is not null and state = 'OPEN'`),
   ofMilestone('closed_issues', sql`milestone_id is not null and state <> 'OPEN'`),
   {
-    table: 'pull_requests',
+    table: 'issues',
     column: 'comment_count',
     key: 'id',
-    counted: count('pull_comments', 'pull_request_id', sql`1 = 1`),
+    counted: count('issue_comments', 'issue_id', sql`1 = 1`),
   },
   {
     table: 'reviews',

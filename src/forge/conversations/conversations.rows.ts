@@ -2,12 +2,12 @@ import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Conversation } from './schema.ts'
 
 export function findConversation(db: Db, id: number): Promise<Conversation | undefined> {
-  return db.selectFrom('pull_requests').selectAll().where('id', '=', id).executeTakeFirst()
+  return db.selectFrom('issues').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 /** @param reason null to unlock. */
 export async function setLockReason(tx: Tx, id: number, reason: string | null): Promise<void> {
-  await tx.updateTable('pull_requests').set({ lock_reason: reason }).where('id', '=', id).execute()
+  await tx.updateTable('issues').set({ lock_reason: reason }).where('id', '=', id).execute()
 }
 
 /** Groups values by the id of their conversation, in their order. */

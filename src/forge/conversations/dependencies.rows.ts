@@ -13,10 +13,10 @@ export async function listDependencyIds(
   limit: number,
 ): Promise<number[]> {
   const found = await selectDependencies(db, id)
-    .select('pull_requests.id')
-    .orderBy(sql`case when pull_requests.repository_id = ${repository_id} then 0 else 1 end`)
-    .orderBy('pull_requests.repository_id')
-    .orderBy('pull_requests.number')
+    .select('issues.id')
+    .orderBy(sql`case when issues.repository_id = ${repository_id} then 0 else 1 end`)
+    .orderBy('issues.repository_id')
+    .orderBy('issues.number')
     .limit(limit)
     .offset(offset)
     .execute()
@@ -34,8 +34,8 @@ export async function countDependencies(db: Db, conversationId: number): Promise
 /** Returns whether a conversation depends on an open one. */
 export async function isBlocked(db: Db, conversationId: number): Promise<boolean> {
   const open = await selectDependencies(db, conversationId)
-    .select('pull_requests.id')
-    .where(sql<boolean>`pull_requests.state = 'OPEN'`)
+    .select('issues.id')
+    .where(sql<boolean>`issues.state = 'OPEN'`)
     .limit(1)
     .executeTakeFirst()
   return open !== undefined
@@ -43,16 +43,16 @@ export async function isBlocked(db: Db, conversationId: number): Promise<boolean
 
 function selectDependencies(db: Db, conversationId: number) {
   return db
-    .selectFrom('pull_dependencies')
-    .innerJoin('pull_requests', 'pull_requests.id', 'pull_dependencies.depends_on_id')
-    .where('pull_dependencies.pull_request_id', '=', conversationId)
+    .selectFrom('issue_dependencies')
+    .innerJoin('issues', 'issues.id', 'issue_dependencies.depends_on_id')
+    .where('issue_dependencies.issue_id', '=', conversationId)
 }
 
 export async function dependsOn(db: Db, conversationId: number, otherId: number): Promise<boolean> {
   const found = await db
-    .selectFrom('pull_dependencies')
+    .selectFrom('issue_dependencies')
     .select('depends_on_id')
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('depends_on_id', '=', otherId)
     .executeTakeFirst()
   return found !== undefined
@@ -65,8 +65,8 @@ export async function insertDependency(
   dependsOnId: number,
 ): Promise<void> {
   await tx
-    .insertInto('pull_dependencies')
-    .values({ pull_request_id: conversationId, depends_on_id: dependsOnId })
+    .insertInto('issue_dependencies')
+    .values({ issue_id: conversationId, depends_on_id: dependsOnId })
     .execute()
 }
 
@@ -76,8 +76,8 @@ export async function deleteDependency(
   dependsOnId: number,
 ): Promise<void> {
   await tx
-    .deleteFrom('pull_dependencies')
-    .where('pull_request_id', '=', conversationId)
+    .deleteFrom('issue_dependencies')
+    .where('issue_id', '=', conversationId)
     .where('depends_on_id', '=', dependsOnId)
     .execute()
 }

@@ -43,8 +43,8 @@ export async function countIssueComments(
 
 function selectComments(db: Db, conversationId: number, { since, before }: CommentPeriod) {
   return db
-    .selectFrom('pull_comments')
-    .where('pull_request_id', '=', conversationId)
+    .selectFrom('issue_comments')
+    .where('issue_id', '=', conversationId)
     .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
@@ -79,13 +79,13 @@ export async function pageOfRepositoryComments(
     .limit(size)
     .offset(isFromEnd ? behind : offset)
   return db
-    .selectFrom('pull_comments')
-    .innerJoin('pull_requests', 'pull_requests.id', 'pull_comments.pull_request_id')
-    .selectAll('pull_comments')
-    .select('pull_requests.number')
-    .where('pull_comments.id', 'in', ids)
-    .orderBy('pull_comments.create_time')
-    .orderBy('pull_comments.id')
+    .selectFrom('issue_comments')
+    .innerJoin('issues', 'issues.id', 'issue_comments.issue_id')
+    .selectAll('issue_comments')
+    .select('issues.number')
+    .where('issue_comments.id', 'in', ids)
+    .orderBy('issue_comments.create_time')
+    .orderBy('issue_comments.id')
     .execute()
 }
 
@@ -103,7 +103,7 @@ export async function countRepositoryComments(
 
 function selectRepositoryComments(db: Db, repositoryId: number, { since, before }: CommentPeriod) {
   return db
-    .selectFrom('pull_comments')
+    .selectFrom('issue_comments')
     .where('repository_id', '=', repositoryId)
     .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
@@ -116,12 +116,12 @@ export function findIssueComment(
   id: number,
 ): Promise<NumberedComment | undefined> {
   return db
-    .selectFrom('pull_comments')
-    .innerJoin('pull_requests', 'pull_requests.id', 'pull_comments.pull_request_id')
-    .selectAll('pull_comments')
-    .select('pull_requests.number')
-    .where('pull_comments.id', '=', id)
-    .where('pull_requests.repository_id', '=', repositoryId)
+    .selectFrom('issue_comments')
+    .innerJoin('issues', 'issues.id', 'issue_comments.issue_id')
+    .selectAll('issue_comments')
+    .select('issues.number')
+    .where('issue_comments.id', '=', id)
+    .where('issues.repository_id', '=', repositoryId)
     .executeTakeFirst()
 }
 
@@ -130,7 +130,7 @@ export function insertIssueComment(
   tx: Tx,
   comment: Insertable<IssueCommentsTable>,
 ): Promise<IssueComment> {
-  return tx.insertInto('pull_comments').values(comment).returningAll().executeTakeFirstOrThrow()
+  return tx.insertInto('issue_comments').values(comment).returningAll().executeTakeFirstOrThrow()
 }
 
 /** @returns undefined if the comment was deleted. */
@@ -140,7 +140,7 @@ export function updateIssueComment(
   changes: Pick<IssueComment, 'body' | 'update_time'>,
 ): Promise<IssueComment | undefined> {
   return tx
-    .updateTable('pull_comments')
+    .updateTable('issue_comments')
     .set(changes)
     .where('id', '=', id)
     .returningAll()
@@ -150,7 +150,7 @@ export function updateIssueComment(
 /** @returns whether the comment existed. */
 export async function deleteIssueComment(tx: Tx, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
-    .deleteFrom('pull_comments')
+    .deleteFrom('issue_comments')
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
@@ -163,7 +163,7 @@ export async function presentCommentIds(
 ): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const found = await db
-    .selectFrom('pull_comments')
+    .selectFrom('issue_comments')
     .select('id')
     .where('id', 'in', numbersOf(JSON.stringify(ids)))
     .execute()
@@ -171,5 +171,5 @@ export async function presentCommentIds(
 }
 
 export function findIssueCommentById(db: Db, id: number): Promise<IssueComment | undefined> {
-  return db.selectFrom('pull_comments').selectAll().where('id', '=', id).executeTakeFirst()
+  return db.selectFrom('issue_comments').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -88,11 +88,9 @@ export async function listRepositoryComments(
   page: Page,
 ): Promise<IssueCommentPage> {
   const open = await app.conversations.openRepository(app, caller, name)
-  const { id, pull_comments_count } = open.repository
+  const { id, comments_count } = open.repository
   const isWhole = period.since === undefined && period.before === undefined
-  const total = isWhole
-    ? pull_comments_count
-    : await rows.countRepositoryComments(app.db, id, period)
+  const total = isWhole ? comments_count : await rows.countRepositoryComments(app.db, id, period)
   const comments = await rows.pageOfRepositoryComments(app.db, id, period, page, total)
   return { comments: await viewComments(app, open, comments), total }
 }
@@ -128,7 +126,7 @@ export async function createIssueComment(
   checkCommentText('body', body)
   const comment = await changeComments(app, caller, open, 'voice', async (tx, { id }, now) => {
     const created = await rows.insertIssueComment(tx, {
-      pull_request_id: id,
+      issue_id: id,
       repository_id: open.repository.id,
       poster_id: caller.user.id,
       create_time: now,

@@ -98,11 +98,11 @@ export async function replaceConversationLabels(
   conversationId: number,
   labelIds: readonly number[],
 ): Promise<void> {
-  await tx.deleteFrom('pull_request_labels').where('pull_request_id', '=', conversationId).execute()
+  await tx.deleteFrom('issue_labels').where('issue_id', '=', conversationId).execute()
   if (labelIds.length === 0) return
   await tx
-    .insertInto('pull_request_labels')
-    .values(labelIds.map((label_id) => ({ pull_request_id: conversationId, label_id })))
+    .insertInto('issue_labels')
+    .values(labelIds.map((label_id) => ({ issue_id: conversationId, label_id })))
     .execute()
 }
 
@@ -136,16 +136,16 @@ export async function labelsOfConversations(
 ): Promise<ReadonlyMap<number, Label[]>> {
   if (conversationIds.length === 0) return new Map()
   const rows = await labelsAmong(db, JSON.stringify(conversationIds))
-  return byConversation(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
+  return byConversation(rows.map(({ issue_id, ...label }) => [issue_id, label]))
 }
 
 const labelsAmong = prepareQuery((db, conversationIds: string) =>
   db
-    .selectFrom('pull_request_labels')
-    .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
+    .selectFrom('issue_labels')
+    .innerJoin('labels', 'labels.id', 'issue_labels.label_id')
     .selectAll('labels')
-    .select('pull_request_labels.pull_request_id')
-    .where('pull_request_labels.pull_request_id', 'in', numbersOf(conversationIds))
+    .select('issue_labels.issue_id')
+    .where('issue_labels.issue_id', 'in', numbersOf(conversationIds))
     .orderBy('labels.name')
     .orderBy('labels.id'),
 )

@@ -6,25 +6,25 @@ import type { Notice, NoticesTable } from './schema.ts'
 
 /** Stores a change of which users are to be told. */
 export async function insertNotice(tx: Tx, notice: Insertable<NoticesTable>): Promise<void> {
-  await tx.insertInto('pull_notices').values(notice).execute()
+  await tx.insertInto('issue_notices').values(notice).execute()
 }
 
 export function findNotice(db: Db, id: number): Promise<Notice | undefined> {
-  return db.selectFrom('pull_notices').selectAll().where('id', '=', id).executeTakeFirst()
+  return db.selectFrom('issue_notices').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 /** Returns the notices as a queue. Their owners are conversations. */
 export function noticeQueue(db: Db): DueQueue {
   const notices = db
-    .selectFrom('pull_notices')
-    .select(['id', 'pull_request_id as ownerId', 'due_time as dueTime'])
+    .selectFrom('issue_notices')
+    .select(['id', 'issue_id as ownerId', 'due_time as dueTime'])
   return dueQueue(db, notices)
 }
 
 /** Records that the users up to an id have been told. */
 export async function advanceNotice(tx: Tx, id: number, lastUserId: number): Promise<void> {
   await tx
-    .updateTable('pull_notices')
+    .updateTable('issue_notices')
     .set({ last_user_id: lastUserId, failures: 0 })
     .where('id', '=', id)
     .execute()
@@ -37,11 +37,11 @@ export async function postponeNotice(
   failures: number,
   due_time: number,
 ): Promise<void> {
-  await tx.updateTable('pull_notices').set({ failures, due_time }).where('id', '=', id).execute()
+  await tx.updateTable('issue_notices').set({ failures, due_time }).where('id', '=', id).execute()
 }
 
 export async function deleteNotice(tx: Tx, id: number): Promise<void> {
-  await tx.deleteFrom('pull_notices').where('id', '=', id).execute()
+  await tx.deleteFrom('issue_notices').where('id', '=', id).execute()
 }
 
 /** A user who follows a conversation. */
@@ -71,17 +71,17 @@ export async function listFollowers(
   limit: number,
 ): Promise<Follower[]> {
   const participants = await tx
-    .selectFrom('pull_participants')
+    .selectFrom('issue_participants')
     .select(['user_id', sql<number>`1`.as('takes_part')])
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', '>', afterId)
     .orderBy('user_id')
     .limit(limit)
     .execute()
   const subscribers = await tx
-    .selectFrom('pull_subscriptions')
+    .selectFrom('issue_subscriptions')
     .select(['user_id', sql<number>`1`.as('takes_part')])
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('subscribed', '=', 1)
     .where('user_id', '>', afterId)
     .orderBy('user_id')
@@ -150,9 +150,9 @@ export async function findDecisions(
     .where('mode', '=', 'IGNORED')
     .execute()
   const left = await db
-    .selectFrom('pull_subscriptions')
+    .selectFrom('issue_subscriptions')
     .select('user_id')
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', 'in', among)
     .where('subscribed', '=', 0)
     .execute()

@@ -10,8 +10,8 @@ export async function insertParticipants(
 ): Promise<void> {
   if (userIds.length === 0) return
   await tx
-    .insertInto('pull_participants')
-    .values(userIds.map((user_id) => ({ pull_request_id: conversationId, user_id, seen: 0 })))
+    .insertInto('issue_participants')
+    .values(userIds.map((user_id) => ({ issue_id: conversationId, user_id, seen: 0 })))
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
@@ -22,11 +22,11 @@ export async function insertParticipants(
  */
 export async function insertActor(tx: Tx, conversationId: number, userId: number): Promise<void> {
   await tx
-    .insertInto('pull_participants')
-    .columns(['pull_request_id', 'user_id', 'seen'])
+    .insertInto('issue_participants')
+    .columns(['issue_id', 'user_id', 'seen'])
     .expression((eb) =>
       eb
-        .selectFrom('pull_requests')
+        .selectFrom('issues')
         .select((pull) => ['id', pull.val(userId).as('user_id'), 'change_count'])
         .where('id', '=', conversationId),
     )
@@ -41,9 +41,9 @@ export async function isParticipant(
   userId: number,
 ): Promise<boolean> {
   const row = await db
-    .selectFrom('pull_participants')
+    .selectFrom('issue_participants')
     .select('user_id')
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', '=', userId)
     .executeTakeFirst()
   return row !== undefined
@@ -55,15 +55,15 @@ export async function isParticipant(
  */
 export async function markSeen(tx: Tx, conversationId: number, userId: number): Promise<void> {
   await tx
-    .updateTable('pull_participants')
+    .updateTable('issue_participants')
     .set((eb) => ({
       seen: eb
-        .selectFrom('pull_requests')
+        .selectFrom('issues')
         .select('change_count')
         .where('id', '=', conversationId)
         .$asScalar(),
     }))
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', '=', userId)
     .execute()
 }
@@ -79,9 +79,9 @@ export async function markSeenUpTo(
   changeCount: number,
 ): Promise<void> {
   await db
-    .updateTable('pull_participants')
+    .updateTable('issue_participants')
     .set({ seen: changeCount })
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', '=', userId)
     .where('seen', '<', changeCount)
     .execute()
@@ -103,12 +103,12 @@ export async function unseenConversations(
 
 const unseenAmong = prepareQuery((db, conversationIds: string, userId: number) =>
   db
-    .selectFrom('pull_participants')
-    .innerJoin('pull_requests', 'pull_requests.id', 'pull_participants.pull_request_id')
-    .select('pull_requests.id')
-    .where('pull_participants.pull_request_id', 'in', numbersOf(conversationIds))
-    .where('pull_participants.user_id', '=', userId)
-    .whereRef('pull_participants.seen', '<', 'pull_requests.change_count'),
+    .selectFrom('issue_participants')
+    .innerJoin('issues', 'issues.id', 'issue_participants.issue_id')
+    .select('issues.id')
+    .where('issue_participants.issue_id', 'in', numbersOf(conversationIds))
+    .where('issue_participants.user_id', '=', userId)
+    .whereRef('issue_participants.seen', '<', 'issues.change_count'),
 )
 
 /**
@@ -121,23 +121,20 @@ export async function replaceAssignees(
   conversationId: number,
   userIds: readonly number[],
 ): Promise<void> {
-  await tx
-    .deleteFrom('pull_request_assignees')
-    .where('pull_request_id', '=', conversationId)
-    .execute()
+  await tx.deleteFrom('issue_assignees').where('issue_id', '=', conversationId).execute()
   if (userIds.length === 0) return
   await tx
-    .insertInto('pull_request_assignees')
-    .values(userIds.map((user_id) => ({ pull_request_id: conversationId, user_id })))
+    .insertInto('issue_assignees')
+    .values(userIds.map((user_id) => ({ issue_id: conversationId, user_id })))
     .execute()
 }
 
 /** Returns the ids of the assignees of a conversation. */
 export async function assigneesOf(tx: Tx, conversationId: number): Promise<number[]> {
   const found = await tx
-    .selectFrom('pull_request_assignees')
+    .selectFrom('issue_assignees')
     .select('user_id')
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .execute()
   return found.map(({ user_id }) => user_id)
 }
@@ -149,14 +146,14 @@ export async function assigneesOfConversations(
 ): Promise<ReadonlyMap<number, number[]>> {
   if (conversationIds.length === 0) return new Map()
   const rows = await assigneesAmong(db, JSON.stringify(conversationIds))
-  return byConversation(rows.map(({ pull_request_id, user_id }) => [pull_request_id, user_id]))
+  return byConversation(rows.map(({ issue_id, user_id }) => [issue_id, user_id]))
 }
 
 const assigneesAmong = prepareQuery((db, conversationIds: string) =>
   db
-    .selectFrom('pull_request_assignees')
+    .selectFrom('issue_assignees')
     .selectAll()
-    .where('pull_request_id', 'in', numbersOf(conversationIds))
-    .orderBy('pull_request_id')
+    .where('issue_id', 'in', numbersOf(conversationIds))
+    .orderBy('issue_id')
     .orderBy('user_id'),
 )

@@ -39,7 +39,7 @@ export function findReaction(
 
 /** @throws a unique violation if there is one already. */
 export function insertReaction(tx: Tx, reaction: NewIssueReaction): Promise<IssueReaction> {
-  return tx.insertInto('pull_reactions').values(reaction).returningAll().executeTakeFirstOrThrow()
+  return tx.insertInto('issue_reactions').values(reaction).returningAll().executeTakeFirstOrThrow()
 }
 
 /** Deletes a reaction, if there is one. */
@@ -53,13 +53,13 @@ export async function deleteReaction(
     .select('id')
     .where('content', '=', content)
     .where('user_id', '=', userId)
-  await db.deleteFrom('pull_reactions').where('id', 'in', found).execute()
+  await db.deleteFrom('issue_reactions').where('id', 'in', found).execute()
 }
 
 /** The condition has the form of the unique index. */
 function selectReactions(db: Db, { conversationId, commentId }: ReactionTarget) {
   return db
-    .selectFrom('pull_reactions')
-    .where('pull_request_id', '=', conversationId)
+    .selectFrom('issue_reactions')
+    .where('issue_id', '=', conversationId)
     .where((eb) => eb(eb.fn.coalesce('comment_id', eb.lit(0)), '=', commentId ?? 0))
 }

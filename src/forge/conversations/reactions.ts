@@ -92,7 +92,7 @@ export async function addReaction(
     const known = await rows.findReaction(tx, target, userId, content)
     if (known) return { reaction: known, isNew: false }
     const reaction = await rows.insertReaction(tx, {
-      pull_request_id: target.conversationId,
+      issue_id: target.conversationId,
       comment_id: commentId,
       user_id: userId,
       content,

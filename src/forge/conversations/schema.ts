@@ -7,6 +7,8 @@ export interface ConversationColumns {
   id: Generated<number>
   /** The base repository of a pull request. */
   repository_id: number
+  /** 0 for an issue, 1 for a pull request. */
+  is_pull: Generated<number>
   /** Number in the repository, from 1. Never reused. */
   number: number
   /** Null if the account was deleted. */
@@ -18,7 +20,9 @@ export interface ConversationColumns {
   milestone_id: number | null
   /** Unix seconds, like all times. */
   due_time: number | null
-  /** Maintained by triggers on `pull_comments`. */
+  /** Branch that an issue is about, as its writers wrote it; empty for pull requests. */
+  ref: Generated<string>
+  /** Maintained by triggers on `issue_comments`. */
   comment_count: Generated<number>
   /** Rises with every change that a participant would want to see. */
   change_count: Generated<number>
@@ -85,19 +89,19 @@ export type NewMilestone = Insertable<MilestonesTable>
 export type MilestoneChanges = Partial<Omit<NewMilestone, 'id' | 'repository_id' | 'create_time'>>
 
 interface IssueLabelsTable {
-  pull_request_id: number
+  issue_id: number
   /** A label of the repository, or of the organisation that owns the repository. */
   label_id: number
 }
 
 interface IssueAssigneesTable {
-  pull_request_id: number
+  issue_id: number
   user_id: number
 }
 
 /** Participants of conversations, and what they have seen. */
 interface ParticipantsTable {
-  pull_request_id: number
+  issue_id: number
   user_id: number
   /** `change_count` of the conversation at the last visit of the user. */
   seen: number
@@ -105,7 +109,7 @@ interface ParticipantsTable {
 
 /** Subscriptions to single conversations, which take precedence over those to the repository. */
 export interface IssueSubscriptionsTable {
-  pull_request_id: number
+  issue_id: number
   user_id: number
   /** 0 or 1. With 0, the user is notified only of mentions, assignments and review requests. */
   subscribed: number
@@ -117,7 +121,7 @@ export interface IssueSubscriptionsTable {
 export interface IssueCommentsTable {
   /** Never reused. */
   id: Generated<number>
-  pull_request_id: number
+  issue_id: number
   /** The repository of the conversation. */
   repository_id: number
   /** Null if the account was deleted. */
@@ -134,7 +138,7 @@ export type IssueComment = Selectable<IssueCommentsTable>
 /** Reactions to conversations and to comments. */
 interface IssueReactionsTable {
   id: Generated<number>
-  pull_request_id: number
+  issue_id: number
   /** Null for a reaction to the conversation itself. */
   comment_id: number | null
   user_id: number
@@ -151,14 +155,14 @@ export type NewIssueReaction = Insertable<IssueReactionsTable>
 /** Dependencies between conversations of one repository. */
 interface IssueDependenciesTable {
   /** The conversation that cannot be closed or merged while the other one is open. */
-  pull_request_id: number
+  issue_id: number
   depends_on_id: number
 }
 
 /** Timelines of conversations. Comments and reviews are in tables of their own. */
 export interface TimelineTable {
   id: Generated<number>
-  pull_request_id: number
+  issue_id: number
   /** Names of compatible systems. */
   type:
     | 'close'
@@ -205,7 +209,7 @@ export type NewTimelineEntry = Insertable<TimelineTable>
  */
 export interface NoticesTable {
   id: Generated<number>
-  pull_request_id: number
+  issue_id: number
   type: Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
   /** Id of the user who made the change, who may be deleted; null for the server. */
   actor_id: number | null
@@ -226,22 +230,18 @@ export interface NoticesTable {
 
 export type Notice = Selectable<NoticesTable>
 
-/*
- * The tables have the names of pull requests, which were the first conversations. Their column
- * `pull_request_id` is the id of a conversation.
- */
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     labels: LabelsTable
     milestones: MilestonesTable
-    pull_comments: IssueCommentsTable
-    pull_dependencies: IssueDependenciesTable
-    pull_notices: NoticesTable
-    pull_participants: ParticipantsTable
-    pull_reactions: IssueReactionsTable
-    pull_request_assignees: IssueAssigneesTable
-    pull_request_labels: IssueLabelsTable
-    pull_subscriptions: IssueSubscriptionsTable
-    pull_timeline: TimelineTable
+    issue_comments: IssueCommentsTable
+    issue_dependencies: IssueDependenciesTable
+    issue_notices: NoticesTable
+    issue_participants: ParticipantsTable
+    issue_reactions: IssueReactionsTable
+    issue_assignees: IssueAssigneesTable
+    issue_labels: IssueLabelsTable
+    issue_subscriptions: IssueSubscriptionsTable
+    issue_timeline: TimelineTable
   }
 }

@@ -10,9 +10,9 @@ export async function findConversationSubscription(
   userId: number,
 ): Promise<boolean | undefined> {
   const row = await db
-    .selectFrom('pull_subscriptions')
+    .selectFrom('issue_subscriptions')
     .select('subscribed')
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', '=', userId)
     .executeTakeFirst()
   return row && row.subscribed === 1
@@ -25,11 +25,9 @@ export async function putConversationSubscription(
 ): Promise<void> {
   const { subscribed } = subscription
   await tx
-    .insertInto('pull_subscriptions')
+    .insertInto('issue_subscriptions')
     .values(subscription)
-    .onConflict((conflict) =>
-      conflict.columns(['pull_request_id', 'user_id']).doUpdateSet({ subscribed }),
-    )
+    .onConflict((conflict) => conflict.columns(['issue_id', 'user_id']).doUpdateSet({ subscribed }))
     .execute()
 }
 
@@ -51,7 +49,7 @@ export function listConversationSubscribers(
 ): Promise<User[]> {
   return selectSubscribers(db, search)
     .selectAll('users')
-    .orderBy('pull_subscriptions.user_id')
+    .orderBy('issue_subscriptions.user_id')
     .limit(limit)
     .offset(offset)
     .execute()
@@ -70,10 +68,10 @@ export async function countConversationSubscribers(
 
 function selectSubscribers(db: Db, { conversationId, visible, viewerId }: SubscriberSearch) {
   return db
-    .selectFrom('pull_subscriptions')
-    .innerJoin('users', 'users.id', 'pull_subscriptions.user_id')
-    .where('pull_subscriptions.pull_request_id', '=', conversationId)
-    .where('pull_subscriptions.subscribed', '=', 1)
+    .selectFrom('issue_subscriptions')
+    .innerJoin('users', 'users.id', 'issue_subscriptions.user_id')
+    .where('issue_subscriptions.issue_id', '=', conversationId)
+    .where('issue_subscriptions.subscribed', '=', 1)
     .where('users.state', '=', 'NORMAL')
     .where((eb) => eb.or([eb('users.visibility', 'in', visible), eb('users.id', '=', viewerId)]))
 }

@@ -80,7 +80,7 @@ export async function setConversationSubscription(
     return await transaction(app.db, async (tx) => {
       const wasTold = await isTold(tx, conversation, user.id)
       await rows.putConversationSubscription(tx, {
-        pull_request_id: conversation.id,
+        issue_id: conversation.id,
         user_id: user.id,
         subscribed: isSubscribed ? 1 : 0,
         create_time: nowSeconds(app.clock),

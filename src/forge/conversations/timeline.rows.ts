@@ -22,7 +22,7 @@ export async function insertTimelineEntries(
   tx: Tx,
   entries: readonly NewTimelineEntry[],
 ): Promise<void> {
-  if (entries.length > 0) await tx.insertInto('pull_timeline').values(entries).execute()
+  if (entries.length > 0) await tx.insertInto('issue_timeline').values(entries).execute()
 }
 
 /** Lists the events, comments and submitted reviews of a conversation, oldest first. */
@@ -58,16 +58,16 @@ export async function countTimeline(
 function selectTimeline(db: Db, conversationId: number, { since, before }: CommentPeriod) {
   const none = sql.lit('').$castTo<string>()
   const events = db
-    .selectFrom('pull_timeline')
+    .selectFrom('issue_timeline')
     .select(['type', 'id', 'actor_id', 'create_time', 'create_time as update_time'])
     .select([none.as('body'), 'old_value', 'new_value'])
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const comments = db
-    .selectFrom('pull_comments')
+    .selectFrom('issue_comments')
     .select([sql.lit('comment').as('type'), 'id', 'poster_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
-    .where('pull_request_id', '=', conversationId)
+    .where('issue_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const reviews = db
     .selectFrom('reviews')

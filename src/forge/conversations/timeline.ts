@@ -52,7 +52,7 @@ export async function recordTimelineEvents(
   events: readonly TimelineEvent[],
 ): Promise<void> {
   const entries = events.map(({ type, oldValue = '', newValue = '' }) => ({
-    pull_request_id: conversationId,
+    issue_id: conversationId,
     type,
     actor_id: actorId ?? null,
     create_time: nowSeconds(app.clock),

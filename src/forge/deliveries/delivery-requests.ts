@@ -146,7 +146,7 @@ async function messageBody(
   const about = await findPullMessage(app.db, message_id)
   if (!about) return body
   const reader = onBehalfOf(receiver)
-  const open = await findReadablePull(app, reader, about.pull_request_id)
+  const open = await findReadablePull(app, reader, about.issue_id)
   const [view] = open ? await viewPulls(app, reader, open, [open.pull]) : []
   if (!view) return undefined
   const actor =

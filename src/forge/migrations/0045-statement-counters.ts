@@ -1,4 +1,9 @@
 import { sql } from 'kysely'
+import {
+  adding,
+  type Counting,
+  countingTriggers,
+} from '../../platform/database/dialects/counters.ts'
 import { isPostgres } from '../../platform/database/dialects/dialects.ts'
 import {
   createStatementTrigger,
@@ -8,23 +13,6 @@ import {
 } from '../../platform/database/dialects/triggers.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 
-/** Numbers in one row, each of which is a sum over the rows of another table that name it. */
-interface Counting {
-  readonly table: string
-  /** The column that names the row with the numbers. */
-  readonly key: string
-  /** What a row adds to each number, an integer. */
-  readonly amounts: readonly string[]
-  /** Adds the changes `counted.n1`, `counted.n2` and so on to the numbers of the row `counted.key`. */
-  readonly add: string
-  /** Whether statements change what many rows add. */
-  readonly isChanged?: boolean
-}
-
-const add = (table: string, ...columns: readonly string[]) =>
-  `update ${table} set ${columns.map((column, i) => `${column} = ${column} + counted.n${i + 1}`).join(', ')}
-    where id = counted.key;`
-
 const OPEN = `(state = 'OPEN')::integer`
 
 const COUNTINGS: readonly Counting[] = [
@@ -32,37 +20,37 @@ const COUNTINGS: readonly Counting[] = [
     table: 'branches',
     key: 'repository_id',
     amounts: ['1'],
-    add: add('repositories', 'branch_count'),
+    add: adding('repositories', 'branch_count'),
   },
   {
     table: 'pull_requests',
     key: 'repository_id',
     amounts: ['1', OPEN],
-    add: add('repositories', 'pulls_count', 'open_pulls_count'),
+    add: adding('repositories', 'pulls_count', 'open_pulls_count'),
   },
   {
     table: 'pull_requests',
     key: 'milestone_id',
     amounts: [OPEN, `(state <> 'OPEN')::integer`],
-    add: add('milestones', 'open_issues', 'closed_issues'),
+    add: adding('milestones', 'open_issues', 'closed_issues'),
   },
   {
     table: 'pull_comments',
     key: 'pull_request_id',
     amounts: ['1'],
-    add: add('pull_requests', 'comment_count'),
+    add: adding('pull_requests', 'comment_count'),
   },
   {
     table: 'pull_comments',
     key: 'repository_id',
     amounts: ['1'],
-    add: add('repositories', 'pull_comments_count'),
+    add: adding('repositories', 'pull_comments_count'),
   },
   {
     table: 'review_comments',
     key: 'review_id',
     amounts: ['1'],
-    add: `${add('reviews', 'comments_count')}
+    add: `${adding('reviews', 'comments_count')}
       update pull_requests set review_comment_count = review_comment_count + counted.n1
       where id = (select pull_request_id from reviews where id = counted.key and state <> 'PENDING');`,
   },
@@ -70,28 +58,28 @@ const COUNTINGS: readonly Counting[] = [
     table: 'releases',
     key: 'repository_id',
     amounts: ['(draft = 0 and tag_only = 0)::integer'],
-    add: add('repositories', 'releases_count'),
+    add: adding('repositories', 'releases_count'),
   },
   {
     table: 'repository_subscriptions',
     key: 'repository_id',
     amounts: [`(mode = 'WATCHING')::integer`],
-    add: add('repositories', 'watchers_count'),
+    add: adding('repositories', 'watchers_count'),
   },
   {
     table: 'stars',
     key: 'repository_id',
     amounts: ['1'],
-    add: add('repositories', 'stars_count'),
+    add: adding('repositories', 'stars_count'),
   },
-  { table: 'stars', key: 'user_id', amounts: ['1'], add: add('users', 'stars_count') },
-  { table: 'follows', key: 'followed_id', amounts: ['1'], add: add('users', 'followers_count') },
-  { table: 'follows', key: 'follower_id', amounts: ['1'], add: add('users', 'following_count') },
+  { table: 'stars', key: 'user_id', amounts: ['1'], add: adding('users', 'stars_count') },
+  { table: 'follows', key: 'followed_id', amounts: ['1'], add: adding('users', 'followers_count') },
+  { table: 'follows', key: 'follower_id', amounts: ['1'], add: adding('users', 'following_count') },
   {
     table: 'webhook_deliveries',
     key: 'webhook_id',
     amounts: ['(next_attempt_time is not null)::integer'],
-    add: add('user_webhooks', 'waiting_count'),
+    add: adding('user_webhooks', 'waiting_count'),
     isChanged: true,
   },
 ]
@@ -186,36 +174,4 @@ const UNUSED_MESSAGES: StatementTrigger = {
     end`,
 }
 
-const COUNTING_TRIGGERS = COUNTINGS.flatMap((counting) => {
-  const events = ['insert', 'delete', ...(counting.isChanged ? ['update'] : [])] as const
-  return events.map((event): StatementTrigger => {
-    const { table, key } = counting
-    const name = `${table}_of_${key.replace('_id', '')}_on_${event}`
-    return { name, event: event as StatementTrigger['event'], table, body: bodyOf(counting, event) }
-  })
-})
-
-const TRIGGERS = [...COUNTING_TRIGGERS, UNUSED_MESSAGES]
-
-/**
- * Returns the function of a trigger. The rows with the numbers are changed one by one: one statement
- * for all would keep its first plan, which reads the whole table if many rows are changed at first.
- */
-function bodyOf({ key, amounts, add }: Counting, event: string): string {
-  const rowsOf = (name: string, sign: string) =>
-    `select ${key} as key, ${amounts.map((amount, i) => `${sign}${amount} as n${i + 1}`).join(', ')} from ${name}`
-  const rows = [
-    ...(event === 'insert' ? [] : [rowsOf('old_rows', '-')]),
-    ...(event === 'delete' ? [] : [rowsOf('new_rows', '')]),
-  ].join(' union all ')
-  const sums = amounts.map((_, i) => `sum(n${i + 1})::integer as n${i + 1}`).join(', ')
-  const isChange = amounts.map((_, i) => `sum(n${i + 1}) <> 0`).join(' or ')
-  // In one order, so that two transactions do not wait for each other.
-  return `declare counted record;
-    begin
-      for counted in select key, ${sums} from (${rows}) as changed
-        where key is not null group by key having ${isChange} order by key
-      loop ${add} end loop;
-      return null;
-    end`
-}
+const TRIGGERS = [...COUNTINGS.flatMap(countingTriggers), UNUSED_MESSAGES]

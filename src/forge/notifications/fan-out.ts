@@ -97,7 +97,7 @@ async function tellEverybody(app: ReposApp, id: number, until: AbortSignal): Pro
 /** @returns whether more users may have to be told. */
 async function tellBatch(app: ReposApp, tx: Tx, id: number): Promise<boolean> {
   const notice = await rows.findNotice(tx, id)
-  const pull = notice && (await findPullRequestById(tx, notice.pull_request_id))
+  const pull = notice && (await findPullRequestById(tx, notice.issue_id))
   if (!pull) return false
   const candidates = await findCandidates(app, tx, notice, pull)
   const batch = [...candidates].sort(([one], [other]) => one - other).slice(0, BATCH)
@@ -187,7 +187,7 @@ async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
       const isRead = before === undefined || before.status === 'READ'
       return {
         user_id: user.id,
-        pull_request_id: pull.id,
+        issue_id: pull.id,
         repository_id: pull.repository_id,
         status: isRead ? ('UNREAD' as const) : before.status,
         reason: isRead ? reason : strongest(reason, before.reason),

@@ -4,7 +4,7 @@ import type { Generated, Selectable } from 'kysely'
 export interface NotificationThreadsTable {
   id: Generated<number>
   user_id: number
-  pull_request_id: number
+  issue_id: number
   /** That of the pull request. */
   repository_id: number
   status: 'UNREAD' | 'READ' | 'PINNED'

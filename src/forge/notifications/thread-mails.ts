@@ -106,7 +106,7 @@ async function writeMail(
 ): Promise<Mail | undefined> {
   const { db } = app
   const user = await findUserById(db, thread.user_id)
-  const pull = await findPullRequestById(db, thread.pull_request_id)
+  const pull = await findPullRequestById(db, thread.issue_id)
   if (!user || !pull || !(await wantsMail(db, user, pull))) return undefined
   const repository = await findRepositoryById(db, pull.repository_id)
   const owner = repository && (await findOwnerById(db, repository.owner_id))

@@ -17,7 +17,7 @@ export async function findThreadsAbout(
   const found = await tx
     .selectFrom('notification_threads')
     .selectAll()
-    .where('pull_request_id', '=', pullId)
+    .where('issue_id', '=', pullId)
     .where('user_id', 'in', numbersOf(JSON.stringify(userIds)))
     .execute()
   return new Map(found.map((thread) => [thread.user_id, thread]))
@@ -33,7 +33,7 @@ export async function putThreads(
     .insertInto('notification_threads')
     .values(threads)
     .onConflict((conflict) =>
-      conflict.columns(['pull_request_id', 'user_id']).doUpdateSet((eb) => ({
+      conflict.columns(['issue_id', 'user_id']).doUpdateSet((eb) => ({
         status: eb.ref('excluded.status'),
         reason: eb.ref('excluded.reason'),
         comment_id: eb.ref('excluded.comment_id'),
@@ -159,7 +159,7 @@ export async function dropThreadMails(
     .set({ mail_items: '[]', mail_time: null })
     .where('user_id', '=', userId)
     .where('mail_time', 'is not', null)
-  if (pullId !== undefined) query = query.where('pull_request_id', '=', pullId)
+  if (pullId !== undefined) query = query.where('issue_id', '=', pullId)
   await query.execute()
 }
 

@@ -163,7 +163,7 @@ async function viewThreads(
   const repositories = new Map(views.map((view) => [view.repository.id, view]))
   const pulls = await findPullRequestsByIds(
     app.db,
-    threads.map(({ pull_request_id }) => pull_request_id),
+    threads.map(({ issue_id }) => issue_id),
   )
   const comments = await presentCommentIds(
     app.db,
@@ -171,7 +171,7 @@ async function viewThreads(
   )
   return threads.flatMap((thread) => {
     const repository = repositories.get(thread.repository_id)
-    const pull = pulls.get(thread.pull_request_id)
+    const pull = pulls.get(thread.issue_id)
     if (!repository || !pull) return []
     const comment_id = comments.has(thread.comment_id ?? 0) ? thread.comment_id : null
     return [{ thread: { ...thread, comment_id }, repository, pull }]

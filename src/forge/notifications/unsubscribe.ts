@@ -67,7 +67,7 @@ export async function unsubscribe(
     const isPresent = (await findUserById(tx, userId)) && (await findPullRequestById(tx, pullId))
     if (!isPresent) return
     await putConversationSubscription(tx, {
-      pull_request_id: pullId,
+      issue_id: pullId,
       user_id: userId,
       subscribed: 0,
       create_time: nowSeconds(app.clock),

@@ -105,7 +105,7 @@ export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>
 export interface PullMessagesTable {
   message_id: number
   /** The pull request may have been deleted. */
-  pull_request_id: number
+  issue_id: number
   /** The user who caused the event, who may have been deleted; null for the server. */
   actor_id: number | null
 }
@@ -261,8 +261,8 @@ declare module '../../platform/database/schema.ts' {
     pull_merge_attempts: PullMergeAttemptsTable
     merge_follow_ups: MergeFollowUpsTable
     merged_commits: MergedCommitsTable
-    pull_messages: PullMessagesTable
-    pull_requests: PullRequestsTable
+    issue_messages: PullMessagesTable
+    issues: PullRequestsTable
     review_comments: ReviewCommentsTable
     reviews: ReviewsTable
   }

@@ -230,11 +230,11 @@ interface RepositoriesTable {
   forks_count: Generated<number>
   /** Maintained by triggers on `repository_subscriptions`. */
   watchers_count: Generated<number>
-  /** Maintained by triggers on `pull_requests`, like the next column. */
+  /** Maintained by triggers on `issues`, like the next column. */
   open_pulls_count: Generated<number>
   pulls_count: Generated<number>
-  /** Maintained by triggers on `pull_comments`. */
-  pull_comments_count: Generated<number>
+  /** Maintained by triggers on `issue_comments`. */
+  comments_count: Generated<number>
   /** The highest pull request number used so far. Numbers are never reused. */
   last_issue_number: Generated<number>
   releases_count: Generated<number>
@@ -267,7 +267,7 @@ export type RepositoryChanges = Partial<
     | 'create_time'
     | 'branch_count'
     | 'forks_count'
-    | 'pull_comments_count'
+    | 'comments_count'
     | 'stars_count'
     | 'watchers_count'
   >

@@ -54,7 +54,7 @@ export async function markAllRepositoriesPending(tx: Tx): Promise<void> {
     .columns(['repository_id'])
     .expression((eb) => eb.selectFrom('repositories').select('id'))
     .execute()
-  await tx.updateTable('pull_requests').set({ head_ref_commit: null }).execute()
+  await tx.updateTable('issues').set({ head_ref_commit: null }).where('is_pull', '=', 1).execute()
 }
 
 /**

@@ -26,15 +26,15 @@ const STATEMENTS: readonly (readonly [string, RawBuilder<unknown>])[] = [
   ],
   [
     'pull requests',
-    sql`${numbers} insert into pull_requests (repository_id, number, title, state, base_branch, head_repository_id,
+    sql`${numbers} insert into issues (repository_id, number, title, state, base_branch, head_repository_id,
         head_branch, head_commit, allow_maintainer_edit, create_time, update_time, body, milestone_id)
       select r.id, 10 + i, '', case i % 2 when 0 then 'OPEN' else 'CLOSED' end, 'main', r.id, 'branch-' || i,
         ${SHA}, 0, i, i, '', milestones.id from repositories as r, milestones, numbers`,
   ],
   [
     'comments',
-    sql`${numbers} insert into pull_comments (pull_request_id, repository_id, create_time, update_time, body)
-      select p.id, p.repository_id, i, i, '' from pull_requests as p, numbers where p.number = 1`,
+    sql`${numbers} insert into issue_comments (pull_request_id, repository_id, create_time, update_time, body)
+      select p.id, p.repository_id, i, i, '' from issues as p, numbers where p.number = 1`,
   ],
   [
     'releases',
@@ -51,11 +51,11 @@ const STATEMENTS: readonly (readonly [string, RawBuilder<unknown>])[] = [
     sql`update webhook_deliveries set state = 'FAILED', next_attempt_time = null where id % 2 = 0`,
   ],
   ['lost deliveries', sql`delete from webhook_deliveries`],
-  ['lost comments', sql`delete from pull_comments where update_time > 5`],
+  ['lost comments', sql`delete from issue_comments where update_time > 5`],
   ['a lost milestone', sql`delete from milestones`],
   ['lost branches', sql`delete from branches where commit_time > 5`],
-  ['lost pull requests', sql`delete from pull_requests where number > 5`],
-  ['a lost pull request', sql`delete from pull_requests`],
+  ['lost pull requests', sql`delete from issues where number > 5`],
+  ['a lost pull request', sql`delete from issues`],
   ['a lost repository', sql`delete from repositories`],
 ]
 
@@ -129,7 +129,7 @@ describe('a statement that changes thousands of rows', () => {
       await step?.up(tx)
       const pull = await addPull(tx, { repository_id })
       await tx
-        .updateTable('pull_requests')
+        .updateTable('issues')
         .set({ state: 'CLOSED' })
         .where('id', '=', pull.id)
         .execute()

@@ -33,7 +33,7 @@ beforeAll(async () => {
     for (let i = 0; i < COUNT; i++)
       for (const pull of [pulls[i % 2] ?? other, other])
         await insertIssueComment(tx, {
-          pull_request_id: pull.id,
+          issue_id: pull.id,
           repository_id: pull.repository_id,
           poster_id: null,
           // Equal times, so that the id decides.
@@ -67,18 +67,18 @@ describe('the comments of a repository', () => {
 
   it('are counted by triggers', async () => {
     const counts = () =>
-      db.selectFrom('repositories').select('pull_comments_count').orderBy('id').execute()
-    const both = (count: number) => ({ pull_comments_count: count })
+      db.selectFrom('repositories').select('comments_count').orderBy('id').execute()
+    const both = (count: number) => ({ comments_count: count })
     expect(await counts()).toEqual([both(COUNT), both(COUNT)])
     const undone = new Error('undone')
     const work = transaction(db, async (tx) => {
-      await tx.deleteFrom('pull_comments').where('repository_id', '=', repositoryId).execute()
-      const { pull_comments_count } = await tx
+      await tx.deleteFrom('issue_comments').where('repository_id', '=', repositoryId).execute()
+      const { comments_count } = await tx
         .selectFrom('repositories')
-        .select('pull_comments_count')
+        .select('comments_count')
         .where('id', '=', repositoryId)
         .executeTakeFirstOrThrow()
-      expect(pull_comments_count).toBe(0)
+      expect(comments_count).toBe(0)
       throw undone
     })
     await expect(work).rejects.toBe(undone)
@@ -95,21 +95,26 @@ describe('the comments of a repository', () => {
     })
     const comments = plans.map((plan) => plan.filter((step) => step.includes('COVERING')))
     const all =
-      'SEARCH pull_comments USING COVERING INDEX pull_comments_of_repository (repository_id=?)'
+      'SEARCH issue_comments USING COVERING INDEX pull_comments_of_repository (repository_id=?)'
     const changed =
-      'SEARCH pull_comments USING COVERING INDEX pull_comments_by_update (repository_id=? AND update_time>?)'
+      'SEARCH issue_comments USING COVERING INDEX pull_comments_by_update (repository_id=? AND update_time>?)'
     expect(comments).toEqual([[all], [all], [changed], [changed]])
   })
 
   it('get their repository and their number from a migration', async () => {
-    const step = migrations.find(({ name }) => name === '0038-repository-comments')
-    const before = await db.selectFrom('pull_comments').selectAll().orderBy('id').execute()
+    const named = (wanted: string) => migrations.find(({ name }) => name === wanted)
+    const [step, later] = [named('0038-repository-comments'), named('0052-issues')]
+    const before = await db.selectFrom('issue_comments').selectAll().orderBy('id').execute()
     await transaction(db, async (tx) => {
+      await later?.down(tx)
       await step?.down(tx)
       await step?.up(tx)
+      await later?.up(tx)
     })
-    expect(await db.selectFrom('pull_comments').selectAll().orderBy('id').execute()).toEqual(before)
-    const counts = await db.selectFrom('repositories').select('pull_comments_count').execute()
-    expect(counts.map(({ pull_comments_count }) => pull_comments_count)).toEqual([COUNT, COUNT])
+    expect(await db.selectFrom('issue_comments').selectAll().orderBy('id').execute()).toEqual(
+      before,
+    )
+    const counts = await db.selectFrom('repositories').select('comments_count').execute()
+    expect(counts.map(({ comments_count }) => comments_count)).toEqual([COUNT, COUNT])
   })
 })

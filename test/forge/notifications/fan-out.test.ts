@@ -30,7 +30,7 @@ beforeEach(async () => {
 const close = () =>
   transaction(app.db, (tx) => recordPullChange(app, tx, bob.id, pull, 'PULL_REQUEST_CLOSED'))
 const threads = () => app.db.selectFrom('notification_threads').selectAll().execute()
-const notices = () => app.db.selectFrom('pull_notices').selectAll().execute()
+const notices = () => app.db.selectFrom('issue_notices').selectAll().execute()
 
 describe('a change of a pull request with many watchers', () => {
   it('stores one row, and each watcher is told once', async () => {
@@ -67,10 +67,10 @@ describe('a change of a pull request with many watchers', () => {
 
   it('is told again after a failure, and the batches before it are kept', async () => {
     await close()
-    await app.db.updateTable('pull_notices').set({ told: 'no JSON' }).execute()
+    await app.db.updateTable('issue_notices').set({ told: 'no JSON' }).execute()
     await finishFanOut(app)
     expect(await notices()).toMatchObject([{ failures: 1, due_time: app.clock.now() + 5_000 }])
-    await app.db.updateTable('pull_notices').set({ told: '{"everybody":true}' }).execute()
+    await app.db.updateTable('issue_notices').set({ told: '{"everybody":true}' }).execute()
     app.clock.advance(5)
     await finishFanOut(app)
     expect(await threads()).toHaveLength(WATCHERS)

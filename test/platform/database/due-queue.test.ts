@@ -23,7 +23,7 @@ describe('a queue of due work', () => {
     ['push mirrors', pushMirrorQueue, 'push_mirrors', 'push_mirrors_due (next_sync_time'],
     ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],
     ['merges', scheduledMergeQueue, 'auto_merges', 'auto_merges_due (due_time'],
-    ['notices', noticeQueue, 'pull_notices', 'pull_notices_due (due_time'],
+    ['notices', noticeQueue, 'issue_notices', 'pull_notices_due (due_time'],
     [
       'mails of threads',
       threadMailQueue,

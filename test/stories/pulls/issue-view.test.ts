@@ -321,7 +321,7 @@ describe('labels of a pull request', () => {
     const told = async () => {
       const { id } = await forge.ask(users.bob, 'GET', pull.pull)
       const { change_count } = await db
-        .selectFrom('pull_requests')
+        .selectFrom('issues')
         .select('change_count')
         .where('id', '=', id)
         .executeTakeFirstOrThrow()

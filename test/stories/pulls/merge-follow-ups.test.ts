@@ -184,7 +184,7 @@ describe('the follow-ups of a merge', () => {
     expect(await wanted(user.id)).toBe(200)
     expect((await forge.ask(users.bob, 'GET', `${path}/branches/topic`)).commit.id).toBe(moved)
     await server.app.db
-      .updateTable('pull_requests')
+      .updateTable('issues')
       .set({ head_commit: moved })
       .where('id', '=', pull_request_id)
       .execute()

@@ -365,7 +365,7 @@ describe('the list of comments', () => {
     for (const [i, id] of ids.entries()) {
       const at = Date.parse(`2025-01-0${i + 1}T00:00:00Z`) / 1000
       await db
-        .updateTable('pull_comments')
+        .updateTable('issue_comments')
         .set({ create_time: at, update_time: at })
         .where('id', '=', id)
         .execute()

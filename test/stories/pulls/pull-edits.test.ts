@@ -47,7 +47,7 @@ async function proposed(name: string) {
     /** Makes a pull request merged, as far as its rows say. */
     markMerged: () =>
       server.app.db
-        .updateTable('pull_requests')
+        .updateTable('issues')
         .set({ state: 'MERGED', merge_time: 1, merge_commit: head })
         .where('repository_id', '=', base.id)
         .execute(),
@@ -223,7 +223,7 @@ describe('an edit', () => {
     expect(
       (
         await server.app.db
-          .selectFrom('pull_requests')
+          .selectFrom('issues')
           .selectAll()
           .orderBy('id', 'desc')
           .executeTakeFirst()

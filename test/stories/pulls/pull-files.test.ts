@@ -499,7 +499,7 @@ describe('a pull request whose base', () => {
     const number = await openPull('baseless', 'topic')
     // As by hand, in Git: the forge moves or closes what goes to a branch that is deleted.
     await server.app.db
-      .updateTable('pull_requests')
+      .updateTable('issues')
       .set({ base_branch: 'gone' })
       .where('title', '=', 'topic')
       .where('number', '=', number)

@@ -27,10 +27,7 @@ it('refs of many pull requests that cannot be updated are tried once each, then 
   const { db } = server.app
   await rm(repositoryPath(server.app.git, id), { recursive: true })
   // Others like it, in a repository that is broken.
-  const { id: _, ...one } = await db
-    .selectFrom('pull_requests')
-    .selectAll()
-    .executeTakeFirstOrThrow()
+  const { id: _, ...one } = await db.selectFrom('issues').selectAll().executeTakeFirstOrThrow()
   const others = Array.from({ length: FAILING }, (_, i) => ({
     ...one,
     number: one.number + i + 1,
@@ -40,7 +37,7 @@ it('refs of many pull requests that cannot be updated are tried once each, then 
   }))
   // A statement of SQLite has 32,766 parameters at most.
   for (const some of chunks(others, 100)) {
-    await db.insertInto('pull_requests').values(some).execute()
+    await db.insertInto('issues').values(some).execute()
   }
   server.app.signals.pullHeads.notify()
   const failures = () =>

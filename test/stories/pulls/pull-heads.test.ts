@@ -80,7 +80,7 @@ async function proposed(name: string) {
 
 const rowOf = (id: number, number: number) =>
   server.app.db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where('repository_id', '=', id)
     .where('number', '=', number)
@@ -161,7 +161,7 @@ describe('the head of a pull request', () => {
     // As if the server had not come to it yet.
     await transaction(server.app.db, (tx) =>
       tx
-        .updateTable('pull_requests')
+        .updateTable('issues')
         .set({ head_ref_commit: null })
         .where('repository_id', '=', id)
         .execute(),
@@ -279,11 +279,7 @@ describe('after a crash', () => {
     const inside = (...args: string[]) => client.git('.', '-C', folder, ...args)
     const behind = (head_ref_commit: string | null) =>
       transaction(server.app.db, (tx) =>
-        tx
-          .updateTable('pull_requests')
-          .set({ head_ref_commit })
-          .where('repository_id', '=', id)
-          .execute(),
+        tx.updateTable('issues').set({ head_ref_commit }).where('repository_id', '=', id).execute(),
       )
     // A row without a ref.
     await inside('update-ref', '-d', 'refs/pull/2/head')

@@ -441,7 +441,7 @@ describe('a merge that Git refuses reports', () => {
       ]
       await checkMergeability(server.app, id)
       const { mergeability } = await server.app.db
-        .selectFrom('pull_requests')
+        .selectFrom('issues')
         .select('mergeability')
         .where('id', '=', id)
         .executeTakeFirstOrThrow()

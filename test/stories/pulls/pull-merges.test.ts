@@ -232,9 +232,9 @@ describe('a merge', () => {
       new Map(
         (
           await server.app.db
-            .selectFrom('pull_participants')
+            .selectFrom('issue_participants')
             .selectAll()
-            .where('pull_request_id', '=', pullId)
+            .where('issue_id', '=', pullId)
             .execute()
         ).map(({ user_id, seen: count }) => [user_id, count]),
       )
@@ -243,14 +243,14 @@ describe('a merge', () => {
     // Even one that is refused is a look.
     await merges.merge(users.carol, pull, { Do: 'nothing' })
     const before = await server.app.db
-      .selectFrom('pull_requests')
+      .selectFrom('issues')
       .selectAll()
       .where('id', '=', pullId)
       .executeTakeFirst()
     expect((await seen()).get(carol)).toBe(before?.change_count)
     expect((await merges.merge(users.bob, pull)).status).toBe(200)
     const after = await server.app.db
-      .selectFrom('pull_requests')
+      .selectFrom('issues')
       .selectAll()
       .where('id', '=', pullId)
       .executeTakeFirst()

@@ -482,8 +482,8 @@ describe('the list of pull requests', () => {
       })
       await transaction(server.app.db, async (tx) => {
         const carried = labels.filter((_, i) => (number >> i) % 2 === 1)
-        const pairs = carried.map((label_id) => ({ pull_request_id: row.id, label_id }))
-        if (pairs.length > 0) await tx.insertInto('pull_request_labels').values(pairs).execute()
+        const pairs = carried.map((label_id) => ({ issue_id: row.id, label_id }))
+        if (pairs.length > 0) await tx.insertInto('issue_labels').values(pairs).execute()
       })
     }
   })

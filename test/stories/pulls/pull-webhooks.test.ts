@@ -306,7 +306,7 @@ describe('a webhook about pull requests', () => {
     const [delivery] = await hook.deliveries()
     await redeliver(users.bob, delivery?.name ?? '')
     expect(await hook.types()).toEqual([])
-    expect(await app.db.selectFrom('pull_messages').selectAll().execute()).toEqual([])
+    expect(await app.db.selectFrom('issue_messages').selectAll().execute()).toEqual([])
   })
 })
 

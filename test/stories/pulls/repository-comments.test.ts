@@ -81,7 +81,7 @@ describe('the comments of a repository', () => {
       const { id } = await say(users.eve, own, 1 + (i % 2), body)
       const at = Date.parse(`2025-01-0${i + 1}T00:00:00Z`) / 1000
       await server.app.db
-        .updateTable('pull_comments')
+        .updateTable('issue_comments')
         .set({ create_time: at, update_time: at })
         .where('id', '=', id)
         .execute()
@@ -117,7 +117,7 @@ describe('the comments of a repository', () => {
     const { id } = await say(users.eve, own, 1, 'Once.')
     await forge.ask(users.bob, 'DELETE', own.path)
     const left = await server.app.db
-      .selectFrom('pull_comments')
+      .selectFrom('issue_comments')
       .select('id')
       .where('id', '=', id)
       .execute()

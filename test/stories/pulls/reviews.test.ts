@@ -516,8 +516,8 @@ describe('a review of an earlier commit', () => {
     const isDismissed = async () => {
       const [review] = await server.app.db
         .selectFrom('reviews')
-        .innerJoin('pull_requests', 'pull_requests.id', 'reviews.pull_request_id')
-        .innerJoin('repositories', 'repositories.id', 'pull_requests.repository_id')
+        .innerJoin('issues', 'issues.id', 'reviews.pull_request_id')
+        .innerJoin('repositories', 'repositories.id', 'issues.repository_id')
         .select('dismissed')
         .where('repositories.name', '=', 'forced-dismissed')
         .execute()

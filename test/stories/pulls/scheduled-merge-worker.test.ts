@@ -85,7 +85,7 @@ const expectMerged = (pull: string) => expect.poll(() => isMerged(pull)).toBe(tr
 /** The pull request whose head was a commit, as it is stored. */
 const rowOf = (head: string) =>
   server.app.db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select(['id', 'state'])
     .where('head_commit', '=', head)
     .executeTakeFirstOrThrow()
@@ -291,7 +291,7 @@ describe('a scheduled merge', () => {
     await finishScheduledMerges(server.app)
     const { id } = await rowOf(head)
     const broken = { head_commit: 'broken', head_ref_commit: 'broken' }
-    await server.app.db.updateTable('pull_requests').set(broken).where('id', '=', id).execute()
+    await server.app.db.updateTable('issues').set(broken).where('id', '=', id).execute()
     const before = Date.now()
     await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
     const failure = 'a scheduled merge failed'
@@ -421,7 +421,7 @@ describe('the mergeability of a pull request', () => {
     const { id } = await rowOf(head)
     await server.app.background.settled()
     await server.app.db
-      .updateTable('pull_requests')
+      .updateTable('issues')
       .set({ mergeability: 'ERROR' })
       .where('id', '=', id)
       .execute()
@@ -434,7 +434,7 @@ describe('the mergeability of a pull request', () => {
     await server.app.background.settled()
     const lost = '1'.repeat(40)
     const columns = { head_commit: lost, head_ref_commit: lost }
-    await server.app.db.updateTable('pull_requests').set(columns).where('id', '=', id).execute()
+    await server.app.db.updateTable('issues').set(columns).where('id', '=', id).execute()
     const before = failedChecks()
     expect(await mergeabilityOf(users.carol, pull)).toEqual([false, false])
     expect(failedChecks() - before).toBe(1)

@@ -387,8 +387,8 @@ export async function ownsMemos(db: Db, userId: number): Promise<boolean> {
 export async function ownsContent(db: Db, userId: number): Promise<boolean> {
   const { rows } = await sql<{ owns: number }>`select
     exists (select 1 from memos where creator_id = ${userId})
-    or exists (select 1 from pull_requests where poster_id = ${userId})
-    or exists (select 1 from pull_comments where poster_id = ${userId})
+    or exists (select 1 from issues where poster_id = ${userId})
+    or exists (select 1 from issue_comments where poster_id = ${userId})
     or exists (select 1 from reviews where reviewer_id = ${userId} and state not in ('PENDING', 'REQUEST_REVIEW'))
     or exists (select 1 from review_comments join reviews on reviews.id = review_id
       where poster_id = ${userId} and state <> 'PENDING')

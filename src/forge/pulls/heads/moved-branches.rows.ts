@@ -4,7 +4,7 @@ import type { PullRequest } from '../schema.ts'
 
 /** Changes of pull requests whose branches move or are deleted. */
 
-type Pulls = ExpressionBuilder<Schema, 'pull_requests'>
+type Pulls = ExpressionBuilder<Schema, 'issues'>
 
 /**
  * Records the new tip of a branch. @returns the open pull requests with this head, after the
@@ -41,12 +41,12 @@ export function renameHeads(
       eb.not(
         eb.exists(
           eb
-            .selectFrom('pull_requests as other')
+            .selectFrom('issues as other')
             .select('other.id')
-            .whereRef('other.head_repository_id', '=', 'pull_requests.head_repository_id')
+            .whereRef('other.head_repository_id', '=', 'issues.head_repository_id')
             .where('other.head_branch', '=', name)
-            .whereRef('other.repository_id', '=', 'pull_requests.repository_id')
-            .whereRef('other.base_branch', '=', 'pull_requests.base_branch')
+            .whereRef('other.repository_id', '=', 'issues.repository_id')
+            .whereRef('other.base_branch', '=', 'issues.base_branch')
             .where('other.state', '=', sql.lit('OPEN' as const)),
         ),
       ),
@@ -108,19 +108,19 @@ export function closeBases(
 function isOf(eb: Pulls, branch: string) {
   const { ref } = eb
   return eb.and([
-    eb('pull_requests.head_repository_id', '=', ref('pull_requests.repository_id')),
-    eb('pull_requests.head_branch', '=', branch),
+    eb('issues.head_repository_id', '=', ref('issues.repository_id')),
+    eb('issues.head_branch', '=', branch),
   ])
 }
 
 function isAskedFor(eb: Pulls, branch: string) {
   return eb.exists(
     eb
-      .selectFrom('pull_requests as other')
+      .selectFrom('issues as other')
       .select('other.id')
-      .whereRef('other.head_repository_id', '=', 'pull_requests.head_repository_id')
-      .whereRef('other.head_branch', '=', 'pull_requests.head_branch')
-      .whereRef('other.repository_id', '=', 'pull_requests.repository_id')
+      .whereRef('other.head_repository_id', '=', 'issues.head_repository_id')
+      .whereRef('other.head_branch', '=', 'issues.head_branch')
+      .whereRef('other.repository_id', '=', 'issues.repository_id')
       .where('other.base_branch', '=', branch)
       .where('other.state', '=', sql.lit('OPEN' as const)),
   )
@@ -128,7 +128,7 @@ function isAskedFor(eb: Pulls, branch: string) {
 
 function openOfHead(tx: Tx, repositoryId: number, branch: string) {
   return tx
-    .updateTable('pull_requests')
+    .updateTable('issues')
     .where('head_repository_id', '=', repositoryId)
     .where('head_branch', '=', branch)
     .where('state', '=', sql.lit('OPEN' as const))
@@ -136,7 +136,7 @@ function openOfHead(tx: Tx, repositoryId: number, branch: string) {
 
 function openOfBase(tx: Tx, repositoryId: number, branch: string) {
   return tx
-    .updateTable('pull_requests')
+    .updateTable('issues')
     .where('repository_id', '=', repositoryId)
     .where('base_branch', '=', branch)
     .where('state', '=', sql.lit('OPEN' as const))

@@ -239,7 +239,7 @@ async function queuePullDeliveries(
   })
   await insertPullMessage(tx, {
     message_id: message.id,
-    pull_request_id: pull.id,
+    issue_id: pull.id,
     actor_id: actorId,
   })
   await queueMessage(tx, webhookIds, message, timeMs)
@@ -299,7 +299,7 @@ async function queuePullNotice(tx: Tx, change: NoticedChange): Promise<void> {
   const { comment, review, ...stored } = change.concerns ?? { everybody }
   if (!namesAnybody(stored)) return
   await insertNotice(tx, {
-    pull_request_id: pull.id,
+    issue_id: pull.id,
     type,
     actor_id: actorId,
     comment_id: comment ?? null,

@@ -14,7 +14,7 @@ const isBehind = sql<SqlBool>`(head_ref_commit is null or head_ref_commit <> hea
 /** Lists the pull requests of a repository whose refs differ from their rows, oldest first. */
 export const pullsBehind = prepareQuery((db, repositoryId: number, limit: number) =>
   db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where(isBehind)
     .where(sql`+repository_id`, '=', repositoryId)
@@ -24,7 +24,7 @@ export const pullsBehind = prepareQuery((db, repositoryId: number, limit: number
 
 const openOfHeadElsewhere = prepareFirst((db, repositoryId: number) =>
   db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select('id')
     .where('head_repository_id', '=', repositoryId)
     .where('repository_id', '<>', repositoryId)
@@ -36,7 +36,7 @@ const openOfHeadElsewhere = prepareFirst((db, repositoryId: number) =>
 export const latestOpenPull = prepareFirst(
   (db, repositoryId: number, headRepositoryId: number, branch: string) =>
     db
-      .selectFrom('pull_requests')
+      .selectFrom('issues')
       .select('number')
       .where('repository_id', '=', repositoryId)
       .where('head_repository_id', '=', headRepositoryId)
@@ -48,7 +48,7 @@ export const latestOpenPull = prepareFirst(
 
 const openIntoBranch = prepareFirst((db, repositoryId: number, branch: string) =>
   db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select('id')
     .where('repository_id', '=', repositoryId)
     .where('base_branch', '=', branch)
@@ -64,7 +64,7 @@ export async function openHeadBranches(
 ): Promise<string[]> {
   if (branches.length === 0) return []
   const rows = await db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select('head_branch')
     .distinct()
     .where('head_repository_id', '=', repositoryId)
@@ -82,7 +82,7 @@ export async function openBaseBranches(
 ): Promise<string[]> {
   if (branches.length === 0) return []
   const rows = await db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select('base_branch')
     .distinct()
     .where('repository_id', '=', repositoryId)
@@ -99,7 +99,7 @@ export function listOpenHeads(
   branch: string,
 ): Promise<Pick<PullRequest, 'id' | 'head_commit'>[]> {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select(['id', 'head_commit'])
     .where('repository_id', '=', repositoryId)
     .where('base_branch', '=', branch)
@@ -116,7 +116,7 @@ export function listUnmergedInto(
   limit: number,
 ): Promise<Pick<PullRequest, 'id' | 'head_commit'>[]> {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select(['id', 'head_commit'])
     .where('repository_id', '=', repositoryId)
     .where('base_branch', '=', branch)
@@ -134,7 +134,7 @@ export async function listReviewedInto(
   limit: number,
 ): Promise<number[]> {
   const pulls = await db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select('id')
     .where('repository_id', '=', repositoryId)
     .where('base_branch', '=', branch)
@@ -143,7 +143,7 @@ export async function listReviewedInto(
       exists(
         selectFrom('reviews')
           .select('reviews.id')
-          .whereRef('reviews.pull_request_id', '=', 'pull_requests.id')
+          .whereRef('reviews.pull_request_id', '=', 'issues.id')
           .where('reviews.state', 'in', ['APPROVED', 'REQUEST_CHANGES']),
       ),
     )
@@ -163,7 +163,7 @@ export async function putMergeBase(
   mergeBase: string,
 ): Promise<void> {
   await tx
-    .updateTable('pull_requests')
+    .updateTable('issues')
     .set({ merge_base: mergeBase })
     .where('id', '=', id)
     .where('state', '=', 'CLOSED')
@@ -182,7 +182,7 @@ export async function findMergedInto(
   commitId: string,
 ): Promise<string | undefined> {
   const merged = await db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select('base_branch')
     .where('head_repository_id', '=', repositoryId)
     .where('head_branch', '=', branch)
@@ -216,19 +216,16 @@ export async function isHeadOfPullsElsewhere(db: Db, repositoryId: number): Prom
  * exist.
  */
 export async function putHeadRef(tx: Tx, id: number, commitId: string | null): Promise<void> {
-  await tx
-    .updateTable('pull_requests')
-    .set({ head_ref_commit: commitId })
-    .where('id', '=', id)
-    .execute()
+  await tx.updateTable('issues').set({ head_ref_commit: commitId }).where('id', '=', id).execute()
 }
 
 /** Lists the recorded refs of the pull requests of a repository, by their numbers. */
 export function listHeadRefs(db: Db, repositoryId: number): Promise<HeadRef[]> {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select(['id', 'number', 'head_commit', 'head_ref_commit'])
     .where('repository_id', '=', repositoryId)
+    .where('is_pull', '=', 1)
     .orderBy('number')
     .execute()
 }
@@ -241,7 +238,7 @@ export type HeadRef = Pick<PullRequest, 'id' | 'number' | 'head_commit' | 'head_
  */
 export function pullsBehindHead(db: Db, repositoryId: number): Promise<PullRequest[]> {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where(isBehind)
     .where(sql`+head_repository_id`, '=', repositoryId)
@@ -257,7 +254,7 @@ export async function nextPullBehind(
 ): Promise<{ id: number; ownerId: number } | undefined> {
   return (
     db
-      .selectFrom('pull_requests')
+      .selectFrom('issues')
       .select(['id', 'repository_id as ownerId'])
       .where(isBehind)
       // One value, because a statement has a limited number of parameters.
@@ -285,7 +282,7 @@ export function maintainedHeads(
   limit: number,
 ): Promise<MaintainedHead[]> {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .select(['repository_id', 'base_branch', 'head_branch', 'poster_id'])
     .distinct()
     .where('head_repository_id', '=', repositoryId)

@@ -29,16 +29,16 @@ export function listWebhooksAbout(
         .where('id', '=', repository_id)
         .union(
           eb
-            .selectFrom('pull_requests')
+            .selectFrom('issues')
             .select((of) => of.ref('poster_id').$notNull().as('concerned_id'))
             .where('id', '=', id)
             .where('poster_id', 'is not', null),
         )
         .union(
           eb
-            .selectFrom('pull_request_assignees')
-            .select('pull_request_assignees.user_id as concerned_id')
-            .where('pull_request_id', '=', id),
+            .selectFrom('issue_assignees')
+            .select('issue_assignees.user_id as concerned_id')
+            .where('issue_id', '=', id),
         )
         .union(
           eb
@@ -56,13 +56,13 @@ export function listWebhooksAbout(
 
 /** Stores the subject of a message. */
 export async function insertPullMessage(tx: Tx, message: PullMessage): Promise<void> {
-  await tx.insertInto('pull_messages').values(message).execute()
+  await tx.insertInto('issue_messages').values(message).execute()
 }
 
 /** Returns the subject of a message. Undefined for a message that contains everything. */
 export function findPullMessage(db: Db, messageId: number): Promise<PullMessage | undefined> {
   return db
-    .selectFrom('pull_messages')
+    .selectFrom('issue_messages')
     .selectAll()
     .where('message_id', '=', messageId)
     .executeTakeFirst()

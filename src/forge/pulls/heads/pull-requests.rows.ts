@@ -7,14 +7,15 @@ import type { Mergeability, NewPullRequest, PullRequest, PullRequestChanges } fr
 /** Returns the pull request of a repository with a number. */
 export const findPullRequest = prepareFirst((db, repositoryId: number, number: number) =>
   db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where('repository_id', '=', repositoryId)
-    .where('number', '=', number),
+    .where('number', '=', number)
+    .where('is_pull', '=', 1),
 )
 
 export const findPullRequestById = prepareFirst((db, id: number) =>
-  db.selectFrom('pull_requests').selectAll().where('id', '=', id),
+  db.selectFrom('issues').selectAll().where('id', '=', id).where('is_pull', '=', 1),
 )
 
 /** Returns the pull requests with some ids, by id. */
@@ -28,7 +29,7 @@ export async function findPullRequestsByIds(
 }
 
 const pullsByIds = prepareQuery((db, ids: string) =>
-  db.selectFrom('pull_requests').selectAll().where('id', 'in', numbersOf(ids)),
+  db.selectFrom('issues').selectAll().where('id', 'in', numbersOf(ids)).where('is_pull', '=', 1),
 )
 
 /** The head and the base of a pull request. */
@@ -42,7 +43,7 @@ export async function findPullRequestBetween(
   coordinates: PullCoordinates,
 ): Promise<PullRequest | undefined> {
   const between = db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where('head_repository_id', '=', coordinates.head_repository_id)
     .where('head_branch', '=', coordinates.head_branch)
@@ -60,7 +61,7 @@ export function findPullRequestByMergeCommit(
   commitId: string,
 ): Promise<PullRequest | undefined> {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where('repository_id', '=', repositoryId)
     .where('merge_commit', '=', commitId)
@@ -78,7 +79,7 @@ export function findPullRequestByMergeCommit(
 export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
   const number = await takeIssueNumber(tx, pull.repository_id)
   return tx
-    .insertInto('pull_requests')
+    .insertInto('issues')
     .values({ ...pull, number })
     .returningAll()
     .executeTakeFirstOrThrow()
@@ -106,7 +107,7 @@ export function updatePullRequest(
   changes: PullRequestChanges,
 ): Promise<PullRequest> {
   return tx
-    .updateTable('pull_requests')
+    .updateTable('issues')
     .set(changes)
     .where('id', '=', id)
     .returningAll()
@@ -121,7 +122,7 @@ type PullCountColumns = Pick<
 
 /** Stores the counts of a pull request if it still exists. */
 export async function storeCounts(db: Db, id: number, counts: PullCountColumns): Promise<void> {
-  await db.updateTable('pull_requests').set(counts).where('id', '=', id).execute()
+  await db.updateTable('issues').set(counts).where('id', '=', id).execute()
 }
 
 /**
@@ -133,7 +134,7 @@ export async function storeCounts(db: Db, id: number, counts: PullCountColumns):
  */
 export async function touchPull(tx: Tx, id: number, now: number, actorId?: number): Promise<void> {
   const touched = await tx
-    .updateTable('pull_requests')
+    .updateTable('issues')
     .set((eb) => ({ update_time: now, change_count: eb('change_count', '+', 1) }))
     .where('id', '=', id)
     .returning('change_count')
@@ -144,9 +145,9 @@ export async function touchPull(tx: Tx, id: number, now: number, actorId?: numbe
   if (actorId === undefined) return
   const seen = touched.change_count
   await tx
-    .updateTable('pull_participants')
+    .updateTable('issue_participants')
     .set({ seen })
-    .where('pull_request_id', '=', id)
+    .where('issue_id', '=', id)
     .where('user_id', '=', actorId)
     .where('seen', '=', seen - 1)
     .execute()
@@ -173,7 +174,7 @@ export async function recordMergeability(
   check: PullCheck,
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx
-    .updateTable('pull_requests')
+    .updateTable('issues')
     .set({
       mergeability: check.mergeability,
       checked_base: check.base,

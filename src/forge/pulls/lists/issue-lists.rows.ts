@@ -65,7 +65,7 @@ export function listIssues(
   const first =
     firstRepositoryId === undefined
       ? found
-      : found.orderBy((eb) => eb('pull_requests.repository_id', '=', firstRepositoryId), 'desc')
+      : found.orderBy((eb) => eb('issues.repository_id', '=', firstRepositoryId), 'desc')
   // Ids rise with time. The index of a repository has both.
   const sorted = 'repositoryId' in place ? first.orderBy('create_time', 'desc') : first
   return sorted.selectAll().orderBy('id', 'desc').limit(limit).offset(offset).execute()
@@ -79,15 +79,15 @@ export async function countIssues(db: Db, place: IssuePlace, filter: IssueFilter
   return count
 }
 
-type Pulls = ExpressionBuilder<Schema, 'pull_requests'>
+type Pulls = ExpressionBuilder<Schema, 'issues'>
 
 function selectIssues(db: Db, place: IssuePlace, filter: IssueFilter) {
   return db
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .where((eb) =>
       eb.and([
         'repositoryId' in place
-          ? eb('pull_requests.repository_id', '=', place.repositoryId)
+          ? eb('issues.repository_id', '=', place.repositoryId)
           : isReadable(eb, place),
         ...conditions(eb, filter),
       ]),
@@ -99,14 +99,14 @@ function isReadable(
   eb: Pulls,
   { reader, ownerId }: { readonly reader: RepositoryReader; readonly ownerId: number | undefined },
 ): Expression<SqlBool> {
-  const newest = eb.selectFrom('pull_requests as all').select(({ fn }) => fn.max('all.id').as('id'))
+  const newest = eb.selectFrom('issues as all').select(({ fn }) => fn.max('all.id').as('id'))
   return eb.and([
-    sql<SqlBool>`pull_requests.id > ${newest} - ${MAX_SEARCHED}`,
+    sql<SqlBool>`issues.id > ${newest} - ${MAX_SEARCHED}`,
     eb.exists(
       eb
         .selectFrom('repositories')
         .select('repositories.id')
-        .whereRef('repositories.id', '=', 'pull_requests.repository_id')
+        .whereRef('repositories.id', '=', 'issues.repository_id')
         .where('repositories.has_pull_requests', '=', 1)
         .$if(ownerId !== undefined, (query) =>
           query.where('repositories.owner_id', '=', ownerId ?? 0),
@@ -120,17 +120,17 @@ function isReadable(
 function conditions(eb: Pulls, filter: IssueFilter): Expression<SqlBool>[] {
   const { isOpen, posterId, since, before } = filter
   const found: Expression<SqlBool>[] = people(eb, filter)
-  if (isOpen !== undefined) found.push(eb('pull_requests.state', isOpen ? '=' : '<>', 'OPEN'))
-  if (posterId !== undefined) found.push(eb('pull_requests.poster_id', '=', posterId))
-  if (since !== undefined) found.push(eb('pull_requests.update_time', '>=', since))
-  if (before !== undefined) found.push(eb('pull_requests.update_time', '<=', before))
+  if (isOpen !== undefined) found.push(eb('issues.state', isOpen ? '=' : '<>', 'OPEN'))
+  if (posterId !== undefined) found.push(eb('issues.poster_id', '=', posterId))
+  if (since !== undefined) found.push(eb('issues.update_time', '>=', since))
+  if (before !== undefined) found.push(eb('issues.update_time', '<=', before))
   if (filter.labels) found.push(hasLabel(eb, filter.labels))
   if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
   if (filter.text !== undefined) {
     const { text } = filter
     found.push(
       eb.or([
-        containsSql(eb.ref('pull_requests.title'), text),
+        containsSql(eb.ref('issues.title'), text),
         isSaid(eb, (said) => containsSql(said, text)),
       ]),
     )
@@ -145,10 +145,10 @@ function people(
   const found: Expression<SqlBool>[] = []
   if (assigneeId !== undefined) {
     const assigned = eb
-      .selectFrom('pull_request_assignees')
-      .select('pull_request_id')
+      .selectFrom('issue_assignees')
+      .select('issue_id')
       .where('user_id', '=', assigneeId)
-    found.push(eb('pull_requests.id', 'in', assigned))
+    found.push(eb('issues.id', 'in', assigned))
   }
   if (mention !== undefined) found.push(isSaid(eb, (said) => mentions(said, mention)))
   if (requestedId !== undefined) {
@@ -157,7 +157,7 @@ function people(
       .select('pull_request_id')
       .where('state', '=', 'REQUEST_REVIEW')
       .where('reviewer_id', '=', requestedId)
-    found.push(eb('pull_requests.id', 'in', asked))
+    found.push(eb('issues.id', 'in', asked))
   }
   if (reviewerId !== undefined) {
     const reviewed = eb
@@ -165,19 +165,19 @@ function people(
       .select('pull_request_id')
       .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
       .where('reviewer_id', '=', reviewerId)
-    found.push(eb('pull_requests.id', 'in', reviewed))
+    found.push(eb('issues.id', 'in', reviewed))
   }
   return found
 }
 
 function hasLabel(eb: Pulls, names: readonly string[]): Expression<SqlBool> {
   return eb(
-    'pull_requests.id',
+    'issues.id',
     'in',
     eb
-      .selectFrom('pull_request_labels')
-      .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
-      .select('pull_request_labels.pull_request_id')
+      .selectFrom('issue_labels')
+      .innerJoin('labels', 'labels.id', 'issue_labels.label_id')
+      .select('issue_labels.issue_id')
       .where('labels.name', 'in', names),
   )
 }
@@ -186,11 +186,11 @@ function hasMilestone(eb: Pulls, { titles, ids }: MilestoneNames): Expression<Sq
   const ofPlace = eb
     .selectFrom('milestones')
     .select('milestones.id')
-    .whereRef('milestones.repository_id', '=', 'pull_requests.repository_id')
+    .whereRef('milestones.repository_id', '=', 'issues.repository_id')
     .where((milestone) =>
       milestone.or([milestone('title', 'in', titles), milestone('milestones.id', 'in', ids)]),
     )
-  return eb('pull_requests.milestone_id', 'in', ofPlace)
+  return eb('issues.milestone_id', 'in', ofPlace)
 }
 
 /** The condition that the description or a comment has something. */
@@ -199,13 +199,13 @@ function isSaid(
   has: (text: Expression<string>) => Expression<SqlBool>,
 ): Expression<SqlBool> {
   return eb.or([
-    has(eb.ref('pull_requests.body')),
+    has(eb.ref('issues.body')),
     eb.exists(
       eb
-        .selectFrom('pull_comments')
-        .select('pull_comments.id')
-        .whereRef('pull_comments.pull_request_id', '=', 'pull_requests.id')
-        .where((comment) => has(comment.ref('pull_comments.body'))),
+        .selectFrom('issue_comments')
+        .select('issue_comments.id')
+        .whereRef('issue_comments.issue_id', '=', 'issues.id')
+        .where((comment) => has(comment.ref('issue_comments.body'))),
     ),
   ])
 }

@@ -135,7 +135,7 @@ function selectPage(
     .select('id')
     .limit(limit)
     .offset(offset)
-  return ordered(db.selectFrom('pull_requests').selectAll().where('id', 'in', ids), sort, false)
+  return ordered(db.selectFrom('issues').selectAll().where('id', 'in', ids), sort, false)
 }
 
 /** The queries of lists that select by the state only, by `pageKey`. */
@@ -173,21 +173,22 @@ export async function countPulls(
 
 function selectPulls(db: Db, repositoryId: number, filter: PullFilter) {
   const { isOpen, baseBranch, milestoneId, posterId, labelIds } = filter
-  return db
-    .selectFrom('pull_requests')
-    .where('repository_id', '=', repositoryId)
-    .$if(isOpen !== undefined, (query) => query.where(stateOf(filter)))
-    .$if(baseBranch !== '', (query) => query.where('base_branch', '=', baseBranch))
-    .$if(milestoneId !== undefined, (query) => query.where('milestone_id', '=', milestoneId ?? 0))
-    .$if(posterId !== undefined, (query) => query.where('poster_id', '=', posterId ?? 0))
-    .$if(labelIds.length > 0, (query) =>
-      query.where('id', 'in', (eb) =>
-        eb
-          .selectFrom('pull_request_labels')
-          .select('pull_request_id')
-          .where('label_id', 'in', labelIds),
-      ),
-    )
+  return (
+    db
+      .selectFrom('issues')
+      .where('repository_id', '=', repositoryId)
+      // Only pull requests have a base branch, whose index does not tell the kinds apart.
+      .$if(baseBranch === '', (query) => query.where('is_pull', '=', 1))
+      .$if(isOpen !== undefined, (query) => query.where(stateOf(filter)))
+      .$if(baseBranch !== '', (query) => query.where('base_branch', '=', baseBranch))
+      .$if(milestoneId !== undefined, (query) => query.where('milestone_id', '=', milestoneId ?? 0))
+      .$if(posterId !== undefined, (query) => query.where('poster_id', '=', posterId ?? 0))
+      .$if(labelIds.length > 0, (query) =>
+        query.where('id', 'in', (eb) =>
+          eb.selectFrom('issue_labels').select('issue_id').where('label_id', 'in', labelIds),
+        ),
+      )
+  )
 }
 
 /**
@@ -202,7 +203,7 @@ function stateOf(filter: PullFilter) {
 }
 
 function ordered<O>(
-  query: SelectQueryBuilder<Schema, 'pull_requests', O>,
+  query: SelectQueryBuilder<Schema, 'issues', O>,
   sort: PullSort,
   isReversed: boolean,
 ) {

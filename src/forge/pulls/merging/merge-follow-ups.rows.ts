@@ -172,9 +172,9 @@ export async function listMergeAttempts(
   if (updateIds.length === 0) return []
   return db
     .selectFrom('pull_merge_attempts')
-    .innerJoin('pull_requests', 'pull_requests.id', 'pull_merge_attempts.pull_request_id')
+    .innerJoin('issues', 'issues.id', 'pull_merge_attempts.pull_request_id')
     .selectAll('pull_merge_attempts')
-    .select('pull_requests.base_branch')
+    .select('issues.base_branch')
     .where('pending_update_id', 'in', updateIds)
     .execute()
 }

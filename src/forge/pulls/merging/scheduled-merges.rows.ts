@@ -57,7 +57,7 @@ export async function deleteScheduledMergesInto(
     .deleteFrom('auto_merges')
     .where('pull_request_id', 'in', (eb) =>
       eb
-        .selectFrom('pull_requests')
+        .selectFrom('issues')
         .select('id')
         .where('repository_id', '=', repositoryId)
         .where('base_branch', '=', branch)
@@ -99,9 +99,9 @@ export async function wakeScheduledMerges(
     .$if(Object.keys(pulls).length > 0, (query) =>
       query.where(({ exists, selectFrom }) =>
         exists(
-          selectFrom('pull_requests')
+          selectFrom('issues')
             .select('id')
-            .whereRef('pull_requests.id', '=', 'auto_merges.pull_request_id')
+            .whereRef('issues.id', '=', 'auto_merges.pull_request_id')
             .where((eb) => eb.and(pulls)),
         ),
       ),
@@ -120,10 +120,10 @@ export async function wakeScheduledMerge(tx: Tx, now: number, pullId: number): P
     // With `or` instead of the union, PostgreSQL would read all scheduled merges.
     .where('pull_request_id', 'in', (eb) =>
       eb
-        .selectFrom('pull_dependencies')
-        .select('pull_dependencies.pull_request_id')
+        .selectFrom('issue_dependencies')
+        .select('issue_dependencies.issue_id')
         .where('depends_on_id', '=', pullId)
-        .unionAll(sql<{ pull_request_id: number }>`select cast(${pullId} as bigint)`),
+        .unionAll(sql<{ issue_id: number }>`select cast(${pullId} as bigint)`),
     )
     .execute()
 }

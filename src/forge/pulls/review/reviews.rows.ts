@@ -457,10 +457,10 @@ export async function findNumberOfComment(
   const found = await db
     .selectFrom('review_comments')
     .innerJoin('reviews', 'reviews.id', 'review_comments.review_id')
-    .innerJoin('pull_requests', 'pull_requests.id', 'reviews.pull_request_id')
-    .select('pull_requests.number')
+    .innerJoin('issues', 'issues.id', 'reviews.pull_request_id')
+    .select('issues.number')
     .where('review_comments.id', '=', id)
-    .where('pull_requests.repository_id', '=', repositoryId)
+    .where('issues.repository_id', '=', repositoryId)
     .executeTakeFirst()
   return found?.number
 }

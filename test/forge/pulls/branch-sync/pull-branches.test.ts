@@ -55,7 +55,7 @@ const moved = (branch: string, newId?: string) => ({
 /** What is there of the pull requests of a repository, in the order of their numbers. */
 async function seen(tx: Tx, repositoryId: number) {
   const pulls = await tx
-    .selectFrom('pull_requests')
+    .selectFrom('issues')
     .selectAll()
     .where('repository_id', '=', repositoryId)
     .orderBy('number')
@@ -82,7 +82,7 @@ describe('open pull requests', () => {
         [follows.id, COMMIT],
       ])
       const [touched] = await tx
-        .selectFrom('pull_requests')
+        .selectFrom('issues')
         .selectAll()
         .where('id', '=', follows.id)
         .execute()
@@ -190,11 +190,9 @@ describe('open pull requests', () => {
     )
     expect(plans.length).toBe(15)
     // Of these there are few, however many there are of the repository.
-    const behind = plans
-      .slice(9, 12)
-      .map((plan) => plan.filter((step) => step.includes('pull_requests')))
-    expect(behind).toEqual(Array(3).fill(['SCAN pull_requests USING INDEX pull_requests_behind']))
-    const steps = plans.flat().filter((step) => /pull_requests|other/.test(step))
+    const behind = plans.slice(9, 12).map((plan) => plan.filter((step) => step.includes('issues')))
+    expect(behind).toEqual(Array(3).fill(['SCAN issues USING INDEX pull_requests_behind']))
+    const steps = plans.flat().filter((step) => /issues|other/.test(step))
     expect(
       steps.filter((step) => !/USING (COVERING )?INDEX|pull_requests_behind/.test(step)),
     ).toEqual([])

@@ -39,20 +39,20 @@ describe('queries in the transaction of each change of a pull request', () => {
       [
         'SEARCH user_webhooks USING INDEX user_webhooks_of_user (user_id=?)',
         'SEARCH repositories USING INTEGER PRIMARY KEY (rowid=?)',
-        'SEARCH pull_requests USING INTEGER PRIMARY KEY (rowid=?)',
-        'SEARCH pull_request_assignees USING PRIMARY KEY (pull_request_id=?)',
+        'SEARCH issues USING INTEGER PRIMARY KEY (rowid=?)',
+        'SEARCH issue_assignees USING PRIMARY KEY (issue_id=?)',
         'SEARCH reviews USING COVERING INDEX reviews_requested (pull_request_id=? AND reviewer_id>?)',
       ],
-      ['SEARCH pull_messages USING INTEGER PRIMARY KEY (rowid=?)'],
-      ['SEARCH pull_comments USING INDEX pull_comments_of_pull (pull_request_id=?)'],
-      ['SEARCH pull_comments USING COVERING INDEX pull_comments_of_pull (pull_request_id=?)'],
+      ['SEARCH issue_messages USING INTEGER PRIMARY KEY (rowid=?)'],
+      ['SEARCH issue_comments USING INDEX pull_comments_of_pull (issue_id=?)'],
+      ['SEARCH issue_comments USING COVERING INDEX pull_comments_of_pull (issue_id=?)'],
       [
         'SEARCH labels USING INDEX labels_of_repository (repository_id=? AND name=?)',
         'SEARCH labels USING INDEX labels_of_organization (organization_id=? AND name=?)',
       ],
       [
         'SEARCH auto_merges USING INTEGER PRIMARY KEY (rowid=?)',
-        'SEARCH pull_dependencies USING COVERING INDEX pull_dependencies_depends_on_id (depends_on_id=?)',
+        'SEARCH issue_dependencies USING COVERING INDEX pull_dependencies_depends_on_id (depends_on_id=?)',
         'SCAN CONSTANT ROW',
       ],
     ])

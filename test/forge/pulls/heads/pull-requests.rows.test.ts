@@ -52,7 +52,7 @@ describe('pull requests', () => {
     const numbers = await inRepository('numbers', async (tx, repository_id) => {
       const first = await addPull(tx, { repository_id })
       const second = await addPull(tx, { repository_id })
-      await tx.deleteFrom('pull_requests').where('id', '=', second.id).execute()
+      await tx.deleteFrom('issues').where('id', '=', second.id).execute()
       return [first, second, await addPull(tx, { repository_id })].map(({ number }) => number)
     })
     expect(numbers).toEqual([1, 2, 3])
@@ -117,7 +117,7 @@ describe('pull requests', () => {
       expect(await counts()).toEqual([2, 0, 0, 2, 0, 0])
       await updatePullRequest(tx, id, { milestone_id: other.id, state: 'OPEN' })
       expect(await counts()).toEqual([2, 1, 0, 1, 1, 0])
-      await tx.deleteFrom('pull_requests').where('id', '=', id).execute()
+      await tx.deleteFrom('issues').where('id', '=', id).execute()
       expect(await counts()).toEqual([1, 0, 0, 1, 0, 0])
     })
   })

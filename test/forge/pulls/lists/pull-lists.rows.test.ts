@@ -124,14 +124,22 @@ describe('lists of pull requests', () => {
     }
     for (const sort of SORTS) {
       for (const [isOpen, index, columns] of [
-        [undefined, `pull_requests_by_${indexOf[sort]}`, '(repository_id=?)'],
-        [true, `pull_requests_in_state_by_${indexOf[sort]}`, '(repository_id=? AND <expr>=?)'],
-        [false, `pull_requests_in_state_by_${indexOf[sort]}`, '(repository_id=? AND <expr>=?)'],
+        [undefined, `issues_by_${indexOf[sort]}`, '(repository_id=? AND is_pull=?)'],
+        [
+          true,
+          `issues_in_state_by_${indexOf[sort]}`,
+          '(repository_id=? AND is_pull=? AND <expr>=?)',
+        ],
+        [
+          false,
+          `issues_in_state_by_${indexOf[sort]}`,
+          '(repository_id=? AND is_pull=? AND <expr>=?)',
+        ],
       ] as const) {
         const plan = [
-          'SEARCH pull_requests USING INTEGER PRIMARY KEY (rowid=?)',
+          'SEARCH issues USING INTEGER PRIMARY KEY (rowid=?)',
           'LIST SUBQUERY 1',
-          `SEARCH pull_requests USING COVERING INDEX ${index} ${columns}`,
+          `SEARCH issues USING COVERING INDEX ${index} ${columns}`,
           // Of the page.
           'USE TEMP B-TREE FOR ORDER BY',
         ]
@@ -160,12 +168,12 @@ describe('lists of pull requests', () => {
     [
       'a milestone',
       { milestoneId: 1 },
-      'pull_requests_by_milestone (milestone_id=? AND repository_id=? AND state=?)',
+      'issues_by_milestone (milestone_id=? AND repository_id=? AND is_pull=? AND state=?)',
     ],
     [
       'a poster',
       { posterId: 1 },
-      'pull_requests_by_poster (repository_id=? AND poster_id=? AND state=?)',
+      'issues_by_poster (repository_id=? AND is_pull=? AND poster_id=? AND state=?)',
     ],
   ])('of %s that are open are found and counted by an index', async (_, fields, index) => {
     const filter = { ...ALL, isOpen: true, ...fields }
@@ -173,7 +181,7 @@ describe('lists of pull requests', () => {
       await pageOfPulls(watched, 1, { filter, sort: 'newest' }, { offset: 0, limit: 30 }, 100)
       await countPulls(watched, 1, filter)
     })
-    const found = `SEARCH pull_requests USING COVERING INDEX ${index}`
+    const found = `SEARCH issues USING COVERING INDEX ${index}`
     expect(page).toContain(found)
     expect(page?.filter((step) => step.startsWith('USE TEMP'))).toHaveLength(1)
     expect(count).toEqual([found])
@@ -202,28 +210,24 @@ describe('lists of pull requests', () => {
     })
     const searches = plans.map((steps) => steps.filter((step) => /^(?:SEARCH|SCAN)/.test(step)))
     expect(searches).toEqual([
+      ['SEARCH issues USING INDEX sqlite_autoindex_issues_1 (repository_id=? AND number=?)'],
       [
-        'SEARCH pull_requests USING INDEX sqlite_autoindex_pull_requests_1 (repository_id=? AND number=?)',
+        'SEARCH issues USING INDEX pull_requests_by_merge_commit (repository_id=? AND merge_commit=?)',
       ],
       [
-        'SEARCH pull_requests USING INDEX pull_requests_by_merge_commit (repository_id=? AND merge_commit=?)',
+        'SEARCH issues USING INDEX pull_requests_open (head_repository_id=? AND head_branch=? AND repository_id=? AND base_branch=?)',
       ],
+      ['SEARCH issues USING INDEX pull_requests_of_head (head_repository_id=? AND head_branch=?)'],
       [
-        'SEARCH pull_requests USING INDEX pull_requests_open (head_repository_id=? AND head_branch=? AND repository_id=? AND base_branch=?)',
-      ],
-      [
-        'SEARCH pull_requests USING INDEX pull_requests_of_head (head_repository_id=? AND head_branch=?)',
-      ],
-      [
-        'SEARCH pull_request_labels USING PRIMARY KEY (pull_request_id=?)',
+        'SEARCH issue_labels USING PRIMARY KEY (issue_id=?)',
         IDS,
         'SEARCH labels USING INTEGER PRIMARY KEY (rowid=?)',
       ],
-      ['SEARCH pull_request_assignees USING PRIMARY KEY (pull_request_id=?)', IDS],
+      ['SEARCH issue_assignees USING PRIMARY KEY (issue_id=?)', IDS],
       [
-        'SEARCH pull_participants USING INDEX pull_participants_user (user_id=? AND pull_request_id=?)',
+        'SEARCH issue_participants USING INDEX pull_participants_user (user_id=? AND issue_id=?)',
         IDS,
-        'SEARCH pull_requests USING INTEGER PRIMARY KEY (rowid=?)',
+        'SEARCH issues USING INTEGER PRIMARY KEY (rowid=?)',
       ],
       ['SEARCH branches USING PRIMARY KEY (repository_id=? AND name=?)', IDS],
     ])

@@ -38,8 +38,8 @@ beforeAll(async () => {
         poster_id: user.id,
       })
       await tx
-        .insertInto('pull_request_assignees')
-        .values({ pull_request_id: pull.id, user_id: user.id })
+        .insertInto('issue_assignees')
+        .values({ issue_id: pull.id, user_id: user.id })
         .execute()
       await insertRelease(tx, {
         repository_id: engine.id,
