@@ -18,6 +18,7 @@ import type {
   TransportReason,
 } from '../forge/core/refusal.ts'
 import { REQUESTS } from '../forge/core/requests.errors.ts'
+import { ISSUES } from '../forge/issues/errors.ts'
 import { MEMOS } from '../forge/memos/errors.ts'
 import { ORGANIZATIONS } from '../forge/organizations/errors.ts'
 import { PULLS } from '../forge/pulls/errors.ts'
@@ -51,6 +52,7 @@ const REFUSALS: AllRefusals = {
   ...MEMOS,
   ...ORGANIZATIONS,
   ...CONVERSATIONS,
+  ...ISSUES,
   ...PULLS,
   ...RELEASES,
   ...REPOSITORIES,

@@ -23,7 +23,7 @@ const ALL_MAILS = 'all-mails'
 /**
  * Creates the page that links in mails open. GET changes nothing, since programs follow links in
  * mails. POST needs no sign-in: mail clients send it with one click (RFC 8058 section 3.2), and the
- * token of the link is the permission. The page says nothing about the account or the pull request,
+ * token of the link is the permission. The page says nothing about the account or the conversation,
  * since whoever has the mail can open the link.
  */
 export function createUnsubscribePage(app: App): UnsubscribePage {
@@ -52,7 +52,7 @@ async function reply(app: App, request: HttpRequest): Promise<EndpointReply> {
   try {
     // Mail clients may send another type of form, whose content does not matter.
     const form = await readForm(request)
-    const what = form?.get(FIELD) === ALL_MAILS ? 'all mails' : 'pull'
+    const what = form?.get(FIELD) === ALL_MAILS ? 'all mails' : 'conversation'
     if (!(await unsubscribe(app, token, what))) return unknownPage()
     app.log.info({ what }, 'a link of a mail ended notifications')
     return donePage(what)
@@ -67,23 +67,23 @@ function askingPage(): EndpointReply {
   return pageReply({
     status: 200,
     title: 'Notifications',
-    main: html`<p>Do you want to hear no more of this pull request? If somebody mentions you, it still
+    main: html`<p>Do you want to hear no more of this issue or pull request? If somebody mentions you, it still
  appears among your notifications, without a mail.</p>
 <form method="post">
-<button class="main" name="${FIELD}" value="pull">No more of this pull request</button>
-<button name="${FIELD}" value="${ALL_MAILS}">No more mails about any pull request</button>
+<button class="main" name="${FIELD}" value="conversation">No more of this conversation</button>
+<button name="${FIELD}" value="${ALL_MAILS}">No more mails about any issue or pull request</button>
 </form>`,
   })
 }
 
-function donePage(what: 'pull' | 'all mails'): EndpointReply {
+function donePage(what: 'conversation' | 'all mails'): EndpointReply {
   return pageReply({
     status: 200,
     title: 'Notifications',
     main:
-      what === 'pull'
-        ? html`<p>You will get no more mails about this pull request.</p>`
-        : html`<p>You will get no more mails about pull requests.</p>`,
+      what === 'conversation'
+        ? html`<p>You will get no more mails about this issue or pull request.</p>`
+        : html`<p>You will get no more mails about issues and pull requests.</p>`,
   })
 }
 

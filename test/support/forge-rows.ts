@@ -152,3 +152,12 @@ export function addPull(
     ...pull,
   })
 }
+
+/** Stores an issue, by way of rows. */
+export function addIssue(
+  tx: Tx,
+  issue: Partial<NewPullRequest> & Pick<NewPullRequest, 'repository_id'>,
+): Promise<PullRequest> {
+  const empty = { base_branch: '', head_branch: '', head_commit: '', head_repository_id: null }
+  return addPull(tx, { title: 'A fault', ...empty, ...issue, is_pull: 0 })
+}

@@ -4,11 +4,11 @@ import type { App } from '../../src/forge/app.ts'
 export async function settleNotices({ db, signals }: App): Promise<void> {
   const never = new AbortController().signal
   for (;;) {
-    const seen = signals.pullNotices.count
+    const seen = signals.issueNotices.count
     const waiting = await db.selectFrom('issue_notices').select('id').limit(1).executeTakeFirst()
     if (!waiting) return
     // The worker notifies after each notice.
-    await signals.pullNotices.after(seen, never)
+    await signals.issueNotices.after(seen, never)
   }
 }
 

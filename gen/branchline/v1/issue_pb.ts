@@ -21,17 +21,16 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue.proto.
  */
 export const file_branchline_v1_issue: GenFile = /*@__PURE__*/
-  fileDesc("ChlicmFuY2hsaW5lL3YxL2lzc3VlLnByb3RvEg1icmFuY2hsaW5lLnYxIsIGCgVJc3N1ZRIKCgJpZBgBIAEoAxILCgN1cmwYAiABKAkSEAoIaHRtbF91cmwYAyABKAkSDgoGbnVtYmVyGAQgASgDEiQKBHVzZXIYBSABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSFwoPb3JpZ2luYWxfYXV0aG9yGAYgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgHIAEoAxINCgV0aXRsZRgIIAEoCRIMCgRib2R5GAkgASgJEgsKA3JlZhgKIAEoCRIpCgZhc3NldHMYCyADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSJAoGbGFiZWxzGAwgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYDSABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGA4gASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGA8gAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXN0YXRlGBAgASgJEhEKCWlzX2xvY2tlZBgRIAEoCBIQCghjb21tZW50cxgSIAEoAxIuCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgljbG9zZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNAoIZHVlX2RhdGUYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoMcHVsbF9yZXF1ZXN0GBcgASgLMh8uYnJhbmNobGluZS52MS5Jc3N1ZVB1bGxSZXF1ZXN0EjIKCnJlcG9zaXRvcnkYGCABKAsyHi5icmFuY2hsaW5lLnYxLklzc3VlUmVwb3NpdG9yeRIRCglwaW5fb3JkZXIYGSABKAUSFwoPY29udGVudF92ZXJzaW9uGBogASgDInoKEElzc3VlUHVsbFJlcXVlc3QSDgoGbWVyZ2VkGAEgASgIEjUKCW1lcmdlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxINCgVkcmFmdBgDIAEoCBIQCghodG1sX3VybBgEIAEoCSJNCg9Jc3N1ZVJlcG9zaXRvcnkSCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRINCgVvd25lchgDIAEoCRIRCglmdWxsX25hbWUYBCABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChlicmFuY2hsaW5lL3YxL2lzc3VlLnByb3RvEg1icmFuY2hsaW5lLnYxIuEGCgVJc3N1ZRIKCgJpZBgBIAEoAxILCgN1cmwYAiABKAkSEAoIaHRtbF91cmwYAyABKAkSDgoGbnVtYmVyGAQgASgDEiQKBHVzZXIYBSABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSFwoPb3JpZ2luYWxfYXV0aG9yGAYgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgHIAEoAxINCgV0aXRsZRgIIAEoCRIMCgRib2R5GAkgASgJEgsKA3JlZhgKIAEoCRIpCgZhc3NldHMYCyADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSJAoGbGFiZWxzGAwgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYDSABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGA4gASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGA8gAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXN0YXRlGBAgASgJEhEKCWlzX2xvY2tlZBgRIAEoCBIQCghjb21tZW50cxgSIAEoAxIuCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgljbG9zZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNAoIZHVlX2RhdGUYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSPQoMcHVsbF9yZXF1ZXN0GBcgASgLMh8uYnJhbmNobGluZS52MS5Jc3N1ZVB1bGxSZXF1ZXN0Qgb6phkCCAMSMgoKcmVwb3NpdG9yeRgYIAEoCzIeLmJyYW5jaGxpbmUudjEuSXNzdWVSZXBvc2l0b3J5EhEKCXBpbl9vcmRlchgZIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YGiABKAMSFQoNdGltZV9lc3RpbWF0ZRgbIAEoAyJ6ChBJc3N1ZVB1bGxSZXF1ZXN0Eg4KBm1lcmdlZBgBIAEoCBI1CgltZXJnZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSDQoFZHJhZnQYAyABKAgSEAoIaHRtbF91cmwYBCABKAkiTQoPSXNzdWVSZXBvc2l0b3J5EgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkSDQoFb3duZXIYAyABKAkSEQoJZnVsbF9uYW1lGAQgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
- * A pull request in the form of an issue, for clients that treat both alike. There are no other
- * issues.
+ * An issue, or a pull request in the form of an issue.
  *
  * @generated from message branchline.v1.Issue
  */
 export type Issue = Message<"branchline.v1.Issue"> & {
   /**
-   * Number among the pull requests of all repositories. It never changes.
+   * Number among the issues and pull requests of all repositories. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
@@ -66,14 +65,14 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   user?: Account | undefined;
 
   /**
-   * Always empty: pull requests are not imported.
+   * Always empty: nothing is imported.
    *
    * @generated from field: string original_author = 6;
    */
   originalAuthor: string;
 
   /**
-   * Always 0: pull requests are not imported.
+   * Always 0: nothing is imported.
    *
    * @generated from field: int64 original_author_id = 7;
    */
@@ -94,14 +93,14 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   body: string;
 
   /**
-   * Always empty. The pull request has the base branch.
+   * Branch that an issue is about, as it was written. Empty for none, and for pull requests.
    *
    * @generated from field: string ref = 10;
    */
   ref: string;
 
   /**
-   * Always empty: pull requests have no attachments.
+   * Always empty: there are no attachments.
    *
    * @generated from field: repeated branchline.v1.Attachment assets = 11;
    */
@@ -143,7 +142,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   state: string;
 
   /**
-   * Whether only users who may write to pull requests may add to the conversation.
+   * Whether only users with write access may add to the conversation.
    *
    * @generated from field: bool is_locked = 17;
    */
@@ -185,7 +184,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   dueDate?: Timestamp | undefined;
 
   /**
-   * The properties of the pull request.
+   * The properties of a pull request. Absent for an issue.
    *
    * @generated from field: branchline.v1.IssuePullRequest pull_request = 23;
    */
@@ -199,7 +198,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   repository?: IssueRepository | undefined;
 
   /**
-   * Always 0: pull requests cannot be pinned.
+   * Always 0: nothing can be pinned.
    *
    * @generated from field: int32 pin_order = 25;
    */
@@ -211,6 +210,13 @@ export type Issue = Message<"branchline.v1.Issue"> & {
    * @generated from field: int64 content_version = 26;
    */
   contentVersion: bigint;
+
+  /**
+   * Always 0: time is not estimated.
+   *
+   * @generated from field: int64 time_estimate = 27;
+   */
+  timeEstimate: bigint;
 };
 
 /**

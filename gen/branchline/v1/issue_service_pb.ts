@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_service.proto.
  */
 export const file_branchline_v1_issue_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEirwIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUi9AIKE1NlYXJjaElzc3Vlc1JlcXVlc3QSDQoFc3RhdGUYASABKAkSDgoGbGFiZWxzGAIgASgJEgkKAXEYAyABKAkSDAoEdHlwZRgEIAEoCRISCgptaWxlc3RvbmVzGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCCABKAkSEAoIYXNzaWduZWQYCSABKAgSDwoHY3JlYXRlZBgKIAEoCBIRCgltZW50aW9uZWQYCyABKAgSGAoQcmV2aWV3X3JlcXVlc3RlZBgMIAEoCBIQCghyZXZpZXdlZBgNIAEoCBINCgVvd25lchgOIAEoCRIYChBwcmlvcml0eV9yZXBvX2lkGA8gASgDEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAUiWAoSTGlzdElzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMi4gIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhYKCW1pbGVzdG9uZRgLIAEoA0gDiAEBEhIKBXN0YXRlGAwgASgJSASIAQFCBwoFX2JvZHlCEgoQX2NvbnRlbnRfdmVyc2lvbkIRCg9fdW5zZXRfZHVlX2RhdGVCDAoKX21pbGVzdG9uZUIICgZfc3RhdGUiMwoLSXNzdWVMYWJlbHMSJAoGbGFiZWxzGAEgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbCJEChZMaXN0SXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiawoVQWRkSXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSJgoGbGFiZWxzGAQgAygLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIm8KGVJlcGxhY2VJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiRQoXQ2xlYXJJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJRChdSZW1vdmVJc3N1ZUxhYmVsUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDIjwKDklzc3VlUmVmZXJlbmNlEg0KBWluZGV4GAEgASgDEg0KBW93bmVyGAIgASgJEgwKBHJlcG8YAyABKAkiZwocTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiYwodTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2USJAoGaXNzdWVzGAEgAygLMhQuYnJhbmNobGluZS52MS5Jc3N1ZRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJ/ChlBZGRJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAiKCAQocUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEjYKCmRlcGVuZGVuY3kYBCABKAsyHS5icmFuY2hsaW5lLnYxLklzc3VlUmVmZXJlbmNlQgPgQQIiUwoQTG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhMKC2xvY2tfcmVhc29uGAQgASgJIkAKElVubG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIroBChhMaXN0SXNzdWVUaW1lbGluZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIpCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAYgASgFEg0KBWxpbWl0GAcgASgFImoKGUxpc3RJc3N1ZVRpbWVsaW5lUmVzcG9uc2USLwoHZW50cmllcxgBIAMoCzIeLmJyYW5jaGxpbmUudjEuVGltZWxpbmVDb21tZW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFMpgdCgxJc3N1ZVNlcnZpY2USjAIKCkxpc3RJc3N1ZXMSIC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVzcG9uc2UiuAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMIjAGKpxlFCCgSQUEgdXNlciBpbiB0aGUgZmlsdGVyIGRvZXMgbm90IGV4aXN0IG9yIGlzIGhpZGRlbiBmcm9tIHRoZSBjYWxsZXIuiqcZAggFgtPkkwItYgZpc3N1ZXMSIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzEowCCgxTZWFyY2hJc3N1ZXMSIi5icmFuY2hsaW5lLnYxLlNlYXJjaElzc3Vlc1JlcXVlc3QaIS5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXNwb25zZSK0AZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZSQgoEkVUaGUgYXV0aG9yIGluIHRoZSBmaWx0ZXIgZG9lcyBub3QgZXhpc3Qgb3IgaXMgaGlkZGVuIGZyb20gdGhlIGNhbGxlci6KpxkDCNgCiqcZAggFgtPkkwIlYgZpc3N1ZXMSGy9hcGkvdjEvcmVwb3MvaXNzdWVzL3NlYXJjaBKYAQoIR2V0SXNzdWUSHi5icmFuY2hsaW5lLnYxLkdldElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiVpACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKKpxkDCMEBgtPkkwItEisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9EtICCglFZGl0SXNzdWUSHy5icmFuY2hsaW5lLnYxLkVkaXRJc3N1ZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIo0CkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwjiAoqnGQMIhQGKpxkDCOMCiqcZYwiQARJeVGhlIG93bmVyIGhhcyBibG9ja2VkIHRoZSBjYWxsZXIsIG9yIGFuIGFzc2lnbmVlIGFuZCB0aGUgY2FsbGVyIG9yIHRoZSBvd25lciBibG9jayBlYWNoIG90aGVyLoqnGQIIBYqnGQMI3gKKpxkDCOQCiqcZAwjlAoqnGQMInAOKpxkDCNMCiqcZAwjcAoqnGQMIwQGC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0StAEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiXpACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKC0+STAjxiBmxhYmVscxIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSkAIKDkFkZElzc3VlTGFiZWxzEiQuYnJhbmNobGluZS52MS5BZGRJc3N1ZUxhYmVsc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlTGFiZWxzIrsBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkDCIQBiqcZAwiFAYqnGUcIBRJDQSBsYWJlbCBpcyBuZWl0aGVyIGEgbnVtYmVyIG5vciBhIG5hbWUsIG9yIHRoZXJlIHdvdWxkIGJlIHRvbyBtYW55LoLT5JMCPzoBKmIGbGFiZWxzIjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKYAgoSUmVwbGFjZUlzc3VlTGFiZWxzEiguYnJhbmNobGluZS52MS5SZXBsYWNlSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyK7AZACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiEAYqnGQMIhQGKpxlHCAUSQ0EgbGFiZWwgaXMgbmVpdGhlciBhIG51bWJlciBub3IgYSBuYW1lLCBvciB0aGVyZSB3b3VsZCBiZSB0b28gbWFueS6C0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSuQEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImWQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwjUAoqnGQMIhAGKpxkDCIUBgtPkkwI0KjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKSAgoQUmVtb3ZlSXNzdWVMYWJlbBImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkivQGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwjUAoqnGQMIhAGKpxkDCIUBiqcZTwjUARJKTmVpdGhlciB0aGUgcmVwb3NpdG9yeSBub3IgdGhlIG9yZ2FuaXNhdGlvbiB0aGF0IG93bnMgaXQgaGFzIHN1Y2ggYSBsYWJlbC6C0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzL3tpZH0SswEKCUxvY2tJc3N1ZRIfLmJyYW5jaGxpbmUudjEuTG9ja0lzc3VlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJtkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkDCIQBiqcZAwiFAYqnGQMIlgSC0+STAjU6ASoaMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbG9jaxKtAQoLVW5sb2NrSXNzdWUSIS5icmFuY2hsaW5lLnYxLlVubG9ja0lzc3VlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJjkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI1AKKpxkDCIQBiqcZAwiFAYLT5JMCMiowL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sb2NrEuMBChFMaXN0SXNzdWVUaW1lbGluZRInLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlVGltZWxpbmVSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0SXNzdWVUaW1lbGluZVJlc3BvbnNlInuQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKC0+STAj9iB2VudHJpZXMSNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vdGltZWxpbmUS8gEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2UifpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwjUAoLT5JMCQmIGaXNzdWVzEjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxKwAgoSQWRkSXNzdWVEZXBlbmRlbmN5EiguYnJhbmNobGluZS52MS5BZGRJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSLZAZACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZUAjUAhJLVGhlIHJlcG9zaXRvcnkgaGFzIG5vIHB1bGwgcmVxdWVzdCBvZiB0aGF0IG51bWJlciwgdGhlIGRlcGVuZGVuY3kgaW5jbHVkZWQuiqcZAwiEAYqnGQMIhQGKpxkDCJ4DiqcZAwjBAYLT5JMCRjoKZGVwZW5kZW5jeSI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSqAIKFVJlbW92ZUlzc3VlRGVwZW5kZW5jeRIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiywGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZUAjUAhJLVGhlIHJlcG9zaXRvcnkgaGFzIG5vIHB1bGwgcmVxdWVzdCBvZiB0aGF0IG51bWJlciwgdGhlIGRlcGVuZGVuY3kgaW5jbHVkZWQuiqcZAwiEAYqnGQMIhQGKpxkDCMEBgtPkkwJGOgpkZXBlbmRlbmN5KjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEivQIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUSDAoEc29ydBgPIAEoCSKCAwoTU2VhcmNoSXNzdWVzUmVxdWVzdBINCgVzdGF0ZRgBIAEoCRIOCgZsYWJlbHMYAiABKAkSCQoBcRgDIAEoCRIMCgR0eXBlGAQgASgJEhIKCm1pbGVzdG9uZXMYBSABKAkSKQoFc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgIIAEoCRIQCghhc3NpZ25lZBgJIAEoCBIPCgdjcmVhdGVkGAogASgIEhEKCW1lbnRpb25lZBgLIAEoCBIYChByZXZpZXdfcmVxdWVzdGVkGAwgASgIEhAKCHJldmlld2VkGA0gASgIEg0KBW93bmVyGA4gASgJEhgKEHByaW9yaXR5X3JlcG9faWQYDyABKAMSDAoEcGFnZRgQIAEoBRINCgVsaW1pdBgRIAEoBRIMCgRzb3J0GBIgASgJIlgKEkxpc3RJc3N1ZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIj0KD0dldElzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIvwCChBFZGl0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDQoFdGl0bGUYBCABKAkSEQoEYm9keRgFIAEoCUgAiAEBEhwKD2NvbnRlbnRfdmVyc2lvbhgGIAEoA0gBiAEBEhAKCGR1ZV9kYXRlGAcgASgJEhsKDnVuc2V0X2R1ZV9kYXRlGAggASgISAKIAQESEAoIYXNzaWduZWUYCSABKAkSLQoJYXNzaWduZWVzGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLkxpc3RWYWx1ZRIWCgltaWxlc3RvbmUYCyABKANIA4gBARISCgVzdGF0ZRgMIAEoCUgEiAEBEhAKA3JlZhgNIAEoCUgFiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQgwKCl9taWxlc3RvbmVCCAoGX3N0YXRlQgYKBF9yZWYiMwoLSXNzdWVMYWJlbHMSJAoGbGFiZWxzGAEgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbCJEChZMaXN0SXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiawoVQWRkSXNzdWVMYWJlbHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSJgoGbGFiZWxzGAQgAygLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIm8KGVJlcGxhY2VJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiRQoXQ2xlYXJJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJRChdSZW1vdmVJc3N1ZUxhYmVsUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgoKAmlkGAQgASgDIjwKDklzc3VlUmVmZXJlbmNlEg0KBWluZGV4GAEgASgDEg0KBW93bmVyGAIgASgJEgwKBHJlcG8YAyABKAkiZwocTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiYwodTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2USJAoGaXNzdWVzGAEgAygLMhQuYnJhbmNobGluZS52MS5Jc3N1ZRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJ/ChlBZGRJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAiKCAQocUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEjYKCmRlcGVuZGVuY3kYBCABKAsyHS5icmFuY2hsaW5lLnYxLklzc3VlUmVmZXJlbmNlQgPgQQIiUwoQTG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhMKC2xvY2tfcmVhc29uGAQgASgJIkAKElVubG9ja0lzc3VlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIroBChhMaXN0SXNzdWVUaW1lbGluZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIpCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAYgASgFEg0KBWxpbWl0GAcgASgFImoKGUxpc3RJc3N1ZVRpbWVsaW5lUmVzcG9uc2USLwoHZW50cmllcxgBIAMoCzIeLmJyYW5jaGxpbmUudjEuVGltZWxpbmVDb21tZW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIt0BChJDcmVhdGVJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgV0aXRsZRgDIAEoCRIMCgRib2R5GAQgASgJEgsKA3JlZhgFIAEoCRIQCghhc3NpZ25lZRgGIAEoCRIRCglhc3NpZ25lZXMYByADKAkSEQoJbWlsZXN0b25lGAggASgDEiYKBmxhYmVscxgJIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIQCghkdWVfZGF0ZRgKIAEoCRIOCgZjbG9zZWQYCyABKAgiQAoSRGVsZXRlSXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiVwoXU2V0SXNzdWVEZWFkbGluZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIQCghkdWVfZGF0ZRgEIAEoCSJFCg1Jc3N1ZURlYWRsaW5lEjQKCGR1ZV9kYXRlGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDIlkKGEFkZElzc3VlQXNzaWduZWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhEKCWFzc2lnbmVlcxgEIAMoCSJcChtSZW1vdmVJc3N1ZUFzc2lnbmVlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIRCglhc3NpZ25lZXMYBCADKAkiWQoZQ2hlY2tJc3N1ZUFzc2lnbmVlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhAKCGFzc2lnbmVlGAQgASgJImEKFkxpc3RJc3N1ZUJsb2Nrc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFInUKFEFkZElzc3VlQmxvY2tSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSMQoFYmxvY2sYBCABKAsyHS5icmFuY2hsaW5lLnYxLklzc3VlUmVmZXJlbmNlQgPgQQIieAoXUmVtb3ZlSXNzdWVCbG9ja1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIxCgVibG9jaxgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAjK2NQoMSXNzdWVTZXJ2aWNlEowCCgpMaXN0SXNzdWVzEiAuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdElzc3Vlc1Jlc3BvbnNlIrgBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCIwBiqcZRQgoEkFBIHVzZXIgaW4gdGhlIGZpbHRlciBkb2VzIG5vdCBleGlzdCBvciBpcyBoaWRkZW4gZnJvbSB0aGUgY2FsbGVyLoqnGQIIBYLT5JMCLWIGaXNzdWVzEiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlcxKMAgoMU2VhcmNoSXNzdWVzEiIuYnJhbmNobGluZS52MS5TZWFyY2hJc3N1ZXNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVzcG9uc2UitAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGUkIKBJFVGhlIGF1dGhvciBpbiB0aGUgZmlsdGVyIGRvZXMgbm90IGV4aXN0IG9yIGlzIGhpZGRlbiBmcm9tIHRoZSBjYWxsZXIuiqcZAwjYAoqnGQIIBYLT5JMCJWIGaXNzdWVzEhsvYXBpL3YxL3JlcG9zL2lzc3Vlcy9zZWFyY2gSnwEKCEdldElzc3VlEh4uYnJhbmNobGluZS52MS5HZXRJc3N1ZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIl2QAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCPYEiqcZAwjUAoqnGQMIwQGC0+STAi0SKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0S2QIKCUVkaXRJc3N1ZRIfLmJyYW5jaGxpbmUudjEuRWRpdElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUilAKQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxkDCNQCiqcZAwjiAoqnGQMIhQGKpxkDCOMCiqcZYwiQARJeVGhlIG93bmVyIGhhcyBibG9ja2VkIHRoZSBjYWxsZXIsIG9yIGFuIGFzc2lnbmVlIGFuZCB0aGUgY2FsbGVyIG9yIHRoZSBvd25lciBibG9jayBlYWNoIG90aGVyLoqnGQIIBYqnGQMI3gKKpxkDCOQCiqcZAwjlAoqnGQMInAOKpxkDCNMCiqcZAwjcAoqnGQMIwQGC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0SuwEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiZZACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSKpxkDCNQCgtPkkwI8YgZsYWJlbHMSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEpcCCg5BZGRJc3N1ZUxhYmVscxIkLmJyYW5jaGxpbmUudjEuQWRkSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyLCAZACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZAwjUAoqnGQMIhAGKpxkDCIUBiqcZRwgFEkNBIGxhYmVsIGlzIG5laXRoZXIgYSBudW1iZXIgbm9yIGEgbmFtZSwgb3IgdGhlcmUgd291bGQgYmUgdG9vIG1hbnkugtPkkwI/OgEqYgZsYWJlbHMiMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEp8CChJSZXBsYWNlSXNzdWVMYWJlbHMSKC5icmFuY2hsaW5lLnYxLlJlcGxhY2VJc3N1ZUxhYmVsc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlTGFiZWxzIsIBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxkDCNQCiqcZAwiEAYqnGQMIhQGKpxlHCAUSQ0EgbGFiZWwgaXMgbmVpdGhlciBhIG51bWJlciBub3IgYSBuYW1lLCBvciB0aGVyZSB3b3VsZCBiZSB0b28gbWFueS6C0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSwAEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImyQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGQMI1AKKpxkDCIQBiqcZAwiFAYLT5JMCNCoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSmQIKEFJlbW92ZUlzc3VlTGFiZWwSJi5icmFuY2hsaW5lLnYxLlJlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IsQBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxkDCNQCiqcZAwiEAYqnGQMIhQGKpxlPCNQBEkpOZWl0aGVyIHRoZSByZXBvc2l0b3J5IG5vciB0aGUgb3JnYW5pc2F0aW9uIHRoYXQgb3ducyBpdCBoYXMgc3VjaCBhIGxhYmVsLoLT5JMCOSo3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMve2lkfRK6AQoJTG9ja0lzc3VlEh8uYnJhbmNobGluZS52MS5Mb2NrSXNzdWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5InSQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGQMI1AKKpxkDCIQBiqcZAwiFAYqnGQMIlgSC0+STAjU6ASoaMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbG9jaxK0AQoLVW5sb2NrSXNzdWUSIS5icmFuY2hsaW5lLnYxLlVubG9ja0lzc3VlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJqkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxkDCNQCiqcZAwiEAYqnGQMIhQGC0+STAjIqMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbG9jaxLrAQoRTGlzdElzc3VlVGltZWxpbmUSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZVRpbWVsaW5lUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlVGltZWxpbmVSZXNwb25zZSKCAZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwj2BIqnGQMI1AKC0+STAj9iB2VudHJpZXMSNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vdGltZWxpbmUS+gEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2UihQGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSKpxkDCNQCgtPkkwJCYgZpc3N1ZXMSOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzErACChJBZGRJc3N1ZURlcGVuZGVuY3kSKC5icmFuY2hsaW5lLnYxLkFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlItkBkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxlQCNQCEktUaGUgcmVwb3NpdG9yeSBoYXMgbm8gcHVsbCByZXF1ZXN0IG9mIHRoYXQgbnVtYmVyLCB0aGUgZGVwZW5kZW5jeSBpbmNsdWRlZC6KpxkDCIQBiqcZAwiFAYqnGQMIngOKpxkDCMEBgtPkkwJGOgpkZXBlbmRlbmN5IjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxKoAgoVUmVtb3ZlSXNzdWVEZXBlbmRlbmN5EisuYnJhbmNobGluZS52MS5SZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSLLAZACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxlQCNQCEktUaGUgcmVwb3NpdG9yeSBoYXMgbm8gcHVsbCByZXF1ZXN0IG9mIHRoYXQgbnVtYmVyLCB0aGUgZGVwZW5kZW5jeSBpbmNsdWRlZC6KpxkDCIQBiqcZAwiFAYqnGQMIwQGC0+STAkY6CmRlcGVuZGVuY3kqOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzEs0CCgtDcmVhdGVJc3N1ZRIhLmJyYW5jaGxpbmUudjEuQ3JlYXRlSXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSKEApACAPqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZLAiMARInSXNzdWVzIGFyZSBvZmYgb3IgY2xvc2VkIHRvIHRoZSBjYWxsZXIuiqcZAwiFAYqnGWMIkAESXlRoZSBvd25lciBoYXMgYmxvY2tlZCB0aGUgY2FsbGVyLCBvciBhbiBhc3NpZ25lZSBhbmQgdGhlIGNhbGxlciBvciB0aGUgb3duZXIgYmxvY2sgZWFjaCBvdGhlci6KpxkCCAWKpxkDCN0CiqcZAwjeAoqnGQMI1QGC0+STAig6ASoiIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzEqgBCgtEZWxldGVJc3N1ZRIhLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il6QAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGQMI+ASKpxkDCIUBgtPkkwItKisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9EsYCChBTZXRJc3N1ZURlYWRsaW5lEiYuYnJhbmNobGluZS52MS5TZXRJc3N1ZURlYWRsaW5lUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuSXNzdWVEZWFkbGluZSLrAZACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGWIIjAESXVRoZSBudW1iZXIgaXMgdGhhdCBvZiBhIHB1bGwgcmVxdWVzdCwgYW5kIHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkIHRoZSBjb2RlIG9mIHRoZSByZXBvc2l0b3J5LoqnGQMIhAGKpxkDCIUBiqcZAggFiqcZAwjAAYqnGQMIwQGC0+STAjk6ASoiNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVhZGxpbmUStgMKEUFkZElzc3VlQXNzaWduZWVzEicuYnJhbmNobGluZS52MS5BZGRJc3N1ZUFzc2lnbmVlc1JlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIuECkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZYgiMARJdVGhlIG51bWJlciBpcyB0aGF0IG9mIGEgcHVsbCByZXF1ZXN0LCBhbmQgdGhlIGNhbGxlciBtYXkgbm90IHJlYWQgdGhlIGNvZGUgb2YgdGhlIHJlcG9zaXRvcnkuiqcZAwiEAYqnGQMIhQGKpxkDCN0CiqcZAwjeAoqnGWMIkAESXlRoZSBvd25lciBoYXMgYmxvY2tlZCB0aGUgY2FsbGVyLCBvciBhbiBhc3NpZ25lZSBhbmQgdGhlIGNhbGxlciBvciB0aGUgb3duZXIgYmxvY2sgZWFjaCBvdGhlci6KpxkCCAWKpxkDCMABiqcZAwjBAYLT5JMCOjoBKiI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9hc3NpZ25lZXMStQMKFFJlbW92ZUlzc3VlQXNzaWduZWVzEiouYnJhbmNobGluZS52MS5SZW1vdmVJc3N1ZUFzc2lnbmVlc1JlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlItoCkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxliCIwBEl1UaGUgbnVtYmVyIGlzIHRoYXQgb2YgYSBwdWxsIHJlcXVlc3QsIGFuZCB0aGUgY2FsbGVyIG1heSBub3QgcmVhZCB0aGUgY29kZSBvZiB0aGUgcmVwb3NpdG9yeS6KpxkDCIQBiqcZAwiFAYqnGQMI3QKKpxkDCN4CiqcZYwiQARJeVGhlIG93bmVyIGhhcyBibG9ja2VkIHRoZSBjYWxsZXIsIG9yIGFuIGFzc2lnbmVlIGFuZCB0aGUgY2FsbGVyIG9yIHRoZSBvd25lciBibG9jayBlYWNoIG90aGVyLoqnGQIIBYqnGQMIwAGKpxkDCMEBgtPkkwI6OgEqKjUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2Fzc2lnbmVlcxLZAgoSQ2hlY2tJc3N1ZUFzc2lnbmVlEiguYnJhbmNobGluZS52MS5DaGVja0lzc3VlQXNzaWduZWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IoACkAIBgqcZDggCEgpyZWFkOmlzc3VliqcZAwj2BIqnGWIIjAESXVRoZSBudW1iZXIgaXMgdGhhdCBvZiBhIHB1bGwgcmVxdWVzdCwgYW5kIHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkIHRoZSBjb2RlIG9mIHRoZSByZXBvc2l0b3J5LoqnGTIIKBIuVGhlIHVzZXIgZG9lcyBub3QgZXhpc3Qgb3IgY2Fubm90IGJlIGFzc2lnbmVkLoLT5JMCQhJAL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9hc3NpZ25lZXMve2Fzc2lnbmVlfRLHAgoPTGlzdElzc3VlQmxvY2tzEiUuYnJhbmNobGluZS52MS5MaXN0SXNzdWVCbG9ja3NSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZSLeAZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwj2BIqnGWIIjAESXVRoZSBudW1iZXIgaXMgdGhhdCBvZiBhIHB1bGwgcmVxdWVzdCwgYW5kIHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkIHRoZSBjb2RlIG9mIHRoZSByZXBvc2l0b3J5LoLT5JMCPGIGaXNzdWVzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2Jsb2NrcxK7AgoNQWRkSXNzdWVCbG9jaxIjLmJyYW5jaGxpbmUudjEuQWRkSXNzdWVCbG9ja1JlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIu4BkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZYgiMARJdVGhlIG51bWJlciBpcyB0aGF0IG9mIGEgcHVsbCByZXF1ZXN0LCBhbmQgdGhlIGNhbGxlciBtYXkgbm90IHJlYWQgdGhlIGNvZGUgb2YgdGhlIHJlcG9zaXRvcnkuiqcZAwiEAYqnGQMIhQGKpxkDCJ4DiqcZAwjAAYqnGQMIwQGC0+STAjs6BWJsb2NrIjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2Jsb2NrcxKzAgoQUmVtb3ZlSXNzdWVCbG9jaxImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVCbG9ja1JlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIuABkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxliCIwBEl1UaGUgbnVtYmVyIGlzIHRoYXQgb2YgYSBwdWxsIHJlcXVlc3QsIGFuZCB0aGUgY2FsbGVyIG1heSBub3QgcmVhZCB0aGUgY29kZSBvZiB0aGUgcmVwb3NpdG9yeS6KpxkDCIQBiqcZAwiFAYqnGQMIwAGKpxkDCMEBgtPkkwI7OgVibG9jayoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9ibG9ja3MaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssues. Empty and absent fields do not restrict the list.
@@ -68,7 +68,7 @@ export type ListIssuesRequest = Message<"branchline.v1.ListIssuesRequest"> & {
   q: string;
 
   /**
-   * `pulls` or empty for pull requests. `issues` returns none, since there are no other issues.
+   * `issues` or `pulls`. Any other value means both, as far as the caller may read them.
    *
    * @generated from field: string type = 6;
    */
@@ -130,6 +130,14 @@ export type ListIssuesRequest = Message<"branchline.v1.ListIssuesRequest"> & {
    * @generated from field: int32 limit = 14;
    */
   limit: number;
+
+  /**
+   * `latest` (default), `oldest`, `recentupdate`, `leastupdate`, `mostcomment`, `leastcomment`,
+   * `nearduedate` or `farduedate`. Any other value means `latest`.
+   *
+   * @generated from field: string sort = 15;
+   */
+  sort: string;
 };
 
 /**
@@ -169,7 +177,7 @@ export type SearchIssuesRequest = Message<"branchline.v1.SearchIssuesRequest"> &
   q: string;
 
   /**
-   * `pulls` or empty for pull requests. `issues` returns none, since there are no other issues.
+   * `issues` or `pulls`. Any other value means both.
    *
    * @generated from field: string type = 4;
    */
@@ -266,6 +274,14 @@ export type SearchIssuesRequest = Message<"branchline.v1.SearchIssuesRequest"> &
    * @generated from field: int32 limit = 17;
    */
   limit: number;
+
+  /**
+   * `latest` (default), `oldest`, `recentupdate`, `leastupdate`, `mostcomment`, `leastcomment`,
+   * `nearduedate` or `farduedate`. Any other value means `latest`.
+   *
+   * @generated from field: string sort = 18;
+   */
+  sort: string;
 };
 
 /**
@@ -437,6 +453,13 @@ export type EditIssueRequest = Message<"branchline.v1.EditIssueRequest"> & {
    * @generated from field: optional string state = 12;
    */
   state?: string | undefined;
+
+  /**
+   * Branch that an issue is about. Ignored for pull requests. Unchanged if absent.
+   *
+   * @generated from field: optional string ref = 13;
+   */
+  ref?: string | undefined;
 };
 
 /**
@@ -1042,16 +1065,465 @@ export const ListIssueTimelineResponseSchema: GenMessage<ListIssueTimelineRespon
   messageDesc(file_branchline_v1_issue_service, 19);
 
 /**
- * Pull requests in the form of issues, for clients that look for issues. In compatible systems both
- * share numbers, labels and comments. There are no other issues here.
+ * Request of CreateIssue.
  *
- * A repository whose pull requests the caller may not read does not exist for the caller.
+ * @generated from message branchline.v1.CreateIssueRequest
+ */
+export type CreateIssueRequest = Message<"branchline.v1.CreateIssueRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Title. Required. One of more than 255 characters is cut.
+   *
+   * @generated from field: string title = 3;
+   */
+  title: string;
+
+  /**
+   * Description, in Markdown, at most 65536 characters.
+   *
+   * @generated from field: string body = 4;
+   */
+  body: string;
+
+  /**
+   * Branch that the issue is about. Empty for none. The server does not check that it exists.
+   *
+   * @generated from field: string ref = 5;
+   */
+  ref: string;
+
+  /**
+   * Username of an assignee in addition to `assignees`. Empty for none.
+   *
+   * @generated from field: string assignee = 6;
+   */
+  assignee: string;
+
+  /**
+   * Usernames of assignees. Ignored when the first one is empty.
+   *
+   * @generated from field: repeated string assignees = 7;
+   */
+  assignees: string[];
+
+  /**
+   * Number of the milestone. 0 for none.
+   *
+   * @generated from field: int64 milestone = 8;
+   */
+  milestone: bigint;
+
+  /**
+   * Each is the number of a label or, as text, its name. Unknown labels are ignored.
+   *
+   * @generated from field: repeated google.protobuf.Value labels = 9;
+   */
+  labels: Value[];
+
+  /**
+   * Due date, in RFC 3339: the end of that day in its time zone. Empty for none.
+   *
+   * @generated from field: string due_date = 10;
+   */
+  dueDate: string;
+
+  /**
+   * Whether to close the issue at once.
+   *
+   * @generated from field: bool closed = 11;
+   */
+  closed: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.CreateIssueRequest.
+ * Use `create(CreateIssueRequestSchema)` to create a new message.
+ */
+export const CreateIssueRequestSchema: GenMessage<CreateIssueRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 20);
+
+/**
+ * Request of DeleteIssue.
+ *
+ * @generated from message branchline.v1.DeleteIssueRequest
+ */
+export type DeleteIssueRequest = Message<"branchline.v1.DeleteIssueRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.DeleteIssueRequest.
+ * Use `create(DeleteIssueRequestSchema)` to create a new message.
+ */
+export const DeleteIssueRequestSchema: GenMessage<DeleteIssueRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 21);
+
+/**
+ * Request of SetIssueDeadline.
+ *
+ * @generated from message branchline.v1.SetIssueDeadlineRequest
+ */
+export type SetIssueDeadlineRequest = Message<"branchline.v1.SetIssueDeadlineRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Due date, in RFC 3339: the end of that day in its time zone. Empty to remove the date.
+   *
+   * @generated from field: string due_date = 4;
+   */
+  dueDate: string;
+};
+
+/**
+ * Describes the message branchline.v1.SetIssueDeadlineRequest.
+ * Use `create(SetIssueDeadlineRequestSchema)` to create a new message.
+ */
+export const SetIssueDeadlineRequestSchema: GenMessage<SetIssueDeadlineRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 22);
+
+/**
+ * The due date of an issue or pull request.
+ *
+ * @generated from message branchline.v1.IssueDeadline
+ */
+export type IssueDeadline = Message<"branchline.v1.IssueDeadline"> & {
+  /**
+   * The end of the day. Absent if there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp due_date = 1;
+   */
+  dueDate?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.IssueDeadline.
+ * Use `create(IssueDeadlineSchema)` to create a new message.
+ */
+export const IssueDeadlineSchema: GenMessage<IssueDeadline> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 23);
+
+/**
+ * Request of AddIssueAssignees.
+ *
+ * @generated from message branchline.v1.AddIssueAssigneesRequest
+ */
+export type AddIssueAssigneesRequest = Message<"branchline.v1.AddIssueAssigneesRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Usernames.
+   *
+   * @generated from field: repeated string assignees = 4;
+   */
+  assignees: string[];
+};
+
+/**
+ * Describes the message branchline.v1.AddIssueAssigneesRequest.
+ * Use `create(AddIssueAssigneesRequestSchema)` to create a new message.
+ */
+export const AddIssueAssigneesRequestSchema: GenMessage<AddIssueAssigneesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 24);
+
+/**
+ * Request of RemoveIssueAssignees.
+ *
+ * @generated from message branchline.v1.RemoveIssueAssigneesRequest
+ */
+export type RemoveIssueAssigneesRequest = Message<"branchline.v1.RemoveIssueAssigneesRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Usernames.
+   *
+   * @generated from field: repeated string assignees = 4;
+   */
+  assignees: string[];
+};
+
+/**
+ * Describes the message branchline.v1.RemoveIssueAssigneesRequest.
+ * Use `create(RemoveIssueAssigneesRequestSchema)` to create a new message.
+ */
+export const RemoveIssueAssigneesRequestSchema: GenMessage<RemoveIssueAssigneesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 25);
+
+/**
+ * Request of CheckIssueAssignee.
+ *
+ * @generated from message branchline.v1.CheckIssueAssigneeRequest
+ */
+export type CheckIssueAssigneeRequest = Message<"branchline.v1.CheckIssueAssigneeRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Username.
+   *
+   * @generated from field: string assignee = 4;
+   */
+  assignee: string;
+};
+
+/**
+ * Describes the message branchline.v1.CheckIssueAssigneeRequest.
+ * Use `create(CheckIssueAssigneeRequestSchema)` to create a new message.
+ */
+export const CheckIssueAssigneeRequestSchema: GenMessage<CheckIssueAssigneeRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 26);
+
+/**
+ * Request of ListIssueBlocks.
+ *
+ * @generated from message branchline.v1.ListIssueBlocksRequest
+ */
+export type ListIssueBlocksRequest = Message<"branchline.v1.ListIssueBlocksRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssueBlocksRequest.
+ * Use `create(ListIssueBlocksRequestSchema)` to create a new message.
+ */
+export const ListIssueBlocksRequestSchema: GenMessage<ListIssueBlocksRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 27);
+
+/**
+ * Request of AddIssueBlock.
+ *
+ * @generated from message branchline.v1.AddIssueBlockRequest
+ */
+export type AddIssueBlockRequest = Message<"branchline.v1.AddIssueBlockRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * The issue or pull request that is to wait. Required.
+   *
+   * @generated from field: branchline.v1.IssueReference block = 4;
+   */
+  block?: IssueReference | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.AddIssueBlockRequest.
+ * Use `create(AddIssueBlockRequestSchema)` to create a new message.
+ */
+export const AddIssueBlockRequestSchema: GenMessage<AddIssueBlockRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 28);
+
+/**
+ * Request of RemoveIssueBlock.
+ *
+ * @generated from message branchline.v1.RemoveIssueBlockRequest
+ */
+export type RemoveIssueBlockRequest = Message<"branchline.v1.RemoveIssueBlockRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * The issue or pull request that waits. Required.
+   *
+   * @generated from field: branchline.v1.IssueReference block = 4;
+   */
+  block?: IssueReference | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.RemoveIssueBlockRequest.
+ * Use `create(RemoveIssueBlockRequestSchema)` to create a new message.
+ */
+export const RemoveIssueBlockRequestSchema: GenMessage<RemoveIssueBlockRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 29);
+
+/**
+ * Issues, and pull requests in the form of issues. Both share numbers, labels, milestones, assignees,
+ * comments and dependencies, and are called conversations here.
+ *
+ * The number of a conversation decides its kind, and the kind decides which right a call needs: that
+ * to issues, or that to pull requests and code.
  *
  * @generated from service branchline.v1.IssueService
  */
 export const IssueService: GenService<{
   /**
-   * Lists the pull requests of a repository, newest first.
+   * Lists the issues and pull requests of a repository.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssues
    */
@@ -1061,8 +1533,8 @@ export const IssueService: GenService<{
     output: typeof ListIssuesResponseSchema;
   },
   /**
-   * Searches the latest 50,000 pull requests of all repositories for those that the caller may read,
-   * newest first.
+   * Searches the latest 50,000 issues and pull requests of all repositories for those that the caller
+   * may read.
    *
    * @generated from rpc branchline.v1.IssueService.SearchIssues
    */
@@ -1072,7 +1544,7 @@ export const IssueService: GenService<{
     output: typeof ListIssuesResponseSchema;
   },
   /**
-   * Returns one pull request by its number and, as GetPullRequest does, marks it as seen.
+   * Returns one issue or pull request by its number and, as GetPullRequest does, marks it as seen.
    *
    * @generated from rpc branchline.v1.IssueService.GetIssue
    */
@@ -1211,6 +1683,100 @@ export const IssueService: GenService<{
   removeIssueDependency: {
     methodKind: "unary";
     input: typeof RemoveIssueDependencyRequestSchema;
+    output: typeof IssueSchema;
+  },
+  /**
+   * Opens an issue. Every reader of the issues may do so. Labels, milestone, assignees and due date of
+   * callers who may not write to issues are ignored.
+   *
+   * @generated from rpc branchline.v1.IssueService.CreateIssue
+   */
+  createIssue: {
+    methodKind: "unary";
+    input: typeof CreateIssueRequestSchema;
+    output: typeof IssueSchema;
+  },
+  /**
+   * Deletes an issue with everything that belongs to it. Its number is never used again. For
+   * administrators of the repository.
+   *
+   * @generated from rpc branchline.v1.IssueService.DeleteIssue
+   */
+  deleteIssue: {
+    methodKind: "unary";
+    input: typeof DeleteIssueRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Sets or removes the due date of an issue or a pull request. For users who may write to it.
+   *
+   * @generated from rpc branchline.v1.IssueService.SetIssueDeadline
+   */
+  setIssueDeadline: {
+    methodKind: "unary";
+    input: typeof SetIssueDeadlineRequestSchema;
+    output: typeof IssueDeadlineSchema;
+  },
+  /**
+   * Adds assignees to an issue or a pull request. Users who are assigned already stay. For users who may write to it.
+   *
+   * @generated from rpc branchline.v1.IssueService.AddIssueAssignees
+   */
+  addIssueAssignees: {
+    methodKind: "unary";
+    input: typeof AddIssueAssigneesRequestSchema;
+    output: typeof IssueSchema;
+  },
+  /**
+   * Removes assignees of an issue or a pull request. Users who are not assigned are ignored. For users who may write to it.
+   *
+   * @generated from rpc branchline.v1.IssueService.RemoveIssueAssignees
+   */
+  removeIssueAssignees: {
+    methodKind: "unary";
+    input: typeof RemoveIssueAssigneesRequestSchema;
+    output: typeof IssueSchema;
+  },
+  /**
+   * Succeeds if a user can be assigned to an issue or a pull request.
+   *
+   * @generated from rpc branchline.v1.IssueService.CheckIssueAssignee
+   */
+  checkIssueAssignee: {
+    methodKind: "unary";
+    input: typeof CheckIssueAssigneeRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists the issues and pull requests that wait for an issue or a pull request.
+   *
+   * @generated from rpc branchline.v1.IssueService.ListIssueBlocks
+   */
+  listIssueBlocks: {
+    methodKind: "unary";
+    input: typeof ListIssueBlocksRequestSchema;
+    output: typeof ListIssueDependenciesResponseSchema;
+  },
+  /**
+   * Makes another issue or pull request wait for this one. For users who may write to the other one.
+   * Returns this one.
+   *
+   * @generated from rpc branchline.v1.IssueService.AddIssueBlock
+   */
+  addIssueBlock: {
+    methodKind: "unary";
+    input: typeof AddIssueBlockRequestSchema;
+    output: typeof IssueSchema;
+  },
+  /**
+   * Makes another issue or pull request no longer wait for this one. For users who may write to the
+   * other one. Returns this one.
+   *
+   * @generated from rpc branchline.v1.IssueService.RemoveIssueBlock
+   */
+  removeIssueBlock: {
+    methodKind: "unary";
+    input: typeof RemoveIssueBlockRequestSchema;
     output: typeof IssueSchema;
   },
 }> = /*@__PURE__*/

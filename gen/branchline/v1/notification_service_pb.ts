@@ -21,7 +21,7 @@ export const file_branchline_v1_notification_service: GenFile = /*@__PURE__*/
   fileDesc("CihicmFuY2hsaW5lL3YxL25vdGlmaWNhdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIvEBChJOb3RpZmljYXRpb25UaHJlYWQSCgoCaWQYASABKAMSLQoKcmVwb3NpdG9yeRgCIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRIzCgdzdWJqZWN0GAMgASgLMiIuYnJhbmNobGluZS52MS5Ob3RpZmljYXRpb25TdWJqZWN0Eg4KBnVucmVhZBgEIAEoCBIOCgZwaW5uZWQYBSABKAgSLgoKdXBkYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDdXJsGAcgASgJEg4KBnJlYXNvbhgIIAEoCSKdAQoTTm90aWZpY2F0aW9uU3ViamVjdBINCgV0aXRsZRgBIAEoCRILCgN1cmwYAiABKAkSGgoSbGF0ZXN0X2NvbW1lbnRfdXJsGAMgASgJEhAKCGh0bWxfdXJsGAQgASgJEh8KF2xhdGVzdF9jb21tZW50X2h0bWxfdXJsGAUgASgJEgwKBHR5cGUYBiABKAkSDQoFc3RhdGUYByABKAkiIAoRTm90aWZpY2F0aW9uQ291bnQSCwoDbmV3GAEgASgDIukBCh5MaXN0Tm90aWZpY2F0aW9uVGhyZWFkc1JlcXVlc3QSCwoDYWxsGAEgASgIEiIKDHN0YXR1c190eXBlcxgCIAMoCVIMc3RhdHVzLXR5cGVzEiIKDHN1YmplY3RfdHlwZRgDIAMoCVIMc3ViamVjdC10eXBlEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHBhZ2UYBiABKAUSDQoFbGltaXQYByABKAUicwofTGlzdE5vdGlmaWNhdGlvblRocmVhZHNSZXNwb25zZRIyCgd0aHJlYWRzGAEgAygLMiEuYnJhbmNobGluZS52MS5Ob3RpZmljYXRpb25UaHJlYWQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUioQEKHk1hcmtOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBIwCgxsYXN0X3JlYWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2FsbBgCIAEoCBIiCgxzdGF0dXNfdHlwZXMYAyADKAlSDHN0YXR1cy10eXBlcxIcCgl0b19zdGF0dXMYBCABKAlSCXRvLXN0YXR1cyJVCh9NYXJrTm90aWZpY2F0aW9uVGhyZWFkc1Jlc3BvbnNlEjIKB3RocmVhZHMYASADKAsyIS5icmFuY2hsaW5lLnYxLk5vdGlmaWNhdGlvblRocmVhZCIdChtHZXROb3RpZmljYXRpb25Db3VudFJlcXVlc3QiKgocR2V0Tm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBIKCgJpZBgBIAEoAyJJCh1NYXJrTm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBIKCgJpZBgBIAEoAxIcCgl0b19zdGF0dXMYAiABKAlSCXRvLXN0YXR1cyKQAgooTGlzdFJlcG9zaXRvcnlOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA2FsbBgDIAEoCBIiCgxzdGF0dXNfdHlwZXMYBCADKAlSDHN0YXR1cy10eXBlcxIiCgxzdWJqZWN0X3R5cGUYBSADKAlSDHN1YmplY3QtdHlwZRIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAggASgFEg0KBWxpbWl0GAkgASgFIsgBCihNYXJrUmVwb3NpdG9yeU5vdGlmaWNhdGlvblRocmVhZHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSMAoMbGFzdF9yZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNhbGwYBCABKAgSIgoMc3RhdHVzX3R5cGVzGAUgAygJUgxzdGF0dXMtdHlwZXMSHAoJdG9fc3RhdHVzGAYgASgJUgl0by1zdGF0dXMyogwKE05vdGlmaWNhdGlvblNlcnZpY2US3AEKF0xpc3ROb3RpZmljYXRpb25UaHJlYWRzEi0uYnJhbmNobGluZS52MS5MaXN0Tm90aWZpY2F0aW9uVGhyZWFkc1JlcXVlc3QaLi5icmFuY2hsaW5lLnYxLkxpc3ROb3RpZmljYXRpb25UaHJlYWRzUmVzcG9uc2UiYpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgDEhFyZWFkOm5vdGlmaWNhdGlvboqnGQIIBYLT5JMCIGIHdGhyZWFkcxIVL2FwaS92MS9ub3RpZmljYXRpb25zEsoBChdNYXJrTm90aWZpY2F0aW9uVGhyZWFkcxItLmJyYW5jaGxpbmUudjEuTWFya05vdGlmaWNhdGlvblRocmVhZHNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5NYXJrTm90aWZpY2F0aW9uVGhyZWFkc1Jlc3BvbnNlIlCQAgL6phkDCM0BgqcZFggDEhJ3cml0ZTpub3RpZmljYXRpb26KpxkCCAWC0+STAiBiB3RocmVhZHMaFS9hcGkvdjEvbm90aWZpY2F0aW9ucxKpAQoUR2V0Tm90aWZpY2F0aW9uQ291bnQSKi5icmFuY2hsaW5lLnYxLkdldE5vdGlmaWNhdGlvbkNvdW50UmVxdWVzdBogLmJyYW5jaGxpbmUudjEuTm90aWZpY2F0aW9uQ291bnQiQ5ACAYKnGRUIAxIRcmVhZDpub3RpZmljYXRpb26KpxkCCBSC0+STAhsSGS9hcGkvdjEvbm90aWZpY2F0aW9ucy9uZXcStgEKFUdldE5vdGlmaWNhdGlvblRocmVhZBIrLmJyYW5jaGxpbmUudjEuR2V0Tm90aWZpY2F0aW9uVGhyZWFkUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTm90aWZpY2F0aW9uVGhyZWFkIk2QAgGCpxkVCAMSEXJlYWQ6bm90aWZpY2F0aW9uiqcZAwj2A4LT5JMCJBIiL2FwaS92MS9ub3RpZmljYXRpb25zL3RocmVhZHMve2lkfRLGAQoWTWFya05vdGlmaWNhdGlvblRocmVhZBIsLmJyYW5jaGxpbmUudjEuTWFya05vdGlmaWNhdGlvblRocmVhZFJlcXVlc3QaIS5icmFuY2hsaW5lLnYxLk5vdGlmaWNhdGlvblRocmVhZCJbkAIC+qYZAwjNAYKnGRYIAxISd3JpdGU6bm90aWZpY2F0aW9uiqcZAwj2A4qnGQIIBYLT5JMCJDIiL2FwaS92MS9ub3RpZmljYXRpb25zL3RocmVhZHMve2lkfRKMAgohTGlzdFJlcG9zaXRvcnlOb3RpZmljYXRpb25UaHJlYWRzEjcuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeU5vdGlmaWNhdGlvblRocmVhZHNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0Tm90aWZpY2F0aW9uVGhyZWFkc1Jlc3BvbnNlIn6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAxIRcmVhZDpub3RpZmljYXRpb26KpxkDCIcBiqcZAggFgtPkkwI1Ygd0aHJlYWRzEiovYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L25vdGlmaWNhdGlvbnMS+gEKIU1hcmtSZXBvc2l0b3J5Tm90aWZpY2F0aW9uVGhyZWFkcxI3LmJyYW5jaGxpbmUudjEuTWFya1JlcG9zaXRvcnlOb3RpZmljYXRpb25UaHJlYWRzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuTWFya05vdGlmaWNhdGlvblRocmVhZHNSZXNwb25zZSJskAIC+qYZAwjNAYKnGRYIAxISd3JpdGU6bm90aWZpY2F0aW9uiqcZAwiHAYqnGQIIBYLT5JMCNWIHdGhyZWFkcxoqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9ub3RpZmljYXRpb25zGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
- * The notifications of one pull request.
+ * The notifications of one issue or pull request.
  *
  * @generated from message branchline.v1.NotificationThread
  */
@@ -34,14 +34,14 @@ export type NotificationThread = Message<"branchline.v1.NotificationThread"> & {
   id: bigint;
 
   /**
-   * The repository of the pull request.
+   * The repository of the issue or pull request.
    *
    * @generated from field: branchline.v1.Repository repository = 2;
    */
   repository?: Repository | undefined;
 
   /**
-   * The pull request.
+   * The issue or pull request.
    *
    * @generated from field: branchline.v1.NotificationSubject subject = 3;
    */
@@ -92,20 +92,20 @@ export const NotificationThreadSchema: GenMessage<NotificationThread> = /*@__PUR
   messageDesc(file_branchline_v1_notification_service, 0);
 
 /**
- * The pull request of a thread.
+ * The issue or pull request of a thread.
  *
  * @generated from message branchline.v1.NotificationSubject
  */
 export type NotificationSubject = Message<"branchline.v1.NotificationSubject"> & {
   /**
-   * Title of the pull request.
+   * Title of the issue or pull request.
    *
    * @generated from field: string title = 1;
    */
   title: string;
 
   /**
-   * URL of the pull request in the form of an issue.
+   * URL of the issue, or of the pull request in the form of an issue.
    *
    * @generated from field: string url = 2;
    */
@@ -119,7 +119,7 @@ export type NotificationSubject = Message<"branchline.v1.NotificationSubject"> &
   latestCommentUrl: string;
 
   /**
-   * URL of the pull request for people.
+   * URL of the issue or pull request for people.
    *
    * @generated from field: string html_url = 4;
    */
@@ -133,14 +133,14 @@ export type NotificationSubject = Message<"branchline.v1.NotificationSubject"> &
   latestCommentHtmlUrl: string;
 
   /**
-   * Always `Pull`.
+   * `Issue` or `Pull`.
    *
    * @generated from field: string type = 6;
    */
   type: string;
 
   /**
-   * `open`, `closed` or `merged`.
+   * `open`, `closed` or, for a pull request, `merged`.
    *
    * @generated from field: string state = 7;
    */
@@ -198,7 +198,7 @@ export type ListNotificationThreadsRequest = Message<"branchline.v1.ListNotifica
 
   /**
    * The types of subjects to list: `issue`, `pull`, `commit`, `repository`. Default all. There are
-   * threads of pull requests only.
+   * threads of issues and pull requests only.
    *
    * @generated from field: repeated string subject_type = 3 [json_name = "subject-type"];
    */
@@ -440,7 +440,7 @@ export type ListRepositoryNotificationThreadsRequest = Message<"branchline.v1.Li
 
   /**
    * The types of subjects to list: `issue`, `pull`, `commit`, `repository`. Default all. There are
-   * threads of pull requests only.
+   * threads of issues and pull requests only.
    *
    * @generated from field: repeated string subject_type = 5 [json_name = "subject-type"];
    */
@@ -540,16 +540,17 @@ export const MarkRepositoryNotificationThreadsRequestSchema: GenMessage<MarkRepo
   messageDesc(file_branchline_v1_notification_service, 11);
 
 /**
- * Notifications of pull requests for the caller. UserService has the notifications of memos.
+ * Notifications of issues and pull requests for the caller. UserService has the notifications of memos.
  *
- * A user has one thread for each pull request, which is unread after a change: when the pull
- * request is opened, closed, reopened, merged, commented, reviewed, or gets commits. Participants,
+ * A user has one thread for each issue and each pull request, which is unread after a change: when
+ * the issue or pull request is opened, closed, reopened or commented, and when the pull request is
+ * merged, reviewed, or gets commits. Participants,
  * subscribers and watchers of the repository are notified of these changes, see SubscriptionService.
  * The named users are notified of a mention, an assignment and a request for a review. Users are not
  * notified of their own changes, and watchers are not notified of work in progress.
  *
- * A thread appears a moment after the change. If the caller loses access to a pull request, its
- * thread does not exist for the caller. Other users and administrators have no access to the threads
+ * A thread appears a moment after the change. If the caller loses access to an issue or pull
+ * request, its thread does not exist for the caller. The threads of a deleted issue are deleted. Other users and administrators have no access to the threads
  * of the caller.
  *
  * @generated from service branchline.v1.NotificationService

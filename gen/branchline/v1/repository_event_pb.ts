@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_event.proto.
  */
 export const file_branchline_v1_repository_event: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEi2goKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAAi6QYKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhAKDFJFRlNfVVBEQVRFRBABEhMKD1JFTEVBU0VfRFJBRlRFRBACEhUKEVJFTEVBU0VfUFVCTElTSEVEEAMSEgoOUkVMRUFTRV9FRElURUQQBBITCg9SRUxFQVNFX0RFTEVURUQQBRIdChlCUkFOQ0hfUFJPVEVDVElPTl9DUkVBVEVEEAYSHAoYQlJBTkNIX1BST1RFQ1RJT05fRURJVEVEEAcSHQoZQlJBTkNIX1BST1RFQ1RJT05fREVMRVRFRBAIEiAKHEJSQU5DSF9QUk9URUNUSU9OU19SRU9SREVSRUQQCRIaChZUQUdfUFJPVEVDVElPTl9DUkVBVEVEEAoSGQoVVEFHX1BST1RFQ1RJT05fRURJVEVEEAsSGgoWVEFHX1BST1RFQ1RJT05fREVMRVRFRBAMEhUKEVJFUE9TSVRPUllfRURJVEVEEA0SFgoSUkVQT1NJVE9SWV9SRU5BTUVEEA4SFwoTUkVQT1NJVE9SWV9BUkNISVZFRBAPEhkKFVJFUE9TSVRPUllfVU5BUkNISVZFRBAQEhoKFlJFUE9TSVRPUllfVFJBTlNGRVJSRUQQERIXChNQVUxMX1JFUVVFU1RfT1BFTkVEEBISFwoTUFVMTF9SRVFVRVNUX0VESVRFRBATEhcKE1BVTExfUkVRVUVTVF9DTE9TRUQQFBIZChVQVUxMX1JFUVVFU1RfUkVPUEVORUQQFRIXChNQVUxMX1JFUVVFU1RfTUVSR0VEEBYSGwoXUFVMTF9SRVFVRVNUX1JFVEFSR0VURUQQFxIbChdQVUxMX1JFUVVFU1RfSEVBRF9NT1ZFRBAYEiEKHVBVTExfUkVRVUVTVF9SRVZJRVdfUkVRVUVTVEVEEBkSGQoVUFVMTF9SRVFVRVNUX1JFVklFV0VEEBoSGgoWUFVMTF9SRVFVRVNUX0NPTU1FTlRFRBAbEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX1NDSEVEVUxFRBAcEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX0NBTkNFTExFRBAdEhkKFUNPTU1JVF9TVEFUVVNfQ1JFQVRFRBAeEhgKFE1FUkdFQUJJTElUWV9DSEVDS0VEEB9CCQoHc3ViamVjdCJFCgtVcGRhdGVkUmVmcxInCgRyZWZzGAEgAygLMhkuYnJhbmNobGluZS52MS5VcGRhdGVkUmVmEg0KBWNvdW50GAIgASgFIjkKClVwZGF0ZWRSZWYSCwoDcmVmGAEgASgJEg4KBm9sZF9pZBgCIAEoCRIOCgZuZXdfaWQYAyABKAkiMAoQUmVsZWFzZVJlZmVyZW5jZRIKCgJpZBgBIAEoAxIQCgh0YWdfbmFtZRgCIAEoCSIvChNQcm90ZWN0aW9uUmVmZXJlbmNlEgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkiUgoUUHVsbFJlcXVlc3RSZWZlcmVuY2USCgoCaWQYASABKAMSDgoGbnVtYmVyGAIgASgDEgwKBGJhc2UYAyABKAkSEAoIaGVhZF9zaGEYBCABKAkiUQoVQ29tbWl0U3RhdHVzUmVmZXJlbmNlEgsKA3NoYRgBIAEoCRIKCgJpZBgCIAEoAxIPCgdjb250ZXh0GAMgASgJEg4KBnN0YXR1cxgEIAEoCSJ3ChFSZXBvc2l0b3J5U3VtbWFyeRIKCgJpZBgBIAEoAxINCgVvd25lchgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ByaXZhdGUYBCABKAgSEAoIYXJjaGl2ZWQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEigQwKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAASMwoFaXNzdWUYCiABKAsyIi5icmFuY2hsaW5lLnYxLklzc3VlRXZlbnRSZWZlcmVuY2VIACLbBwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMUkVGU19VUERBVEVEEAESEwoPUkVMRUFTRV9EUkFGVEVEEAISFQoRUkVMRUFTRV9QVUJMSVNIRUQQAxISCg5SRUxFQVNFX0VESVRFRBAEEhMKD1JFTEVBU0VfREVMRVRFRBAFEh0KGUJSQU5DSF9QUk9URUNUSU9OX0NSRUFURUQQBhIcChhCUkFOQ0hfUFJPVEVDVElPTl9FRElURUQQBxIdChlCUkFOQ0hfUFJPVEVDVElPTl9ERUxFVEVEEAgSIAocQlJBTkNIX1BST1RFQ1RJT05TX1JFT1JERVJFRBAJEhoKFlRBR19QUk9URUNUSU9OX0NSRUFURUQQChIZChVUQUdfUFJPVEVDVElPTl9FRElURUQQCxIaChZUQUdfUFJPVEVDVElPTl9ERUxFVEVEEAwSFQoRUkVQT1NJVE9SWV9FRElURUQQDRIWChJSRVBPU0lUT1JZX1JFTkFNRUQQDhIXChNSRVBPU0lUT1JZX0FSQ0hJVkVEEA8SGQoVUkVQT1NJVE9SWV9VTkFSQ0hJVkVEEBASGgoWUkVQT1NJVE9SWV9UUkFOU0ZFUlJFRBAREhcKE1BVTExfUkVRVUVTVF9PUEVORUQQEhIXChNQVUxMX1JFUVVFU1RfRURJVEVEEBMSFwoTUFVMTF9SRVFVRVNUX0NMT1NFRBAUEhkKFVBVTExfUkVRVUVTVF9SRU9QRU5FRBAVEhcKE1BVTExfUkVRVUVTVF9NRVJHRUQQFhIbChdQVUxMX1JFUVVFU1RfUkVUQVJHRVRFRBAXEhsKF1BVTExfUkVRVUVTVF9IRUFEX01PVkVEEBgSIQodUFVMTF9SRVFVRVNUX1JFVklFV19SRVFVRVNURUQQGRIZChVQVUxMX1JFUVVFU1RfUkVWSUVXRUQQGhIaChZQVUxMX1JFUVVFU1RfQ09NTUVOVEVEEBsSJQohUFVMTF9SRVFVRVNUX0FVVE9fTUVSR0VfU0NIRURVTEVEEBwSJQohUFVMTF9SRVFVRVNUX0FVVE9fTUVSR0VfQ0FOQ0VMTEVEEB0SGQoVQ09NTUlUX1NUQVRVU19DUkVBVEVEEB4SGAoUTUVSR0VBQklMSVRZX0NIRUNLRUQQHxIQCgxJU1NVRV9PUEVORUQQIBIQCgxJU1NVRV9FRElURUQQIRIQCgxJU1NVRV9DTE9TRUQQIhISCg5JU1NVRV9SRU9QRU5FRBAjEhMKD0lTU1VFX0NPTU1FTlRFRBAkEhEKDUlTU1VFX0RFTEVURUQQJUIJCgdzdWJqZWN0IkUKC1VwZGF0ZWRSZWZzEicKBHJlZnMYASADKAsyGS5icmFuY2hsaW5lLnYxLlVwZGF0ZWRSZWYSDQoFY291bnQYAiABKAUiOQoKVXBkYXRlZFJlZhILCgNyZWYYASABKAkSDgoGb2xkX2lkGAIgASgJEg4KBm5ld19pZBgDIAEoCSIwChBSZWxlYXNlUmVmZXJlbmNlEgoKAmlkGAEgASgDEhAKCHRhZ19uYW1lGAIgASgJIi8KE1Byb3RlY3Rpb25SZWZlcmVuY2USCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCSJSChRQdWxsUmVxdWVzdFJlZmVyZW5jZRIKCgJpZBgBIAEoAxIOCgZudW1iZXIYAiABKAMSDAoEYmFzZRgDIAEoCRIQCghoZWFkX3NoYRgEIAEoCSJUChNJc3N1ZUV2ZW50UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxISCgpjb21tZW50X2lkGAMgASgDEg0KBWFjdG9yGAQgASgJIlEKFUNvbW1pdFN0YXR1c1JlZmVyZW5jZRILCgNzaGEYASABKAkSCgoCaWQYAiABKAMSDwoHY29udGV4dBgDIAEoCRIOCgZzdGF0dXMYBCABKAkidwoRUmVwb3NpdG9yeVN1bW1hcnkSCgoCaWQYASABKAMSDQoFb3duZXIYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhAKCGFyY2hpdmVkGAUgASgIEhYKDmRlZmF1bHRfYnJhbmNoGAYgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
  * An event of a repository. Events are in the order of their commits.
@@ -97,6 +97,14 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
      */
     value: CommitStatusReference;
     case: "commitStatus";
+  } | {
+    /**
+     * The issue.
+     *
+     * @generated from field: branchline.v1.IssueEventReference issue = 10;
+     */
+    value: IssueEventReference;
+    case: "issue";
   } | { case: undefined; value?: undefined };
 };
 
@@ -348,6 +356,49 @@ export enum RepositoryEvent_Type {
    * @generated from enum value: MERGEABILITY_CHECKED = 31;
    */
   MERGEABILITY_CHECKED = 31,
+
+  /**
+   * An issue was opened. Events about issues are for users who may read issues, and for access
+   * tokens only with the scope `read:issue` as well.
+   *
+   * @generated from enum value: ISSUE_OPENED = 32;
+   */
+  ISSUE_OPENED = 32,
+
+  /**
+   * Title, text, labels, assignees, milestone, deadline, lock or dependencies of an issue changed.
+   *
+   * @generated from enum value: ISSUE_EDITED = 33;
+   */
+  ISSUE_EDITED = 33,
+
+  /**
+   * An issue was closed.
+   *
+   * @generated from enum value: ISSUE_CLOSED = 34;
+   */
+  ISSUE_CLOSED = 34,
+
+  /**
+   * An issue was opened again.
+   *
+   * @generated from enum value: ISSUE_REOPENED = 35;
+   */
+  ISSUE_REOPENED = 35,
+
+  /**
+   * A comment on an issue was added, changed or deleted.
+   *
+   * @generated from enum value: ISSUE_COMMENTED = 36;
+   */
+  ISSUE_COMMENTED = 36,
+
+  /**
+   * An issue was deleted. Its number is never used again.
+   *
+   * @generated from enum value: ISSUE_DELETED = 37;
+   */
+  ISSUE_DELETED = 37,
 }
 
 /**
@@ -518,6 +569,48 @@ export const PullRequestReferenceSchema: GenMessage<PullRequestReference> = /*@_
   messageDesc(file_branchline_v1_repository_event, 5);
 
 /**
+ * The issue of an event.
+ *
+ * @generated from message branchline.v1.IssueEventReference
+ */
+export type IssueEventReference = Message<"branchline.v1.IssueEventReference"> & {
+  /**
+   * Number among the issues and pull requests of all repositories.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Number within the repository.
+   *
+   * @generated from field: int64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * Number of the comment for ISSUE_COMMENTED, which may be deleted. 0 for other events.
+   *
+   * @generated from field: int64 comment_id = 3;
+   */
+  commentId: bigint;
+
+  /**
+   * Username of the user who caused the event, as it is now. Empty if `actor` of the event is unset.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+};
+
+/**
+ * Describes the message branchline.v1.IssueEventReference.
+ * Use `create(IssueEventReferenceSchema)` to create a new message.
+ */
+export const IssueEventReferenceSchema: GenMessage<IssueEventReference> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_event, 6);
+
+/**
  * The status of an event. A status never changes.
  *
  * @generated from message branchline.v1.CommitStatusReference
@@ -557,7 +650,7 @@ export type CommitStatusReference = Message<"branchline.v1.CommitStatusReference
  * Use `create(CommitStatusReferenceSchema)` to create a new message.
  */
 export const CommitStatusReferenceSchema: GenMessage<CommitStatusReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 6);
+  messageDesc(file_branchline_v1_repository_event, 7);
 
 /**
  * The properties of a repository.
@@ -613,5 +706,5 @@ export type RepositorySummary = Message<"branchline.v1.RepositorySummary"> & {
  * Use `create(RepositorySummarySchema)` to create a new message.
  */
 export const RepositorySummarySchema: GenMessage<RepositorySummary> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 7);
+  messageDesc(file_branchline_v1_repository_event, 8);
 

@@ -289,7 +289,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   forksCount: bigint;
 
   /**
-   * Number of open issues other than pull requests. Always 0: there are no such issues.
+   * Number of open issues, without pull requests.
    *
    * @generated from field: int64 open_issues_count = 38;
    */
@@ -324,8 +324,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   hasCode: boolean;
 
   /**
-   * Whether there are issues other than pull requests. Always false: there is no issue tracker. The
-   * setting of the same name, for labels, milestones and comments, is stored.
+   * Whether issues are enabled. Without them, existing issues are hidden and stay stored.
    *
    * @generated from field: bool has_issues = 43;
    */

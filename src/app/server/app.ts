@@ -16,8 +16,8 @@ import { UNLIMITED_DISK } from '../../forge/core/disk-space.ts'
 import { createSignal, type Signal } from '../../forge/core/signal.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { createPayloads } from '../../forge/deliveries/payloads.message.ts'
+import { conversations } from '../../forge/issues/open-issues.ts'
 import { pullRefObserver } from '../../forge/pulls/branch-sync/pull-branches.ts'
-import { pullConversations } from '../../forge/pulls/heads/pull-conversations.ts'
 import { createMergeChecks } from '../../forge/pulls/merging/mergeability.ts'
 import { createSignatureChecks } from '../../forge/repositories/commits/commit-verification.ts'
 import { createCommitSigning } from '../../forge/repositories/commits/server-commits.ts'
@@ -81,7 +81,7 @@ export async function createApp({
     disk,
     markup,
     commitSigning: createCommitSigning(keys),
-    conversations: pullConversations,
+    conversations,
     newLabels,
     refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],
     mergeChecks: createMergeChecks(),
@@ -109,7 +109,7 @@ function createSignals(): Signals {
   return {
     deliveries: createSignal(),
     mails: createSignal(),
-    pullNotices: createSignal(),
+    issueNotices: createSignal(),
     events: createSignal(),
     mirrors: createSignal(),
     maintenance: createSignal(),

@@ -1,13 +1,15 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { isBlocked } from '../accounts/users/blocks.ts'
 import { findUserByUsername } from '../accounts/users/owners.ts'
-import type { SignedIn } from '../core/access.ts'
+import type { Caller, SignedIn } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
-import { nameKey } from '../core/names.ts'
+import { type ConversationName, nameKey } from '../core/names.ts'
 import { accessOfUser, type OpenRepository } from '../repositories/access/permissions.ts'
+import { changeWatched } from '../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { assigneesOf, replaceAssignees } from './participants.rows.ts'
+import { assigneesOf, insertParticipants, replaceAssignees } from './participants.rows.ts'
+import type { ConversationsApp, OpenConversation } from './ports.ts'
 import { type ChangePlace, differenceEvents, recordTimelineEvents } from './timeline.ts'
 
 /** Maximum number of assignees. */
@@ -60,8 +62,6 @@ async function findAssignee(
 
 /**
  * Replaces the assignees of a conversation, and tells its timeline.
- *
- * @throws a foreign key violation if one of the users was deleted.
  */
 export async function setAssignees(
   app: ReposApp,
@@ -72,4 +72,75 @@ export async function setAssignees(
   const before = await assigneesOf(tx, place.conversationId)
   await replaceAssignees(tx, place.conversationId, userIds)
   await recordTimelineEvents(app, tx, place, differenceEvents('assignees', before, userIds))
+}
+
+/**
+ * Adds assignees to a conversation. Users who are assigned already stay.
+ */
+export async function addAssignees(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: ConversationName,
+  usernames: readonly string[],
+): Promise<void> {
+  await changeAssignees(app, caller, name, usernames, (present, named) => [
+    ...present,
+    ...named.filter((id) => !present.includes(id)),
+  ])
+}
+
+/**
+ * Removes assignees from a conversation. Users who are not assigned are ignored.
+ */
+export async function removeAssignees(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: ConversationName,
+  usernames: readonly string[],
+): Promise<void> {
+  await changeAssignees(app, caller, name, usernames, (present, named) =>
+    present.filter((id) => !named.includes(id)),
+  )
+}
+
+async function changeAssignees(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: ConversationName,
+  usernames: readonly string[],
+  idsFrom: (present: readonly number[], named: readonly number[]) => readonly number[],
+): Promise<void> {
+  const open = await app.conversations.open(app, caller, name, 'write')
+  const { id } = open.conversation
+  const named = await findAssignees(app, caller, open, unitOf(open), usernames)
+  await changeWatched(app, async (tx) => {
+    const { record } = await open.beginChange(tx)
+    const before = await assigneesOf(tx, id)
+    const after = idsFrom(before, named)
+    if (after.length > MAX_ASSIGNEES) throw new DomainError('INVALID_FIELD', { field: 'assignees' })
+    if (after.length === before.length) return
+    await setAssignees(app, tx, { conversationId: id, actorId: caller.user.id }, after)
+    await insertParticipants(tx, id, after)
+    await record(caller.user.id, { type: 'assignees', before, after })
+  })
+}
+
+/**
+ * Checks that a user can be assigned to a conversation.
+ */
+export async function checkAssignable(
+  app: ConversationsApp,
+  caller: Caller,
+  name: ConversationName,
+  username: string,
+): Promise<void> {
+  const open = await app.conversations.open(app, caller, name, 'read')
+  const user = await findUserByUsername(app.db, username)
+  const units = user && (await accessOfUser(app, user, open.repository, open.owner))
+  if (user?.state !== 'NORMAL' || !units || !suffices(units[unitOf(open)], 'read'))
+    throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
+}
+
+function unitOf({ conversation: { is_pull } }: OpenConversation): 'issues' | 'pulls' {
+  return is_pull === 1 ? 'pulls' : 'issues'
 }

@@ -55,7 +55,7 @@ export async function labelConversation(
 ): Promise<LabelledConversation> {
   const open = await app.conversations.open(app, caller, name, 'write')
   checkLabelCount(references)
-  const given = await idsOf(app, caller, open, references)
+  const given = await idsOfLabels(app, await labelOwnersFor(app, caller, open), references)
   return changeLabels(app, caller, open, (present) => [
     ...(keeps === 'none' ? [] : present),
     ...given,
@@ -81,13 +81,11 @@ export async function unlabelConversation(
 }
 
 /** Returns the ids of the labels that a client names. Unknown ones are left out. */
-async function idsOf(
+export async function idsOfLabels(
   app: ReposApp,
-  caller: SignedIn,
-  open: OpenConversation,
+  owners: LabelOwner,
   references: readonly LabelReference[],
 ): Promise<number[]> {
-  const owners = await labelOwnersFor(app, caller, open)
   const numbers = references.filter((reference) => typeof reference === 'number')
   const names = references.filter((reference) => typeof reference === 'string')
   const numbered = await findLabelsFor(app.db, owners, numbers)
@@ -128,7 +126,11 @@ async function changeLabels(
     )
     const after = (await labelsOfConversations(tx, [id])).get(id) ?? []
     if (!isSame(before, after))
-      await record(caller.user.id, { type: 'labels', count: after.length })
+      await record(caller.user.id, {
+        type: 'labels',
+        before: before.map((label) => label.id),
+        after: after.map((label) => label.id),
+      })
     return after
   })
   return { open, labels }

@@ -1,34 +1,80 @@
-import { sql } from 'kysely'
-import type { Db, Tx } from '../../platform/database/schema.ts'
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import type { Conversation } from './schema.ts'
 
 /**
  * Returns the ids of the conversations that a conversation depends on: those of its repository
- * first, then by repository and number.
+ * first, then by repository; within one, the latest first.
  */
-export async function listDependencyIds(
+export function listDependencyIds(
   db: Db,
-  { id, repository_id }: Pick<Conversation, 'id' | 'repository_id'>,
+  of: Pick<Conversation, 'id' | 'repository_id'>,
   offset: number,
   limit: number,
 ): Promise<number[]> {
-  const found = await selectDependencies(db, id)
-    .select('issues.id')
-    .orderBy(sql`case when issues.repository_id = ${repository_id} then 0 else 1 end`)
-    .orderBy('issues.repository_id')
-    .orderBy('issues.number')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-  return found.map((dependency) => dependency.id)
+  return idsIn(selectDependencies(db, of.id), of, offset, limit)
 }
 
 /** Returns the length of that list. */
-export async function countDependencies(db: Db, conversationId: number): Promise<number> {
-  const { count } = await selectDependencies(db, conversationId)
+export function countDependencies(db: Db, conversationId: number): Promise<number> {
+  return countOf(selectDependencies(db, conversationId))
+}
+
+/** Returns the ids of the conversations that depend on a conversation, in the same order. */
+export function listDependentIds(
+  db: Db,
+  of: Pick<Conversation, 'id' | 'repository_id'>,
+  offset: number,
+  limit: number,
+): Promise<number[]> {
+  return idsIn(selectDependents(db, of.id), of, offset, limit)
+}
+
+/** Returns the length of that list. */
+export function countDependents(db: Db, conversationId: number): Promise<number> {
+  return countOf(selectDependents(db, conversationId))
+}
+
+type Found = SelectQueryBuilder<Schema, 'issue_dependencies' | 'issues', object>
+
+async function idsIn(
+  found: Found,
+  { repository_id }: Pick<Conversation, 'repository_id'>,
+  offset: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await found
+    .select('issues.id')
+    .orderBy(sql`case when issues.repository_id = ${repository_id} then 0 else 1 end`)
+    .orderBy('issues.repository_id')
+    .orderBy('issues.create_time', 'desc')
+    .orderBy('issues.id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+async function countOf(found: Found): Promise<number> {
+  const { count } = await found
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
+}
+
+/**
+ * Returns whether a conversation is another one, or waits for the other one directly or through
+ * others. Each conversation has at most 100 dependencies, and none is visited twice.
+ */
+export async function waitsFor(db: Db, conversationId: number, otherId: number): Promise<boolean> {
+  const { rows } = await sql<{ id: number }>`
+    with recursive waiting (id) as (
+      select cast(${conversationId} as bigint)
+      union
+      select issue_dependencies.depends_on_id from issue_dependencies
+        join waiting on issue_dependencies.issue_id = waiting.id)
+    select id from waiting where id = ${otherId}`.execute(db)
+  return rows.length > 0
 }
 
 /** Returns whether a conversation depends on an open one. */
@@ -46,6 +92,13 @@ function selectDependencies(db: Db, conversationId: number) {
     .selectFrom('issue_dependencies')
     .innerJoin('issues', 'issues.id', 'issue_dependencies.depends_on_id')
     .where('issue_dependencies.issue_id', '=', conversationId)
+}
+
+function selectDependents(db: Db, conversationId: number) {
+  return db
+    .selectFrom('issue_dependencies')
+    .innerJoin('issues', 'issues.id', 'issue_dependencies.issue_id')
+    .where('issue_dependencies.depends_on_id', '=', conversationId)
 }
 
 export async function dependsOn(db: Db, conversationId: number, otherId: number): Promise<boolean> {

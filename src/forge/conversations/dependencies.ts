@@ -27,9 +27,8 @@ export interface DependencyReference {
 }
 
 /**
- * Returns the ids of the dependencies of a conversation: those of its repository first, by number.
- *
- * @throws as `Conversations.open`
+ * Returns the ids of the dependencies of a conversation: those of its repository first, the latest
+ * first.
  */
 export async function listDependencies(
   app: ConversationsApp,
@@ -45,11 +44,26 @@ export async function listDependencies(
 }
 
 /**
+ * Returns the ids of the conversations that wait for a conversation: those of its repository first,
+ * by number.
+ */
+export async function listBlocks(
+  app: ConversationsApp,
+  caller: Caller,
+  name: ConversationName,
+  page: Page,
+): Promise<{ readonly ids: readonly number[]; readonly total: number }> {
+  const { conversation } = await app.conversations.open(app, caller, name, 'read')
+  return {
+    ids: await rows.listDependentIds(app.db, conversation, page.offset, page.limit),
+    total: await rows.countDependents(app.db, conversation.id),
+  }
+}
+
+/**
  * Makes a conversation depend on another one. Has no effect if it does already.
  *
  * @returns the dependent conversation, as it was opened.
- * @throws as `Conversations.open` for 'write'; PULL_REQUEST_NOT_FOUND when the dependency does not
- *   exist; INVALID_DEPENDENCY
  */
 export async function addDependency(
   app: ConversationsApp,
@@ -58,8 +72,7 @@ export async function addDependency(
   reference: DependencyReference,
 ): Promise<OpenConversation> {
   return change(app, caller, name, reference, async (tx, { id }, other) => {
-    if (other.id === id || (await rows.dependsOn(tx, other.id, id)))
-      throw new DomainError('INVALID_DEPENDENCY')
+    if (await rows.waitsFor(tx, other.id, id)) throw new DomainError('INVALID_DEPENDENCY')
     if (await rows.dependsOn(tx, id, other.id)) return false
     if ((await rows.countDependencies(tx, id)) >= MAX_DEPENDENCIES)
       throw new DomainError('INVALID_DEPENDENCY')
@@ -69,11 +82,9 @@ export async function addDependency(
 }
 
 /**
- * Removes a dependency of a conversation, if there is one.
+ * Removes a dependency of a conversation.
  *
  * @returns the conversation that was dependent, as it was opened.
- * @throws as `Conversations.open` for 'write'; PULL_REQUEST_NOT_FOUND when the dependency does not
- *   exist.
  */
 export async function removeDependency(
   app: ConversationsApp,
@@ -82,7 +93,7 @@ export async function removeDependency(
   reference: DependencyReference,
 ): Promise<OpenConversation> {
   return change(app, caller, name, reference, async (tx, { id }, other) => {
-    if (!(await rows.dependsOn(tx, id, other.id))) return false
+    if (!(await rows.dependsOn(tx, id, other.id))) throw new DomainError('ISSUE_NOT_FOUND')
     await rows.deleteDependency(tx, id, other.id)
     return true
   })
@@ -101,7 +112,7 @@ async function change(
   await changeWatched(app, async (tx) => {
     const { conversation, record } = await open.beginChange(tx)
     const other = await findConversation(tx, otherId)
-    if (!other) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+    if (!other) throw new DomainError('ISSUE_NOT_FOUND')
     if (await work(tx, conversation, other)) await record(caller.user.id, { type: 'dependencies' })
   })
   return open
@@ -109,8 +120,6 @@ async function change(
 
 /**
  * Returns the id of the dependency, which the caller must be able to read.
- *
- * @throws PULL_REQUEST_NOT_FOUND, also for a repository that the caller may not read
  */
 async function findOther(
   app: ConversationsApp,
@@ -127,14 +136,12 @@ async function findOther(
     return (await app.conversations.open(app, caller, name, 'read')).conversation.id
   } catch (error) {
     const isHidden = error instanceof DomainError && error.reason.startsWith('REPOSITORY_')
-    throw isHidden ? new DomainError('PULL_REQUEST_NOT_FOUND') : error
+    throw isHidden ? new DomainError('ISSUE_NOT_FOUND') : error
   }
 }
 
 /**
  * Checks that a conversation to merge has no open dependency.
- *
- * @throws MERGE_BLOCKED
  */
 export async function checkMergeNotBlocked(db: Db, { id }: Conversation): Promise<void> {
   if (await rows.isBlocked(db, id)) throw new DomainError('MERGE_BLOCKED')
@@ -142,8 +149,6 @@ export async function checkMergeNotBlocked(db: Db, { id }: Conversation): Promis
 
 /**
  * Checks that a conversation to close has no open dependency.
- *
- * @throws CLOSE_BLOCKED
  */
 export async function checkCloseNotBlocked(db: Db, { id }: Conversation): Promise<void> {
   if (await rows.isBlocked(db, id)) throw new DomainError('CLOSE_BLOCKED')

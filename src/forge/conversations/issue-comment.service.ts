@@ -9,7 +9,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond, secondsOf } from '../core/wire/times.ts'
-import { gitUrls } from '../repositories/lifecycle/repository.message.ts'
+import { conversationUrls } from './conversation-urls.message.ts'
 import {
   createIssueComment,
   deleteIssueComment,
@@ -97,13 +97,13 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
 export function commentMessage(
   app: App,
   viewer: Caller,
-  { open, number, comment, poster }: IssueCommentView,
+  { open, conversation, comment, poster }: IssueCommentView,
 ): IssueComment {
-  const page = gitUrls(app, open).html(`/pulls/${number}`)
+  const { page, ...urls } = conversationUrls(app, open, conversation)
   return create(IssueCommentSchema, {
     id: BigInt(comment.id),
     htmlUrl: `${page}#issuecomment-${comment.id}`,
-    pullRequestUrl: page,
+    ...urls,
     user: accountMessage(app, viewer, poster),
     body: comment.body,
     createdAt: atSecond(comment.create_time),

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { IssueComment, IssueCommentsTable } from './schema.ts'
+import type { Conversation, IssueComment, IssueCommentsTable } from './schema.ts'
 
 /**
  * A period in which comments were last changed, with its ends. Unix seconds; undefined for no
@@ -50,7 +50,7 @@ function selectComments(db: Db, conversationId: number, { since, before }: Comme
 }
 
 /** A comment with the number of its conversation. */
-export type NumberedComment = IssueComment & { readonly number: number }
+export type NumberedComment = IssueComment & Pick<Conversation, 'number' | 'is_pull'>
 
 /**
  * Returns a page of the comments on all conversations of a repository, oldest first.
@@ -82,7 +82,7 @@ export async function pageOfRepositoryComments(
     .selectFrom('issue_comments')
     .innerJoin('issues', 'issues.id', 'issue_comments.issue_id')
     .selectAll('issue_comments')
-    .select('issues.number')
+    .select(['issues.number', 'issues.is_pull'])
     .where('issue_comments.id', 'in', ids)
     .orderBy('issue_comments.create_time')
     .orderBy('issue_comments.id')
@@ -119,7 +119,7 @@ export function findIssueComment(
     .selectFrom('issue_comments')
     .innerJoin('issues', 'issues.id', 'issue_comments.issue_id')
     .selectAll('issue_comments')
-    .select('issues.number')
+    .select(['issues.number', 'issues.is_pull'])
     .where('issue_comments.id', '=', id)
     .where('issues.repository_id', '=', repositoryId)
     .executeTakeFirst()

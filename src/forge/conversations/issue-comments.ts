@@ -38,8 +38,7 @@ export function checkCommentText(field: string, text: string): void {
 /** A comment on a conversation, as its readers see it. */
 export interface IssueCommentView {
   readonly open: OpenRepository
-  /** Of the conversation. */
-  readonly number: number
+  readonly conversation: Pick<Conversation, 'number' | 'is_pull'>
   readonly comment: IssueComment
   readonly poster: Owner
 }
@@ -162,7 +161,7 @@ export async function editIssueComment(
     if (!changed) throw missing()
     const mentioned = newMentions([body], comment.body)
     const concerns = { everybody: false, comment: id, mentioned }
-    return { comment: changed, action: 'edited', concerns }
+    return { comment: changed, action: 'edited', formerBody: comment.body, concerns }
   })
   return viewComment(app, open, edited)
 }
@@ -189,7 +188,7 @@ export async function deleteIssueComment(
 /** A changed comment, and what is recorded of the change. */
 type CommentChange = Pick<
   Extract<ConversationChange, { type: 'comment' }>,
-  'action' | 'concerns'
+  'action' | 'concerns' | 'formerBody'
 > & {
   readonly comment: IssueComment
 }
@@ -222,7 +221,7 @@ export async function openComment(
   const { repository } = await app.conversations.openRepository(app, caller, name)
   const found = await rows.findIssueComment(app.db, repository.id, id)
   if (!found) throw missing()
-  const { number, ...comment } = found
+  const { number, is_pull: _, ...comment } = found
   return { open: await app.conversations.open(app, caller, { ...name, number }, needed), comment }
 }
 
@@ -241,10 +240,10 @@ function missing(): DomainError {
 }
 
 function numbered(
-  { conversation: { number } }: OpenConversation,
+  { conversation: { number, is_pull } }: OpenConversation,
   comments: readonly IssueComment[],
 ): rows.NumberedComment[] {
-  return comments.map((comment) => ({ ...comment, number }))
+  return comments.map((comment) => ({ ...comment, number, is_pull }))
 }
 
 async function viewComments(
@@ -254,9 +253,9 @@ async function viewComments(
 ): Promise<IssueCommentView[]> {
   const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
   const posters = await findOwnersByIds(app.db, [...ids])
-  return comments.map(({ number, ...comment }) => ({
+  return comments.map(({ number, is_pull, ...comment }) => ({
     open,
-    number,
+    conversation: { number, is_pull },
     comment,
     poster: posters.get(comment.poster_id ?? 0) ?? GHOST,
   }))

@@ -92,6 +92,16 @@ export async function findLabelsFor(
   return new Map(labels.map((label) => [label.id, label]))
 }
 
+/** Returns the present ones of some labels, by their ids. */
+export async function findLabelsByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Label>> {
+  if (ids.length === 0) return new Map()
+  const labels = await db.selectFrom('labels').selectAll().where('id', 'in', ids).execute()
+  return new Map(labels.map((label) => [label.id, label]))
+}
+
 /** Replaces the labels of a conversation. All of them exist. */
 export async function replaceConversationLabels(
   tx: Tx,

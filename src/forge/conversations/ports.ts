@@ -33,7 +33,7 @@ export interface Conversations {
   /**
    * Opens the conversation that a request names.
    *
-   * @throws as `openRepository`; PULL_REQUEST_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or
+   * @throws as `openRepository`; ISSUE_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or
    *   REPOSITORY_ACCESS_DENIED if the caller may read the conversation but lacks the access that is
    *   needed; REPOSITORY_ARCHIVED if more than reading is needed.
    */
@@ -55,7 +55,7 @@ export interface OpenConversation extends OpenRepository {
    * Reads the conversation again, in the transaction of a change. The repository may have been
    * archived since the conversation was opened.
    *
-   * @throws PULL_REQUEST_NOT_FOUND, REPOSITORY_ARCHIVED
+   * @throws ISSUE_NOT_FOUND or PULL_REQUEST_NOT_FOUND, REPOSITORY_ARCHIVED
    */
   beginChange(tx: Tx): Promise<ChangingConversation>
 }
@@ -74,12 +74,18 @@ export interface ChangingConversation {
 export type ConversationChange =
   /** A lock is no change that participants would want to see. */
   | { readonly type: 'locked' | 'dependencies' }
-  /** `count` is the number of labels after the change. */
-  | { readonly type: 'labels'; readonly count: number }
+  /** The ids of the labels or users before and after the change. */
+  | {
+      readonly type: 'labels' | 'assignees'
+      readonly before: readonly number[]
+      readonly after: readonly number[]
+    }
   /** Without `concerns`, nobody is told. */
   | {
       readonly type: 'comment'
       readonly action: 'created' | 'edited' | 'deleted'
       readonly commentId: number
+      /** The text before an edit. */
+      readonly formerBody?: string
       readonly concerns?: Concerns
     }

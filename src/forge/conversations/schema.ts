@@ -173,6 +173,7 @@ export interface TimelineTable {
     | 'pull_cancel_scheduled_merge'
     | 'change_title'
     | 'change_target_branch'
+    | 'change_issue_ref'
     | 'label'
     | 'milestone'
     | 'assignees'
@@ -210,7 +211,7 @@ export type NewTimelineEntry = Insertable<TimelineTable>
 export interface NoticesTable {
   id: Generated<number>
   issue_id: number
-  type: Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
+  type: Extract<RepositoryEventsTable['type'], `${'ISSUE' | 'PULL_REQUEST'}_${string}`>
   /** Id of the user who made the change, who may be deleted; null for the server. */
   actor_id: number | null
   /** Id of a comment on the conversation, which may be deleted; null for changes without one. */
@@ -230,12 +231,27 @@ export interface NoticesTable {
 
 export type Notice = Selectable<NoticesTable>
 
+/**
+ * The conversations of webhook messages. The body of such a message is built when it is sent. A row is
+ * deleted with its message.
+ */
+export interface ConversationMessagesTable {
+  message_id: number
+  /** The conversation may have been deleted. */
+  issue_id: number
+  /** The user who caused the event, who may have been deleted; null for the server. */
+  actor_id: number | null
+}
+
+export type ConversationMessage = Selectable<ConversationMessagesTable>
+
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     labels: LabelsTable
     milestones: MilestonesTable
     issue_comments: IssueCommentsTable
     issue_dependencies: IssueDependenciesTable
+    issue_messages: ConversationMessagesTable
     issue_notices: NoticesTable
     issue_participants: ParticipantsTable
     issue_reactions: IssueReactionsTable

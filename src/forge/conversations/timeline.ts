@@ -85,6 +85,13 @@ export function milestoneEvent(before: number | null, after: number | null): Tim
   return { type: 'milestone', oldValue: textOf(before), newValue: textOf(after) }
 }
 
+/** Returns the event of a change of the due date. Null for none. One of the two is a date. */
+export function deadlineEvent(before: number | null, after: number | null): TimelineEvent {
+  const values = { oldValue: String(before ?? ''), newValue: String(after ?? '') }
+  if (before === null) return { type: 'added_deadline', ...values }
+  return { type: after === null ? 'removed_deadline' : 'modified_deadline', ...values }
+}
+
 /** Returns the event of the dismissal of a review. */
 export function dismissalEvent(reviewId: number, message: string): TimelineEvent {
   return { type: 'dismiss_review', oldValue: String(reviewId), newValue: message }

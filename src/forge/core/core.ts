@@ -64,7 +64,7 @@ export interface Signals {
   /** Merged pull requests have follow-up work. */
   readonly mergeFollowUps: Signal
   /** Users are to be told of changes of pull requests. */
-  readonly pullNotices: Signal
+  readonly issueNotices: Signal
   /** New mails are waiting. */
   readonly mails: Signal
   /** Events of accounts were recorded. */

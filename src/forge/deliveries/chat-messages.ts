@@ -22,6 +22,7 @@ interface Payload {
   readonly total_commits?: number
   readonly commits?: readonly CommitLine[]
   readonly forkee?: { readonly full_name: string }
+  readonly issue?: Titled & { readonly number: number }
   readonly pull_request?: Titled & { readonly number: number; readonly merged?: boolean }
   readonly requested_reviewer?: { readonly login: string } | null
   readonly review?: { readonly content: string } | null
@@ -39,7 +40,8 @@ interface Payload {
 
 interface Titled {
   readonly title: string
-  readonly html_url: string
+  /** A deleted issue has none. */
+  readonly html_url?: string
 }
 
 interface CommitLine {
@@ -97,6 +99,7 @@ function say(type: string, payload: Payload): Said {
     }
   if (type === 'release') return release(payload)
   if (type === 'status') return status(payload)
+  if (type === 'issues' || type.startsWith('issue_')) return issue(payload)
   return pullRequest(type, payload)
 }
 
@@ -122,6 +125,14 @@ function release({ action = '', release }: Payload): Said {
 function status({ sha = '', state = '', context = '', description = '' }: Payload): Said {
   const title = `set ${context} of ${sha.slice(0, SHORT_ID)} to ${state}`
   return { title, text: description, color: STATES[state] ?? GREY }
+}
+
+function issue({ action = '', issue, comment }: Payload): Said {
+  const name = `issue #${issue?.number ?? 0} ${issue?.title ?? ''}`
+  const url = comment?.html_url ?? issue?.html_url
+  const place = url === undefined ? {} : { url }
+  if (comment) return { title: `${commentVerb(action)} ${name}`, text: comment.body, ...place }
+  return { title: `${action.replaceAll('_', ' ')} ${name}`, ...place }
 }
 
 function pullRequest(type: string, payload: Payload): Said {

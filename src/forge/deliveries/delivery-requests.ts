@@ -1,12 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { GHOST } from '../accounts/users/owners.ts'
-import { onBehalfOf } from '../core/access.ts'
+import { findConversationMessage } from '../conversations/conversation-messages.rows.ts'
+import { readsKind } from '../conversations/conversation-readers.ts'
+import { onBehalfOf, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import type { User } from '../core/schema.ts'
-import { findReadablePull } from '../pulls/heads/open-pulls.ts'
-import { findPullMessage } from '../pulls/heads/pull-messages.rows.ts'
-import { viewPulls } from '../pulls/lists/pull-views.ts'
+import { viewConversationsById } from '../issues/issue-views.ts'
+import { openRepositories } from '../repositories/access/permissions.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { DueDelivery } from '../webhooks/outbox/webhook-deliveries.rows.ts'
 import { eventOf } from '../webhooks/outbox/webhook-events.ts'
 import { signingSecretsOf } from '../webhooks/registration/account-webhooks.ts'
@@ -133,27 +135,53 @@ interface WaitingMessage {
 }
 
 /**
- * Returns the current body of a message for an account. The body shows a pull request in its
- * current state, as far as the account may read it.
+ * Returns the current body of a message for an account. The body shows an issue or a pull request in
+ * its current state, as far as the account may read it.
  *
- * @returns JSON; undefined when the account may no longer read the pull request.
+ * @returns JSON; undefined when the account may no longer read the issue or pull request.
  */
 async function messageBody(
   app: DeliveriesApp,
   { message_id, body }: WaitingMessage,
   receiver: User,
 ): Promise<string | undefined> {
-  const about = await findPullMessage(app.db, message_id)
+  const about = await findConversationMessage(app.db, message_id)
   if (!about) return body
   const reader = onBehalfOf(receiver)
-  const open = await findReadablePull(app, reader, about.issue_id)
-  const [view] = open ? await viewPulls(app, reader, open, [open.pull]) : []
-  if (!view) return undefined
+  const facts = JSON.parse(body) as MessageFacts
+  const subject = await subjectOf(app, reader, about.issue_id, facts)
+  if (!subject) return undefined
   const actor =
     about.actor_id === null ? undefined : ((await findOwnerById(app.db, about.actor_id)) ?? GHOST)
   return JSON.stringify({
-    ...JSON.parse(body),
+    ...facts,
     sender: actor ? JSON.parse(app.payloads.account(app, reader, actor)) : null,
-    pull_request: JSON.parse(app.payloads.pullRequest(app, reader, view)),
+    ...subject,
   })
+}
+
+/** What messages about conversations store. */
+interface MessageFacts {
+  readonly number: number
+  /** Only of a deleted issue: its repository, whose issues the receiver has to be able to read. */
+  readonly repository_id?: number
+}
+
+/** Returns the issue or pull request of a message; undefined when the reader may not read it. */
+async function subjectOf(
+  app: DeliveriesApp,
+  reader: SignedIn,
+  id: number,
+  { number, repository_id }: MessageFacts,
+): Promise<object | undefined> {
+  if (repository_id !== undefined) {
+    const repository = await findRepositoryById(app.db, repository_id)
+    const [open] = repository ? await openRepositories(app, reader, [repository], 'issues') : []
+    return open && readsKind(open.units, { is_pull: 0 }) ? { issue: { id, number } } : undefined
+  }
+  const [view] = await viewConversationsById(app, reader, [id])
+  if (!view) return undefined
+  return view.kind === 'issue'
+    ? { issue: JSON.parse(app.payloads.issue(app, reader, view)) }
+    : { pull_request: JSON.parse(app.payloads.pullRequest(app, reader, view.pull)) }
 }

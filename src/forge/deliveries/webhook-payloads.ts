@@ -4,7 +4,6 @@ import { resolveCommit } from '../../platform/git/refs/refs.ts'
 import type { Owner } from '../accounts/schema.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { GHOST } from '../accounts/users/owners.ts'
-import { getIssueComment, type IssueCommentView } from '../conversations/issue-comments.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { findReadablePull } from '../pulls/heads/open-pulls.ts'
@@ -41,6 +40,8 @@ import type { RefFacts } from '../webhooks/outbox/ref-observer.ts'
 import type { HookFacts } from '../webhooks/outbox/webhook-queue.ts'
 import { checkTokenReadsRepositories, type Hook } from '../webhooks/registration/webhooks.ts'
 import type { WebhookDelivery } from '../webhooks/schema.ts'
+import { commentOf, type HookSubject } from './hook-subjects.ts'
+import { issueCommentPayload, issuePayload } from './issue-payloads.ts'
 import type { DeliveriesApp } from './ports.ts'
 import { formOf } from './webhook-forms.ts'
 
@@ -62,6 +63,11 @@ const BUILDERS: Readonly<Record<string, Builder>> = {
   release: releasePayload,
   status: statusPayload,
   pull_request_comment: commentPayload,
+  issues: issuePayload,
+  issue_assign: issuePayload,
+  issue_label: issuePayload,
+  issue_milestone: issuePayload,
+  issue_comment: issueCommentPayload,
 }
 
 /** The text of an event, or why there is none. */
@@ -153,17 +159,6 @@ const FIRST_SECOND = Date.parse('0001-01-01T00:00:00Z') / 1000
 const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 const PARTS = { stat: false, verification: false, files: true }
-
-/** Sources of an event about a repository. */
-interface HookSubject<Facts> {
-  readonly facts: Facts
-  /** The account for which the webhook acts. */
-  readonly viewer: SignedIn
-  readonly open: OpenRepository
-  /** The JSON objects of the repository and of the account that caused the event. */
-  readonly repository: object
-  readonly sender: object
-}
 
 /** Returns the JSON object of an event `push`. */
 async function pushPayload(app: DeliveriesApp, subject: HookSubject<RefFacts>): Promise<object> {
@@ -376,11 +371,11 @@ async function commentPayload(
   const view = await viewOf(app, subject)
   if (!view) return undefined
   const isDeletion = facts.action === 'deleted'
-  const comment = isDeletion ? undefined : await commentOf(app, subject)
+  const comment = isDeletion ? undefined : await commentOf(app, subject, facts.comment)
   if (!comment && !isDeletion) return undefined
   return {
     action: facts.action,
-    issue: JSON.parse(app.payloads.issue(app, viewer, view)),
+    issue: JSON.parse(app.payloads.issue(app, viewer, { kind: 'pull', pull: view })),
     pull_request: JSON.parse(app.payloads.pullRequest(app, viewer, view)),
     comment: comment
       ? JSON.parse(app.payloads.comment(app, viewer, comment))
@@ -398,19 +393,6 @@ async function viewOf(
   const open = await findReadablePull(app, viewer, facts.pull)
   const [view] = open ? await viewPulls(app, viewer, open, [open.pull]) : []
   return view
-}
-
-async function commentOf(
-  app: DeliveriesApp,
-  { facts, viewer, open }: HookSubject<PullFacts>,
-): Promise<IssueCommentView | undefined> {
-  const name = { owner: open.owner.name, repo: open.repository.name }
-  try {
-    return await getIssueComment(app, viewer, name, facts.comment ?? 0)
-  } catch (error) {
-    if (error instanceof DomainError && error.reason === 'ISSUE_COMMENT_NOT_FOUND') return undefined
-    throw error
-  }
 }
 
 /**

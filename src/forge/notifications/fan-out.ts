@@ -2,9 +2,11 @@ import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../accounts/users/users.rows.ts'
 import { concernsOf, type StoredConcerns } from '../conversations/concerns.ts'
+import { conversationReaders } from '../conversations/conversation-readers.ts'
+import { findConversation } from '../conversations/conversations.rows.ts'
 import * as rows from '../conversations/notices.rows.ts'
 import { assigneesOf } from '../conversations/participants.rows.ts'
-import type { Notice } from '../conversations/schema.ts'
+import type { Conversation, Notice } from '../conversations/schema.ts'
 import { nameKey } from '../core/names.ts'
 import {
   type DueWork,
@@ -13,18 +15,15 @@ import {
   startDueWork,
 } from '../core/scheduled-work.ts'
 import type { User } from '../core/schema.ts'
-import { pullReaders } from '../pulls/heads/open-pulls.ts'
-import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { isWorkInProgress } from '../pulls/lists/pull-views.ts'
 import { listReviewRequests } from '../pulls/review/reviews.rows.ts'
-import type { PullRequest } from '../pulls/schema.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { NotificationThread } from './schema.ts'
 import { mailableUsers, mailPart } from './thread-mails.ts'
 import { findThreadsAbout, putThreads } from './threads.rows.ts'
 
 /**
- * Tells users of changes of pull requests. The transaction of a change stores one row, a notice,
+ * Tells users of changes of conversations. The transaction of a change stores one row, a notice,
  * however many users watch the repository. A worker finds them in batches, in the order of their
  * ids. The transaction of a batch also records how far the worker has come, so that each user is
  * told exactly once, whenever the server stops.
@@ -34,15 +33,15 @@ import { findThreadsAbout, putThreads } from './threads.rows.ts'
 const BATCH = 100
 
 const MAX_RUNNING = 2
-/** The notices of a pull request are taken one after the other. */
-const MAX_RUNNING_PER_PULL = 1
+/** The notices of a conversation are taken one after the other. */
+const MAX_RUNNING_PER_CONVERSATION = 1
 
 /** The delay after the first failure. It doubles after each further failure. */
 const RETRY_MS = 5_000
 /** Failures after which a notice is given up, after 40 minutes. */
 const MAX_FAILURES = 9
 
-const FAILURE = 'users could not be told of a change of a pull request'
+const FAILURE = 'users could not be told of a change of a conversation'
 
 type Reason = NotificationThread['reason']
 
@@ -69,8 +68,8 @@ function fanOut(app: ReposApp): DueWork {
   return {
     failure: FAILURE,
     maxRunning: MAX_RUNNING,
-    maxRunningPerOwner: MAX_RUNNING_PER_PULL,
-    signal: app.signals.pullNotices,
+    maxRunningPerOwner: MAX_RUNNING_PER_CONVERSATION,
+    signal: app.signals.issueNotices,
     ...rows.noticeQueue(app.db),
     run: (id, until) => tellEverybody(app, id, until),
   }
@@ -97,11 +96,11 @@ async function tellEverybody(app: ReposApp, id: number, until: AbortSignal): Pro
 /** @returns whether more users may have to be told. */
 async function tellBatch(app: ReposApp, tx: Tx, id: number): Promise<boolean> {
   const notice = await rows.findNotice(tx, id)
-  const pull = notice && (await findPullRequestById(tx, notice.issue_id))
-  if (!pull) return false
-  const candidates = await findCandidates(app, tx, notice, pull)
+  const conversation = notice && (await findConversation(tx, notice.issue_id))
+  if (!conversation) return false
+  const candidates = await findCandidates(app, tx, notice, conversation)
   const batch = [...candidates].sort(([one], [other]) => one - other).slice(0, BATCH)
-  await tell(app, tx, { notice, pull, reasons: new Map(batch) })
+  await tell(app, tx, { notice, conversation, reasons: new Map(batch) })
   const last = batch.length === BATCH ? batch.at(-1)?.[0] : undefined
   if (last === undefined) await rows.deleteNotice(tx, id)
   else await rows.advanceNotice(tx, id, last)
@@ -116,7 +115,7 @@ async function findCandidates(
   app: ReposApp,
   tx: Tx,
   notice: Notice,
-  pull: PullRequest,
+  conversation: Conversation,
 ): Promise<Map<number, Reason>> {
   const { last_user_id: lastId } = notice
   const concerns = concernsOf(notice)
@@ -124,13 +123,14 @@ async function findCandidates(
   const add = (userId: number, reason: Reason) => {
     if (userId > lastId) found.set(userId, strongest(reason, found.get(userId)))
   }
-  for (const [userId, reason] of await findNamed(tx, concerns, pull, lastId)) add(userId, reason)
+  for (const [userId, reason] of await findNamed(tx, concerns, conversation, lastId))
+    add(userId, reason)
   if (!concerns.everybody) return found
   const search = {
-    conversationId: pull.id,
-    repositoryId: pull.repository_id,
+    conversationId: conversation.id,
+    repositoryId: conversation.repository_id,
     // As in compatible systems, work in progress concerns those who take part in it.
-    withWatchers: !isWorkInProgress(app, pull.title),
+    withWatchers: conversation.is_pull === 0 || !isWorkInProgress(app, conversation.title),
   }
   for (const { user_id, takes_part } of await rows.listFollowers(tx, search, lastId, BATCH))
     add(user_id, takes_part === 1 ? 'PARTICIPATING' : 'SUBSCRIBED')
@@ -141,12 +141,12 @@ async function findCandidates(
 async function findNamed(
   tx: Tx,
   concerns: StoredConcerns,
-  pull: PullRequest,
+  conversation: Conversation,
   lastId: number,
 ): Promise<[number, Reason][]> {
   const { mentioned = [], assignees = [], reviewers = [], reviewerTeams = [] } = concerns
-  const requests = concerns.namesPresent ? await listReviewRequests(tx, [pull.id]) : []
-  const assigned = concerns.namesPresent ? await assigneesOf(tx, pull.id) : assignees
+  const requests = concerns.namesPresent ? await listReviewRequests(tx, [conversation.id]) : []
+  const assigned = concerns.namesPresent ? await assigneesOf(tx, conversation.id) : assignees
   const asked = [...reviewers, ...requests.flatMap(({ reviewer_id }) => reviewer_id ?? [])]
   const teams = [...reviewerTeams, ...requests.flatMap(({ team_id }) => team_id ?? [])]
   const members = await rows.listMemberIds(tx, teams, lastId, BATCH)
@@ -164,16 +164,16 @@ async function findNamed(
 /** A change, and the users to tell of it. */
 interface Telling {
   readonly notice: Notice
-  readonly pull: PullRequest
+  readonly conversation: Conversation
   readonly reasons: ReadonlyMap<number, Reason>
 }
 
 async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
-  const { notice, pull, reasons } = telling
+  const { notice, conversation, reasons } = telling
   const { told, left } = await whoIsTold(tx, telling)
   const threads = await findThreadsAbout(
     tx,
-    pull.id,
+    conversation.id,
     told.map(({ id }) => id),
   )
   // A user who has unsubscribed, perhaps by the link of a mail, gets no mail.
@@ -187,8 +187,8 @@ async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
       const isRead = before === undefined || before.status === 'READ'
       return {
         user_id: user.id,
-        issue_id: pull.id,
-        repository_id: pull.repository_id,
+        issue_id: conversation.id,
+        repository_id: conversation.repository_id,
         status: isRead ? ('UNREAD' as const) : before.status,
         reason: isRead ? reason : strongest(reason, before.reason),
         comment_id: notice.comment_id ?? before?.comment_id ?? null,
@@ -201,18 +201,18 @@ async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
 
 /**
  * Returns the users of a batch who are told: active ones other than the one who made the change,
- * who may read the pull request now and have not decided against it. `left` has those who have
- * left the pull request.
+ * who may read the conversation now and have not decided against it. `left` has those who have
+ * left the conversation.
  */
 async function whoIsTold(
   tx: Tx,
-  { notice, pull, reasons }: Telling,
+  { notice, conversation, reasons }: Telling,
 ): Promise<{ told: User[]; left: ReadonlySet<number> }> {
   const ids = [...reasons.keys()].filter((id) => id !== notice.actor_id)
   if (ids.length === 0) return { told: [], left: new Set() }
   const users = await findUsersByIds(tx, ids)
-  const readers = await pullReaders(tx, pull, [...users.values()])
-  const subject = { conversationId: pull.id, repositoryId: pull.repository_id }
+  const readers = await conversationReaders(tx, conversation, [...users.values()])
+  const subject = { conversationId: conversation.id, repositoryId: conversation.repository_id }
   const { ignoring, left, blocking } = await rows.findDecisions(tx, subject, notice.actor_id, ids)
   const told = readers.filter(({ id }) => {
     if (ignoring.has(id) || blocking.has(id)) return false

@@ -174,18 +174,22 @@ function threadMessage(app: App, view: ThreadView, ofAccount: AccountMessages): 
   })
 }
 
-function subjectMessage(app: App, { thread, repository, pull }: ThreadView): NotificationSubject {
+function subjectMessage(
+  app: App,
+  { thread, repository, conversation }: ThreadView,
+): NotificationSubject {
   const urls = gitUrls(app, repository)
-  const page = urls.html(`/pulls/${pull.number}`)
+  const { is_pull, number, title, state } = conversation
+  const page = urls.html(`/${is_pull === 1 ? 'pulls' : 'issues'}/${number}`)
   const comment = thread.comment_id
   return create(NotificationSubjectSchema, {
-    title: pull.title,
-    url: urls.api(`/issues/${pull.number}`),
+    title,
+    url: urls.api(`/issues/${number}`),
     latestCommentUrl: comment === null ? '' : urls.api(`/issues/comments/${comment}`),
     htmlUrl: page,
     latestCommentHtmlUrl: comment === null ? '' : `${page}#issuecomment-${comment}`,
-    type: 'Pull',
-    state: pull.state.toLowerCase(),
+    type: is_pull === 1 ? 'Pull' : 'Issue',
+    state: state.toLowerCase(),
   })
 }
 

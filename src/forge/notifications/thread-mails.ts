@@ -12,15 +12,14 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
 import { findEmailNotifications } from '../accounts/users/user-settings.rows.ts'
 import { findUserById, findUsersByIds } from '../accounts/users/users.rows.ts'
+import { conversationReaders } from '../conversations/conversation-readers.ts'
+import { findConversation } from '../conversations/conversations.rows.ts'
 import { findIssueCommentById } from '../conversations/issue-comments.rows.ts'
 import { findDecisions } from '../conversations/notices.rows.ts'
-import type { Notice } from '../conversations/schema.ts'
+import type { Conversation, Notice } from '../conversations/schema.ts'
 import type { DueWorker } from '../core/scheduled-work.ts'
 import type { User } from '../core/schema.ts'
-import { pullReaders } from '../pulls/heads/open-pulls.ts'
-import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { findReviewById, textsOfReview } from '../pulls/review/reviews.rows.ts'
-import type { PullRequest } from '../pulls/schema.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { NotificationThread } from './schema.ts'
@@ -106,12 +105,12 @@ async function writeMail(
 ): Promise<Mail | undefined> {
   const { db } = app
   const user = await findUserById(db, thread.user_id)
-  const pull = await findPullRequestById(db, thread.issue_id)
-  if (!user || !pull || !(await wantsMail(db, user, pull))) return undefined
-  const repository = await findRepositoryById(db, pull.repository_id)
+  const conversation = await findConversation(db, thread.issue_id)
+  if (!user || !conversation || !(await wantsMail(db, user, conversation))) return undefined
+  const repository = await findRepositoryById(db, conversation.repository_id)
   const owner = repository && (await findOwnerById(db, repository.owner_id))
   if (!owner) return undefined
-  const news = (await Promise.all(items.map((item) => newsOf(db, pull, item)))).filter(
+  const news = (await Promise.all(items.map((item) => newsOf(db, conversation, item)))).filter(
     (text) => text !== undefined,
   )
   if (news.length === 0) return undefined
@@ -119,20 +118,21 @@ async function writeMail(
   const base = app.publicUrl()
   const from = senderOf(app)
   const host = from.slice(from.lastIndexOf('@') + 1)
-  const threadId = `pull-${pull.id}@${host}`
-  const isFirst = thread.last_mail_time === 0 && items[0]?.type === 'PULL_REQUEST_OPENED'
-  const unsubscribe = unsubscribeUrl(app, { userId: user.id, pullId: pull.id })
+  const { kind, page, threadName } = formOf(conversation, name)
+  const threadId = `${threadName}@${host}`
+  const isFirst = thread.last_mail_time === 0 && isOpening(items[0]?.type)
+  const unsubscribe = unsubscribeUrl(app, { userId: user.id, conversationId: conversation.id })
   return {
     from,
     to: user.email,
-    subject: `${isFirst ? '' : 'Re: '}[${name}] ${pull.title} (#${pull.number})`,
+    subject: `${isFirst ? '' : 'Re: '}[${name}] ${conversation.title} (#${conversation.number})`,
     text: [
       news.join('\n\n'),
       '',
       // The mark that separates a signature, which clients do not quote (RFC 3676 section 4.3).
       '-- ',
       `You get this mail since ${REASON_TEXTS[thread.reason]}.`,
-      `Pull request: ${base}/${name}/pulls/${pull.number}`,
+      `${kind}: ${base}/${page}`,
       `To get no more mails about it: ${unsubscribe}`,
       '',
     ].join('\n'),
@@ -140,22 +140,43 @@ async function writeMail(
       name,
       id: `${repository.name}.${owner.name}.${host.replaceAll(/[[\]:]/g, '')}`,
       unsubscribeUrl: unsubscribe,
-      messageId: isFirst
-        ? threadId
-        : `pull-${pull.id}.${thread.id}.${thread.last_mail_time}@${host}`,
+      messageId: isFirst ? threadId : `${threadName}.${thread.id}.${thread.last_mail_time}@${host}`,
       threadId: isFirst ? undefined : threadId,
+      // The names of compatible systems, for the filters of readers.
+      headers: {
+        'X-Gitea-Reason': thread.reason.toLowerCase(),
+        'X-Gitea-Issue-ID': String(conversation.number),
+      },
     },
   }
 }
 
-/** Returns whether a user gets mails about a pull request at this moment. */
-async function wantsMail(db: Db, user: User, pull: PullRequest): Promise<boolean> {
+/**
+ * Returns how mails name a conversation. The name of the thread of a pull request never changes,
+ * since readers have mails with it.
+ */
+function formOf(
+  { id, is_pull, number }: Conversation,
+  repository: string,
+): { kind: string; page: string; threadName: string } {
+  if (is_pull === 1)
+    return { kind: 'Pull request', page: `${repository}/pulls/${number}`, threadName: `pull-${id}` }
+  const page = `${repository}/issues/${number}`
+  return { kind: 'Issue', page, threadName: page }
+}
+
+function isOpening(type: MailItem['type'] | undefined): boolean {
+  return type === 'PULL_REQUEST_OPENED' || type === 'ISSUE_OPENED'
+}
+
+/** Returns whether a user gets mails about a conversation at this moment. */
+async function wantsMail(db: Db, user: User, conversation: Conversation): Promise<boolean> {
   if (!isReachable(user)) return false
   if ((await findEmailNotifications(db, [user.id])).get(user.id) === 'disabled') return false
-  const subject = { conversationId: pull.id, repositoryId: pull.repository_id }
+  const subject = { conversationId: conversation.id, repositoryId: conversation.repository_id }
   const { ignoring, left } = await findDecisions(db, subject, null, [user.id])
   if (ignoring.has(user.id) || left.has(user.id)) return false
-  return (await pullReaders(db, pull, [user])).length > 0
+  return (await conversationReaders(db, conversation, [user])).length > 0
 }
 
 const CHANGES: Readonly<Partial<Record<MailItem['type'], string>>> = {
@@ -166,6 +187,10 @@ const CHANGES: Readonly<Partial<Record<MailItem['type'], string>>> = {
   PULL_REQUEST_HEAD_MOVED: 'pushed to the pull request',
   PULL_REQUEST_REVIEW_REQUESTED: 'requested a review',
   PULL_REQUEST_COMMENTED: 'commented',
+  ISSUE_OPENED: 'opened the issue',
+  ISSUE_CLOSED: 'closed the issue',
+  ISSUE_REOPENED: 'opened the issue again',
+  ISSUE_COMMENTED: 'commented',
 }
 
 const VERDICTS: Readonly<Record<string, string>> = {
@@ -174,13 +199,18 @@ const VERDICTS: Readonly<Record<string, string>> = {
 }
 
 /** Returns what happened. Undefined if what was said is deleted. */
-async function newsOf(db: Db, pull: PullRequest, item: MailItem): Promise<string | undefined> {
-  const said = await textOf(db, pull, item)
+async function newsOf(
+  db: Db,
+  conversation: Conversation,
+  item: MailItem,
+): Promise<string | undefined> {
+  const said = await textOf(db, conversation, item)
   if (said === undefined) return undefined
   const actor = (await findUsersByIds(db, item.actor === null ? [] : [item.actor])).get(
     item.actor ?? 0,
   )
-  const change = said.verdict ?? CHANGES[item.type] ?? 'changed the pull request'
+  const kind = conversation.is_pull === 1 ? 'pull request' : 'issue'
+  const change = said.verdict ?? CHANGES[item.type] ?? `changed the ${kind}`
   const line = `${actor?.username ?? 'Somebody'} ${change}${said.text === '' ? '.' : ':'}`
   return said.text === '' ? line : `${line}\n\n${quote(said.text)}`
 }
@@ -188,7 +218,7 @@ async function newsOf(db: Db, pull: PullRequest, item: MailItem): Promise<string
 /** Returns what was said with a change; undefined if it is deleted. */
 async function textOf(
   db: Db,
-  pull: PullRequest,
+  conversation: Conversation,
   { type, comment, review }: MailItem,
 ): Promise<{ text: string; verdict?: string | undefined } | undefined> {
   if (comment !== null) {
@@ -204,7 +234,7 @@ async function textOf(
       ? { text, verdict: VERDICTS[found.state] ?? 'reviewed the changes' }
       : { text: texts.at(-1) ?? '' }
   }
-  return { text: type === 'PULL_REQUEST_OPENED' ? pull.body : '' }
+  return { text: isOpening(type) ? conversation.body : '' }
 }
 
 /** A change that a mail tells. Its texts are read when the mail is sent. */
@@ -216,10 +246,10 @@ interface MailItem {
   readonly review: number | null
 }
 
-/** The maximum number of changes that one mail tells. The page of the pull request has the rest. */
+/** The maximum number of changes that one mail tells. The page of the conversation has the rest. */
 const MAX_MAIL_ITEMS = 20
 
-/** The minimum time between two mails about one pull request. */
+/** The minimum time between two mails about one conversation. */
 const MAIL_INTERVAL_MS = 60_000
 
 /**
@@ -292,7 +322,7 @@ const REASON_TEXTS: Readonly<Record<NotificationThread['reason'], string>> = {
   MENTION: 'you were mentioned',
   REVIEW_REQUESTED: 'your review was requested',
   ASSIGN: 'you were assigned',
-  PARTICIPATING: 'you take part in the pull request',
+  PARTICIPATING: 'you take part in the conversation',
   SUBSCRIBED: 'you watch the repository',
 }
 

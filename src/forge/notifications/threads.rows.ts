@@ -8,22 +8,22 @@ import {
 } from '../repositories/access/repository-readers.rows.ts'
 import type { NotificationThread, NotificationThreadsTable } from './schema.ts'
 
-/** The threads of some users about a pull request, by user. */
+/** The threads of some users about a conversation, by user. */
 export async function findThreadsAbout(
   tx: Tx,
-  pullId: number,
+  conversationId: number,
   userIds: readonly number[],
 ): Promise<ReadonlyMap<number, NotificationThread>> {
   const found = await tx
     .selectFrom('notification_threads')
     .selectAll()
-    .where('issue_id', '=', pullId)
+    .where('issue_id', '=', conversationId)
     .where('user_id', 'in', numbersOf(JSON.stringify(userIds)))
     .execute()
   return new Map(found.map((thread) => [thread.user_id, thread]))
 }
 
-/** Inserts threads, or replaces those of the same users about the same pull request. */
+/** Inserts threads, or replaces those of the same users about the same conversation. */
 export async function putThreads(
   tx: Tx,
   threads: readonly Insertable<NotificationThreadsTable>[],
@@ -51,6 +51,8 @@ export interface ThreadSearch {
   readonly reader: RepositoryReader
   readonly repositoryId?: number | undefined
   readonly statuses?: readonly NotificationThread['status'][] | undefined
+  /** Values of `is_pull`. */
+  readonly kinds?: readonly number[] | undefined
   /** Unix seconds of the last update, ends included. */
   readonly since?: number | undefined
   readonly before?: number | undefined
@@ -147,19 +149,19 @@ export async function updateThreadMail(
 /**
  * Drops the mails that wait for a user.
  *
- * @param pullId the pull request that they are about; undefined for all.
+ * @param conversationId the conversation that they are about; undefined for all.
  */
 export async function dropThreadMails(
   tx: Tx,
   userId: number,
-  pullId: number | undefined,
+  conversationId: number | undefined,
 ): Promise<void> {
   let query = tx
     .updateTable('notification_threads')
     .set({ mail_items: '[]', mail_time: null })
     .where('user_id', '=', userId)
     .where('mail_time', 'is not', null)
-  if (pullId !== undefined) query = query.where('issue_id', '=', pullId)
+  if (conversationId !== undefined) query = query.where('issue_id', '=', conversationId)
   await query.execute()
 }
 
@@ -170,7 +172,7 @@ function silenced(status: NotificationThread['status']) {
 
 function selectThreads(
   db: Db,
-  { userId, reader, repositoryId, statuses, since, before }: ThreadSearch,
+  { userId, reader, repositoryId, statuses, kinds, since, before }: ThreadSearch,
 ): SelectQueryBuilder<Schema, 'notification_threads', object> {
   let query = db
     .selectFrom('notification_threads')
@@ -179,9 +181,16 @@ function selectThreads(
       eb.exists(
         eb
           .selectFrom('repositories')
+          .innerJoin('issues', 'issues.repository_id', 'repositories.id')
           .select('repositories.id')
-          .whereRef('repositories.id', '=', 'notification_threads.repository_id')
-          .where('repositories.has_pull_requests', '=', 1)
+          .whereRef('issues.id', '=', 'notification_threads.issue_id')
+          .where('issues.is_pull', 'in', kinds ?? [0, 1])
+          .where((of) =>
+            of.or([
+              of.and([of('issues.is_pull', '=', 1), of('repositories.has_pull_requests', '=', 1)]),
+              of.and([of('issues.is_pull', '=', 0), of('repositories.has_issues', '=', 1)]),
+            ]),
+          )
           .where(readableBy(reader)),
       ),
     )

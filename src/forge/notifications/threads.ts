@@ -1,11 +1,11 @@
 import { transaction } from '../../platform/database/database.ts'
+import { readsKind } from '../conversations/conversation-readers.ts'
+import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import { presentCommentIds } from '../conversations/issue-comments.rows.ts'
+import type { Conversation } from '../conversations/schema.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
-import { suffices } from '../core/levels.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
-import { findPullRequestsByIds } from '../pulls/heads/pull-requests.rows.ts'
-import type { PullRequest } from '../pulls/schema.ts'
 import {
   openRepositories,
   openRepository,
@@ -23,11 +23,11 @@ import * as rows from './threads.rows.ts'
 /** The state of a notification thread. */
 export type ThreadStatus = NotificationThread['status']
 
-/** A notification thread with the pull request that its receiver may read. */
+/** A notification thread with the conversation that its receiver may read. */
 export interface ThreadView {
   readonly thread: NotificationThread
   readonly repository: RepositoryView
-  readonly pull: PullRequest
+  readonly conversation: Conversation
 }
 
 /** Which threads a list has. Undefined fields select all. */
@@ -53,8 +53,8 @@ interface ThreadPage {
 const MAX_SHOWN = 50
 
 /**
- * Returns a page of the threads of the caller, the latest first. The caller may read the pull
- * requests of all of them now.
+ * Returns a page of the threads of the caller, the latest first. The caller may read the
+ * conversations of all of them now.
  */
 export async function listThreads(
   app: ReposApp,
@@ -98,7 +98,7 @@ export async function setAllStatuses(
   return viewThreads(app, caller, changed)
 }
 
-/** Returns a thread of the caller, who must still be allowed to read the pull request. */
+/** Returns a thread of the caller, who must still be allowed to read the conversation. */
 export async function getThread(app: ReposApp, caller: SignedIn, id: number): Promise<ThreadView> {
   const thread = await rows.findThread(app.db, caller.user.id, id)
   const [view] = thread ? await viewThreads(app, caller, [thread]) : []
@@ -129,23 +129,32 @@ async function searchOf(
   { repository: name, statuses, subjectTypes, since, before }: ThreadFilter,
 ): Promise<rows.ThreadSearch | undefined> {
   const open = name && (await openRepository(app, caller, name, 'none'))
+  const kinds = kindsOf(subjectTypes)
   // There are no notifications of other subjects.
-  if (subjectTypes.length > 0 && !subjectTypes.includes('pull')) return undefined
+  if (kinds?.length === 0) return undefined
   if (statuses?.length === 0) return undefined
   return {
     userId: caller.user.id,
     reader: repositoryReader(app, caller),
     repositoryId: open?.repository.id,
     statuses,
+    kinds,
     since,
     before,
   }
 }
 
+/** @returns values of `is_pull`; undefined for all. */
+function kindsOf(subjectTypes: readonly string[]): number[] | undefined {
+  if (subjectTypes.length === 0) return undefined
+  const wanted = new Set(subjectTypes)
+  return [...(wanted.has('issue') ? [0] : []), ...(wanted.has('pull') ? [1] : [])]
+}
+
 /**
  * Returns the views of threads. The number of queries does not depend on the number of threads. Who
- * may read only other parts of a repository than its pull requests, by the rights of a team, sees
- * none of its threads.
+ * may read only other parts of a repository than the subject, by the rights of a team, does not see
+ * the thread.
  */
 async function viewThreads(
   app: ReposApp,
@@ -156,12 +165,10 @@ async function viewThreads(
   const ids = [...new Set(threads.map(({ repository_id }) => repository_id))]
   const found = await findRepositoriesByIds(app.db, ids)
   const opened = await openRepositories(app, caller, [...found.values()], 'pulls')
-  const readable = opened.filter(
-    ({ units }) => suffices(units.pulls, 'read') && suffices(units.code, 'read'),
-  )
-  const views = await viewRepositories(app, caller, readable)
+  const units = new Map(opened.map((open) => [open.repository.id, open.units]))
+  const views = await viewRepositories(app, caller, opened)
   const repositories = new Map(views.map((view) => [view.repository.id, view]))
-  const pulls = await findPullRequestsByIds(
+  const conversations = await findConversationsByIds(
     app.db,
     threads.map(({ issue_id }) => issue_id),
   )
@@ -171,9 +178,10 @@ async function viewThreads(
   )
   return threads.flatMap((thread) => {
     const repository = repositories.get(thread.repository_id)
-    const pull = pulls.get(thread.issue_id)
-    if (!repository || !pull) return []
+    const conversation = conversations.get(thread.issue_id)
+    const rights = units.get(thread.repository_id)
+    if (!repository || !conversation || !rights || !readsKind(rights, conversation)) return []
     const comment_id = comments.has(thread.comment_id ?? 0) ? thread.comment_id : null
-    return [{ thread: { ...thread, comment_id }, repository, pull }]
+    return [{ thread: { ...thread, comment_id }, repository, conversation }]
   })
 }

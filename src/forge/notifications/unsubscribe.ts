@@ -3,9 +3,9 @@ import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { updateUserSettings } from '../accounts/users/user-settings.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
+import { findConversation } from '../conversations/conversations.rows.ts'
 import { putConversationSubscription } from '../conversations/subscriptions.rows.ts'
 import { nowSeconds } from '../core/core.ts'
-import { findPullRequestById } from '../pulls/heads/pull-requests.rows.ts'
 import { dropThreadMails } from './threads.rows.ts'
 
 /**
@@ -26,12 +26,12 @@ const MAX_TOKEN_CHARACTERS = 200
 /** Subject of a link. */
 interface Subject {
   readonly userId: number
-  readonly pullId: number
+  readonly conversationId: number
 }
 
 /** Returns the link in a mail. */
-export function unsubscribeUrl(app: AccountsApp, { userId, pullId }: Subject): string {
-  const token = seal(app, PURPOSE, Buffer.from(JSON.stringify([userId, pullId])))
+export function unsubscribeUrl(app: AccountsApp, { userId, conversationId }: Subject): string {
+  const token = seal(app, PURPOSE, Buffer.from(JSON.stringify([userId, conversationId])))
   return `${app.publicUrl()}${UNSUBSCRIBE_PATH}?token=${token.toString('base64url')}`
 }
 
@@ -41,19 +41,19 @@ export function isUnsubscribeToken(app: AccountsApp, token: string): boolean {
 }
 
 /**
- * Ends notifications: those of the pull request of the link, or all mails about pull requests.
+ * Ends notifications: those of the conversation of the link, or all mails about conversations.
  *
- * @returns false for a token that this server has not sent. A link about an account or pull request
+ * @returns false for a token that this server has not sent. A link about an account or conversation
  *   that was deleted meanwhile has nothing to end.
  */
 export async function unsubscribe(
   app: AccountsApp,
   token: string,
-  what: 'pull' | 'all mails',
+  what: 'conversation' | 'all mails',
 ): Promise<boolean> {
   const subject = readToken(app, token)
   if (!subject) return false
-  const { userId, pullId } = subject
+  const { userId, conversationId } = subject
   const user = await findUserById(app.db, userId)
   if (!user) return true
   if (what === 'all mails') {
@@ -64,15 +64,16 @@ export async function unsubscribe(
     return true
   }
   await transaction(app.db, async (tx) => {
-    const isPresent = (await findUserById(tx, userId)) && (await findPullRequestById(tx, pullId))
+    const isPresent =
+      (await findUserById(tx, userId)) && (await findConversation(tx, conversationId))
     if (!isPresent) return
     await putConversationSubscription(tx, {
-      issue_id: pullId,
+      issue_id: conversationId,
       user_id: userId,
       subscribed: 0,
       create_time: nowSeconds(app.clock),
     })
-    await dropThreadMails(tx, userId, pullId)
+    await dropThreadMails(tx, userId, conversationId)
   })
   return true
 }
@@ -81,8 +82,8 @@ function readToken(app: AccountsApp, token: string): Subject | undefined {
   if (token.length > MAX_TOKEN_CHARACTERS) return undefined
   try {
     const text = open(app, PURPOSE, Buffer.from(token, 'base64url')).toString()
-    const [userId, pullId] = JSON.parse(text) as [number, number]
-    return { userId, pullId }
+    const [userId, conversationId] = JSON.parse(text) as [number, number]
+    return { userId, conversationId }
   } catch {
     // Not sealed by this server.
     return undefined

@@ -98,20 +98,6 @@ export interface PullMergeAttemptsTable {
 
 export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>
 
-/**
- * Pull requests of webhook messages. The body of such a message is built when it is sent. A row is
- * deleted with its message.
- */
-export interface PullMessagesTable {
-  message_id: number
-  /** The pull request may have been deleted. */
-  issue_id: number
-  /** The user who caused the event, who may have been deleted; null for the server. */
-  actor_id: number | null
-}
-
-export type PullMessage = Selectable<PullMessagesTable>
-
 export interface PullRequestsTable extends ConversationColumns {
   /** Without `refs/heads/`. */
   base_branch: string
@@ -261,7 +247,6 @@ declare module '../../platform/database/schema.ts' {
     pull_merge_attempts: PullMergeAttemptsTable
     merge_follow_ups: MergeFollowUpsTable
     merged_commits: MergedCommitsTable
-    issue_messages: PullMessagesTable
     issues: PullRequestsTable
     review_comments: ReviewCommentsTable
     reviews: ReviewsTable

@@ -233,6 +233,8 @@ interface RepositoriesTable {
   /** Maintained by triggers on `issues`, like the next column. */
   open_pulls_count: Generated<number>
   pulls_count: Generated<number>
+  issues_count: Generated<number>
+  open_issues_count: Generated<number>
   /** Maintained by triggers on `issue_comments`. */
   comments_count: Generated<number>
   /** The highest pull request number used so far. Numbers are never reused. */
@@ -478,19 +480,26 @@ export interface RepositoryEventsTable {
     | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
     | 'COMMIT_STATUS_CREATED'
     | 'MERGEABILITY_CHECKED'
+    | 'ISSUE_OPENED'
+    | 'ISSUE_EDITED'
+    | 'ISSUE_CLOSED'
+    | 'ISSUE_REOPENED'
+    | 'ISSUE_COMMENTED'
+    | 'ISSUE_DELETED'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
    * draft releases, or the administrators of the repository.
    */
-  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
+  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'issues' | 'administration'
   /** Id of the account that caused the event. Null for the server. */
   actor_id: number | null
-  /** Id of the release, protection or pull request. */
+  /** Id of the release, protection, pull request or issue. */
   subject_id: number | null
   /**
    * The tag name of a release, or the name or pattern of a protection. For refs, the JSON
    * `{"count", "refs": [[ref, old id, new id]]}`. For a pull request, the JSON `[number, base,
-   * head]`. For a status, the JSON `[commit, number, context, state]`.
+   * head]`. For an issue, the JSON `[number, comment id]`; 0 without a comment. For a status, the
+   * JSON `[commit, number, context, state]`.
    */
   subject: string
   /** Unix milliseconds. */
@@ -523,7 +532,7 @@ declare module '../../platform/database/schema.ts' {
 interface RepositorySubscriptionsTable {
   repository_id: number
   user_id: number
-  /** WATCHING: notified of every pull request. IGNORED: notified of none. */
+  /** WATCHING: notified of every issue and pull request. IGNORED: notified of none. */
   mode: 'WATCHING' | 'IGNORED'
   /** Unix seconds. */
   create_time: number

@@ -1,6 +1,6 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
 
-/** All webhooks. Those of the scope `account` receive events about memos and pull requests. */
+/** All webhooks. Those of the scope `account` receive events about memos, issues and pull requests. */
 export interface UserWebhooksTable {
   id: Generated<number>
   /** The last segment of the resource name. */

@@ -27,6 +27,8 @@ interface MailList {
   readonly messageId: string
   /** The first mail of the thread; undefined if this is the first one. */
   readonly threadId: string | undefined
+  /** Further headers for filters of receivers: names, and values of printable ASCII. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** The decision of a mail server. Reasons have no addresses, since they are logged. */
@@ -67,13 +69,14 @@ export function printMessage({ from, to, subject, text, list }: Mail, date: Date
 }
 
 function addList(head: MimeNode, list: MailList): void {
-  const { name, id, unsubscribeUrl, messageId, threadId } = list
+  const { name, id, unsubscribeUrl, messageId, threadId, headers } = list
   // Prepared, since the values are no addresses that nodemailer could parse.
   const set = (key: string, value: string) => head.setHeader({ [key]: { prepared: true, value } })
   set('List-Id', `"${name}" <${id}>`)
   set('List-Unsubscribe', `<${unsubscribeUrl}>`)
   set('List-Unsubscribe-Post', 'List-Unsubscribe=One-Click')
   set('Message-ID', `<${messageId}>`)
+  for (const [key, value] of Object.entries(headers)) set(key, value)
   if (threadId === undefined) return
   set('In-Reply-To', `<${threadId}>`)
   head.setHeader('References', `<${threadId}>`)

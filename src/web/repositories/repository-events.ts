@@ -35,14 +35,15 @@ interface Following {
 /**
  * Follows the events of a repository while the component is there.
  *
- * @param pull number of the pull request whose events matter. Moved refs matter to every one.
- * @param head id of the commit whose statuses matter.
- * @param onEvent called after an event of the pull request, and after an interruption: what the page
+ * @param number number of the issue or pull request whose events matter. Moved refs matter to every
+ *   one.
+ * @param head id of the commit whose statuses matter; empty for an issue.
+ * @param onEvent called after an event of the conversation, and after an interruption: what the page
  *   has read meanwhile may have failed.
  */
 export function useRepositoryEvents(
   { owner, repo }: { owner: string; repo: string },
-  pull: bigint,
+  number: bigint,
   head: string,
   onEvent: () => void,
 ): RepositoryEvents {
@@ -65,12 +66,20 @@ export function useRepositoryEvents(
       const subject = event?.subject
       if (subject?.case === 'commitStatus') {
         if (subject.value.sha === latest.current.head) checked()
-      } else if (subject?.case !== 'pullRequest' || subject.value.number === pull) changed()
+      } else if (!isOfConversation(subject) || subject.value.number === number) changed()
     }
     follow(api, { request: { owner, repo }, notify, setCut }, signal)
     return () => ended.abort()
-  }, [api, owner, repo, pull])
+  }, [api, owner, repo, number])
   return { ...versions, isCut }
+}
+
+type Subject = RepositoryEvent['subject']
+
+function isOfConversation(
+  subject: Subject | undefined,
+): subject is Extract<Subject, { case: 'issue' | 'pullRequest' }> {
+  return subject?.case === 'issue' || subject?.case === 'pullRequest'
 }
 
 /** Returns a function that calls another at once, but not again within a pause. */

@@ -128,11 +128,7 @@ describe('a statement that changes thousands of rows', () => {
       await addPull(tx, { repository_id })
       await step?.up(tx)
       const pull = await addPull(tx, { repository_id })
-      await tx
-        .updateTable('issues')
-        .set({ state: 'CLOSED' })
-        .where('id', '=', pull.id)
-        .execute()
+      await tx.updateTable('issues').set({ state: 'CLOSED' }).where('id', '=', pull.id).execute()
     })
     expect(await findWrong()).toEqual([])
     const counts = db.selectFrom('repositories').select(['pulls_count', 'open_pulls_count'])

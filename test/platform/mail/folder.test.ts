@@ -73,6 +73,7 @@ describe('the mail folder', () => {
         unsubscribeUrl: `https://git.example.org/-/unsubscribe?token=${'a'.repeat(80)}`,
         messageId: 'pull-1.2.3@git.example.org',
         threadId: 'pull-1@git.example.org',
+        headers: { 'X-Gitea-Reason': 'mention' },
       },
     })
     expect(Object.fromEntries(parse(file?.text ?? '').fields)).toMatchObject({
@@ -82,6 +83,7 @@ describe('the mail folder', () => {
       'Message-ID': ['<pull-1.2.3@git.example.org>'],
       'In-Reply-To': ['<pull-1@git.example.org>'],
       References: ['<pull-1@git.example.org>'],
+      'X-Gitea-Reason': ['mention'],
     })
   })
 

@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import { searchIssues } from '../../../src/forge/pulls/lists/issue-lists.ts'
+import { searchIssues } from '../../../src/forge/issues/issue-lists.ts'
 import { ANYBODY } from '../../support/forge-rows.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { countQueries } from '../../support/query-plan.ts'
@@ -178,6 +178,7 @@ describe('a search for issues', () => {
       since: undefined,
       before: undefined,
       createdBy: '',
+      sort: '',
       owner: '',
       priorityRepoId: 0,
       assigned: false,

@@ -1,13 +1,10 @@
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import type { ConversationRight } from '../../conversations/ports.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import type { ConversationName, RepositoryName } from '../../core/names.ts'
-import type { User } from '../../core/schema.ts'
 import {
-  accessOfUsers,
   checkNotArchived,
   type OpenRepository,
   openRepositories,
@@ -128,22 +125,4 @@ function checkNeed(
 /** Returns whether the caller has opened a pull request. */
 export function isPoster(caller: Caller, { poster_id }: Pick<PullRequest, 'poster_id'>): boolean {
   return caller.kind === 'user' && caller.user.id === poster_id
-}
-
-/** Returns those of some users who are active and may read a pull request at this moment. */
-export async function pullReaders(
-  db: Db,
-  { repository_id }: Pick<PullRequest, 'repository_id'>,
-  users: readonly User[],
-): Promise<User[]> {
-  const repository = await findRepositoryById(db, repository_id)
-  const owner = repository && (await findOwnerById(db, repository.owner_id))
-  if (!owner) return []
-  const active = users.filter(({ state }) => state === 'NORMAL')
-  if (active.length === 0) return []
-  const access = await accessOfUsers(db, active, repository, owner)
-  return active.filter(({ id }) => {
-    const units = access.get(id)
-    return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
-  })
 }

@@ -1,20 +1,13 @@
 import type { Tx } from '../../../platform/database/schema.ts'
-import { findOwnerById } from '../../accounts/users/owners.rows.ts'
-import { findUsersByIds } from '../../accounts/users/users.rows.ts'
-import type { Concerns, StoredConcerns } from '../../conversations/concerns.ts'
-import { insertNotice } from '../../conversations/notices.rows.ts'
+import type { Concerns } from '../../conversations/concerns.ts'
+import { queueConversationMessage, queueNotice } from '../../conversations/conversation-news.ts'
 import { recordTimeline, type TimelineEvent } from '../../conversations/timeline.ts'
-import { suffices } from '../../core/levels.ts'
-import { accessOfUsers } from '../../repositories/access/permissions.ts'
 import {
   type PullEventType,
   pullSubject,
   recordEvent,
 } from '../../repositories/activity/repository-events.ts'
-import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { queueMessage, webhooksWithinQuota } from '../../webhooks/outbox/waiting-deliveries.ts'
-import { insertMessage } from '../../webhooks/outbox/webhook-deliveries.rows.ts'
 import type { HookEventType } from '../../webhooks/outbox/webhook-events.ts'
 import {
   type HookEvent,
@@ -22,7 +15,6 @@ import {
   queueHookEvents,
 } from '../../webhooks/outbox/webhook-queue.ts'
 import type { PullRequest, PullRequestChanges } from '../schema.ts'
-import { insertPullMessage, listWebhooksAbout, type OwnedWebhook } from './pull-messages.rows.ts'
 
 /** The type of webhook message for each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
@@ -69,13 +61,10 @@ export async function recordPullChange(
   const event = timelineEventOf(type, pull)
   if (event) await recordTimeline(app, tx, actorId, pull.id, event)
   const timeMs = app.clock.now()
-  await queuePullDeliveries(tx, {
-    type: MESSAGE_TYPES[type],
-    actorId: actorId ?? null,
-    pull,
-    timeMs,
-  })
-  await queuePullNotice(tx, { type, actorId: actorId ?? null, pull, timeMs, concerns })
+  const news = { conversation: pull, actorId: actorId ?? null, timeMs }
+  const { base_branch: base, head_commit: head_sha } = pull
+  await queueConversationMessage(tx, news, MESSAGE_TYPES[type], { base, head_sha })
+  await queueNotice(tx, news, type, concerns ?? { everybody: TOLD_TO_EVERYBODY.has(type) })
   if (told.length === 0) return
   const eventsOf = () => pullHookEvents(actorId ?? null, pull, told)
   await queueHookEvents(tx, pull.repository_id, eventsOf, timeMs)
@@ -194,77 +183,8 @@ type PullMessageType =
 /** The properties of a pull request that a message stores. */
 type ToldPull = Pick<
   PullRequest,
-  'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit' | 'merge_commit'
+  'id' | 'repository_id' | 'is_pull' | 'number' | 'base_branch' | 'head_commit' | 'merge_commit'
 >
-
-/** A change of a pull request. */
-interface PullNews {
-  readonly type: PullMessageType
-  /** Null for the server. */
-  readonly actorId: number | null
-  /** The pull request after the change. */
-  readonly pull: ToldPull
-  /** Unix milliseconds. */
-  readonly timeMs: number
-}
-
-/**
- * Queues a change of a pull request for the webhooks of the participants who may read it, in the
- * transaction of the change. It stores only facts that never change. `messageBody` reads the pull
- * request itself when the message is sent, so that a receiver never gets what was hidden meanwhile,
- * and the transaction stays short.
- *
- * The caller notifies `app.signals.deliveries` after the commit.
- */
-async function queuePullDeliveries(
-  tx: Tx,
-  { type, actorId, pull, timeMs }: PullNews,
-): Promise<void> {
-  const webhooks = await ofReaders(tx, pull, await listWebhooksAbout(tx, pull))
-  const webhookIds = await webhooksWithinQuota(
-    tx,
-    webhooks.map(({ id }) => id),
-  )
-  if (webhookIds.length === 0) return
-  const message = await insertMessage(tx, {
-    event_type: type,
-    body: JSON.stringify({
-      type,
-      timestamp: new Date(timeMs).toISOString(),
-      number: pull.number,
-      base: pull.base_branch,
-      head_sha: pull.head_commit,
-    }),
-    create_time: timeMs,
-  })
-  await insertPullMessage(tx, {
-    message_id: message.id,
-    issue_id: pull.id,
-    actor_id: actorId,
-  })
-  await queueMessage(tx, webhookIds, message, timeMs)
-}
-
-/**
- * Returns the webhooks whose owners may read pull requests of a repository. A participant may be
- * archived or may have lost access.
- */
-async function ofReaders(
-  tx: Tx,
-  { repository_id }: ToldPull,
-  webhooks: readonly OwnedWebhook[],
-): Promise<OwnedWebhook[]> {
-  if (webhooks.length === 0) return []
-  const repository = await findRepositoryById(tx, repository_id)
-  const owner = repository && (await findOwnerById(tx, repository.owner_id))
-  if (!owner) return []
-  const users = await findUsersByIds(tx, [...new Set(webhooks.map(({ user_id }) => user_id))])
-  const access = await accessOfUsers(tx, [...users.values()], repository, owner)
-  return webhooks.filter(({ user_id }) => {
-    const units = users.get(user_id)?.state === 'NORMAL' ? access.get(user_id) : undefined
-    return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
-  })
-}
 
 /** The changes of which everybody is told, as in compatible systems. */
 const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
@@ -274,46 +194,6 @@ const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
   'PULL_REQUEST_MERGED',
   'PULL_REQUEST_HEAD_MOVED',
 ])
-
-/** A change of a pull request. */
-interface NoticedChange {
-  readonly type: PullEventType
-  /** Null for the server. */
-  readonly actorId: number | null
-  readonly pull: ToldPull
-  /** Unix milliseconds. */
-  readonly timeMs: number
-  /** Undefined for the usual ones. */
-  readonly concerns: Concerns | undefined
-}
-
-/**
- * Stores a change of which users are to be told, in the transaction of the change. The cost does
- * not depend on the number of users: a worker finds them, see `fan-out.ts`.
- *
- * The caller notifies `app.signals.pullNotices` after the commit.
- */
-async function queuePullNotice(tx: Tx, change: NoticedChange): Promise<void> {
-  const { type, actorId, pull, timeMs } = change
-  const everybody = TOLD_TO_EVERYBODY.has(type)
-  const { comment, review, ...stored } = change.concerns ?? { everybody }
-  if (!namesAnybody(stored)) return
-  await insertNotice(tx, {
-    issue_id: pull.id,
-    type,
-    actor_id: actorId,
-    comment_id: comment ?? null,
-    review_id: review ?? null,
-    told: JSON.stringify(stored),
-    time: timeMs,
-    due_time: timeMs,
-  })
-}
-
-function namesAnybody(concerns: StoredConcerns): boolean {
-  const { everybody, namesPresent, ...named } = concerns
-  return everybody || namesPresent === true || Object.values(named).some((list) => list.length > 0)
-}
 
 /**
  * Returns the event of a change that needs nothing but the pull request after it. Undefined for

@@ -52,7 +52,16 @@ function pullChangeOf(change: ConversationChange): Parameters<typeof recordPullC
     case 'dependencies':
       return 'PULL_REQUEST_EDITED'
     case 'labels':
-      return { type: 'PULL_REQUEST_EDITED', told: [labelEvent(change.count)] }
+      return { type: 'PULL_REQUEST_EDITED', told: [labelEvent(change.after.length)] }
+    case 'assignees': {
+      const action = change.after.length > 0 ? 'assigned' : 'unassigned'
+      const assignees = change.after.filter((id) => !change.before.includes(id))
+      return {
+        type: 'PULL_REQUEST_EDITED',
+        told: [{ type: 'pull_request_assign', action }],
+        concerns: { everybody: false, assignees },
+      }
+    }
     case 'comment': {
       const { action, commentId: comment, concerns } = change
       const told = [{ type: 'pull_request_comment', action, comment } as const]

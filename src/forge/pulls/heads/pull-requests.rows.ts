@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import { takeNumber } from '../../conversations/conversations.rows.ts'
 import { wakeScheduledMerge } from '../merging/scheduled-merges.rows.ts'
 import type { Mergeability, NewPullRequest, PullRequest, PullRequestChanges } from '../schema.ts'
 
@@ -77,23 +78,12 @@ export function findPullRequestByMergeCommit(
  *   a repository was deleted.
  */
 export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
-  const number = await takeIssueNumber(tx, pull.repository_id)
+  const number = await takeNumber(tx, pull.repository_id)
   return tx
     .insertInto('issues')
     .values({ ...pull, number })
     .returningAll()
     .executeTakeFirstOrThrow()
-}
-
-/** @returns 0 if the repository was deleted. The insert that uses the number then fails. */
-async function takeIssueNumber(tx: Tx, repositoryId: number): Promise<number> {
-  const taken = await tx
-    .updateTable('repositories')
-    .set((eb) => ({ last_issue_number: eb('last_issue_number', '+', 1) }))
-    .where('id', '=', repositoryId)
-    .returning('last_issue_number')
-    .executeTakeFirst()
-  return taken?.last_issue_number ?? 0
 }
 
 /**

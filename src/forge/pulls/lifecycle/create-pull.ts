@@ -5,16 +5,19 @@ import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import { checkLength } from '../../accounts/users/user-fields.ts'
 import { findAssignees, setAssignees } from '../../conversations/assignees.ts'
 import { newMentions } from '../../conversations/concerns.ts'
+import {
+  checkBody,
+  MAX_TITLE_CHARACTERS,
+  readTitle,
+} from '../../conversations/conversation-fields.ts'
 import {
   checkLabelCount,
   labelOwnersFor,
   setConversationLabels,
 } from '../../conversations/conversation-labels.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
-import { NO_DATE_FROM_SECONDS } from '../../conversations/milestones.ts'
 import { insertParticipants, markSeen } from '../../conversations/participants.rows.ts'
 import { milestoneEvent, recordTimelineEvents } from '../../conversations/timeline.ts'
 import type { SignedIn } from '../../core/access.ts'
@@ -117,8 +120,7 @@ async function openBase(
   return open
 }
 
-function checkDraft({ title, body, labelIds }: PullDraft): void {
-  checkTitle(title)
+function checkDraft({ body, labelIds }: PullDraft): void {
   checkBody(body)
   checkLabelCount(labelIds)
 }
@@ -265,7 +267,7 @@ async function gatherFacts(
   return {
     head_commit: tip.commit_id,
     title:
-      checkTitle(title) ||
+      readTitle(title) ||
       (await subjectOf(app, id, tip.commit_id)) ||
       headBranch.slice(0, MAX_TITLE_CHARACTERS),
     merge_base: mergeBase,
@@ -389,43 +391,4 @@ async function rowOf(
     close_time: null,
     body: draft.body,
   }
-}
-
-/** The limit of compatible systems. */
-const MAX_TITLE_CHARACTERS = 255
-
-/** Maximum length of a description. Lists contain fifty of them. */
-const MAX_BODY_CHARACTERS = 65_536
-
-/** RFC 3339, section 5.6: the day, and the time zone after the time. */
-const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
-
-/**
- * Returns a title in the form in which it is stored: on one line, without null bytes, because it
- * becomes the message of a commit.
- */
-export function checkTitle(title: string): string {
-  checkLength('title', title, MAX_TITLE_CHARACTERS)
-  return title.replace(/[\0\r\n]+/g, ' ').trim()
-}
-
-/** Refuses a description that is too long. */
-export function checkBody(body: string | undefined): void {
-  checkLength('body', body, MAX_BODY_CHARACTERS)
-}
-
-/**
- * Returns the end of the day of a date in its own time zone, in Unix seconds. Null for dates that
- * mean none, such as the zero time of Go and the year 9999.
- */
-export function endOfDay(text: string): number | null {
-  const [, day = '', zone = ''] = DATE_TIME.exec(text) ?? []
-  const midnight = new Date(`${day}T00:00:00Z`)
-  const end = new Date(`${day}T23:59:59${zone.toUpperCase()}`)
-  const isDate = !Number.isNaN(midnight.getTime()) && !Number.isNaN(end.getTime())
-  // JavaScript accepts a day that the month does not have as a day of the next month.
-  if (!isDate || !midnight.toISOString().startsWith(day))
-    throw new DomainError('INVALID_FIELD', { field: 'due_date' })
-  const seconds = end.getTime() / 1000
-  return seconds < 0 || seconds >= NO_DATE_FROM_SECONDS ? null : seconds
 }

@@ -5,6 +5,7 @@ import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { findAssignees, setAssignees } from '../../conversations/assignees.ts'
 import { type Concerns, newMentions } from '../../conversations/concerns.ts'
+import { checkBody, endOfDay, readTitle } from '../../conversations/conversation-fields.ts'
 import {
   checkLabelCount,
   labelOwnersFor,
@@ -15,6 +16,7 @@ import type { LabelOwner } from '../../conversations/labels.rows.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
 import { assigneesOf, insertParticipants } from '../../conversations/participants.rows.ts'
 import {
+  deadlineEvent,
   milestoneEvent,
   recordTimelineEvents,
   type TimelineEvent,
@@ -56,7 +58,7 @@ import {
   recomputeOfficial,
 } from '../review/review-states.ts'
 import type { PullRequest, PullRequestChanges, Review } from '../schema.ts'
-import { checkBody, checkTitle, endOfDay, pullExists } from './create-pull.ts'
+import { pullExists } from './create-pull.ts'
 import { viewWritten } from './pull-requests.ts'
 
 /**
@@ -247,7 +249,7 @@ async function readEdit(
 ): Promise<ReadEdit> {
   const writes = suffices(open.access, 'write')
   await checkWelcome(app.db, caller, open)
-  const title = checkTitle(edit.title)
+  const title = readTitle(edit.title)
   checkBody(edit.body)
   const dueTime = edit.unsetDueDate
     ? null
@@ -474,13 +476,6 @@ function timelineOfEdit(
     events.push(milestoneEvent(milestone_id, changes.milestone_id))
   if (changes.due_time !== undefined) events.push(deadlineEvent(due_time, changes.due_time))
   return events
-}
-
-/** Null for no due date. One of the two is a date. */
-function deadlineEvent(before: number | null, after: number | null): TimelineEvent {
-  const values = { oldValue: String(before ?? ''), newValue: String(after ?? '') }
-  if (before === null) return { type: 'added_deadline', ...values }
-  return { type: after === null ? 'removed_deadline' : 'modified_deadline', ...values }
 }
 
 /** The users that an edit of a pull request names. */

@@ -6,6 +6,7 @@ import {
 } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { App } from '../../app.ts'
 import { dueTimeOf } from '../../conversations/milestone.service.ts'
+import type { Look } from '../../conversations/seen.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
@@ -15,7 +16,7 @@ import { listPulls } from '../lists/pull-lists.ts'
 import { pullRequestMessage, pullRequestMessages } from '../lists/pull-request.message.ts'
 import { createPull, type PullDraft } from './create-pull.ts'
 import { editPull, type PullEdit } from './edit-pull.ts'
-import { getPull, getPullBetween, type PullLook } from './pull-requests.ts'
+import { getPull, getPullBetween } from './pull-requests.ts'
 
 /** Implements PullRequestService. */
 function pullRequestService(app: App): ServiceImpl<typeof PullRequestService> {
@@ -74,7 +75,7 @@ function pullRequestService(app: App): ServiceImpl<typeof PullRequestService> {
 }
 
 /** A HEAD request shows nothing to the caller, so it does not mark the pull request as seen. */
-export function lookOf({ requestMethod }: Pick<HandlerContext, 'requestMethod'>): PullLook {
+export function lookOf({ requestMethod }: Pick<HandlerContext, 'requestMethod'>): Look {
   return requestMethod === 'HEAD' ? 'asks' : 'reads'
 }
 

@@ -1,5 +1,5 @@
-import { markSeenUpTo } from '../../conversations/participants.rows.ts'
-import { type Caller, seesPublicDataOnly } from '../../core/access.ts'
+import { type Look, noteSeen } from '../../conversations/seen.ts'
+import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ConversationName, RepositoryName } from '../../core/names.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
@@ -12,15 +12,12 @@ import { type PullView, viewPull } from '../lists/pull-views.ts'
 import { awaitCheck, isKnown, startCheck } from '../merging/mergeability.ts'
 import type { PullRequest } from '../schema.ts'
 
-/** Whether a caller reads a pull request, or only asks for the headers of a response. */
-export type PullLook = 'reads' | 'asks'
-
 /** Returns one pull request by its number. */
 export async function getPull(
   app: ReposApp,
   caller: Caller,
   name: ConversationName,
-  look: PullLook,
+  look: Look,
 ): Promise<PullView> {
   const { pull, ...open } = await openPull(app, caller, name, 'read')
   return readPull(app, caller, open, pull, look)
@@ -43,7 +40,7 @@ export async function getPullBetween(
   caller: Caller,
   name: RepositoryName,
   { base, head }: BranchPair,
-  look: PullLook,
+  look: Look,
 ): Promise<PullView> {
   const open = await openPulls(app, caller, name)
   const headName = parseHeadName(head)
@@ -66,23 +63,12 @@ async function readPull(
   caller: Caller,
   open: OpenRepository,
   pull: PullRequest,
-  look: PullLook,
+  look: Look,
 ): Promise<PullView> {
   const view = await viewPull(app, caller, open, pull)
   if (!isKnown(view.mergeability)) startCheck(app, pull)
   if (view.isUnread && look === 'reads') noteSeen(app, caller, pull)
   return view
-}
-
-/**
- * Marks what the caller is shown as seen. A change that comes meanwhile remains unseen. A program
- * with a token that is restricted to public data does not count.
- */
-function noteSeen(app: ReposApp, caller: Caller, { id, change_count }: PullRequest): void {
-  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return
-  app.background.run('mark a pull request as seen', () =>
-    markSeenUpTo(app.db, id, caller.user.id, change_count),
-  )
 }
 
 /**

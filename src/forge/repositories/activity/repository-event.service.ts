@@ -22,6 +22,7 @@ import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import {
   createRepositoryWatches,
   movedRefsOf,
+  notedIssueOf,
   notedPullOf,
   notedStatusOf,
   type RepositoryEventType,
@@ -144,6 +145,19 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'MERGEABILITY_CHECKED': {
       const { number, base, head: headSha } = notedPullOf(event)
       return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
+    }
+    case 'ISSUE_OPENED':
+    case 'ISSUE_EDITED':
+    case 'ISSUE_CLOSED':
+    case 'ISSUE_REOPENED':
+    case 'ISSUE_COMMENTED':
+    case 'ISSUE_DELETED': {
+      const { number, commentId } = notedIssueOf(event)
+      const actor = event.actor?.name ?? ''
+      return {
+        case: 'issue',
+        value: { id, number: BigInt(number), commentId: BigInt(commentId), actor },
+      }
     }
     case 'COMMIT_STATUS_CREATED': {
       const { commit_id: sha, number, context, state: status } = notedStatusOf(event)

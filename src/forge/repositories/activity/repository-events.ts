@@ -4,7 +4,7 @@ import { networkOf } from '../../accounts/credentials/guess-limits.ts'
 import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
-import type { Caller } from '../../core/access.ts'
+import { type Caller, holdsScope } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
   type EventLogRows,
@@ -44,6 +44,9 @@ export type RepositoryEventType = RepositoryEvent['type']
 /** The types of events about pull requests. */
 export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
 
+/** The types of events about issues. */
+export type IssueEventType = Extract<RepositoryEventType, `ISSUE_${string}`>
+
 /** The number of events that a repository keeps. Events above it are pruned with some delay. */
 export const MAX_REPOSITORY_EVENTS = 5_000
 
@@ -77,7 +80,7 @@ export function wakeWatchers({ signals }: ReposApp): void {
   signals.deliveries.notify()
   signals.scheduledMerges.notify()
   signals.mergeFollowUps.notify()
-  signals.pullNotices.notify()
+  signals.issueNotices.notify()
 }
 
 /** Runs a transaction that records events, and wakes watchers after its commit. */
@@ -336,6 +339,20 @@ export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
   return { number, base, head }
 }
 
+/** Returns the subject of an event of an issue. */
+export function issueSubject(number: number, commentId: number | undefined): string {
+  return JSON.stringify([number, commentId ?? 0])
+}
+
+/** The issue in an event. `commentId` is 0 for changes without a comment. */
+export function notedIssueOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
+  number: number
+  commentId: number
+} {
+  const [number, commentId] = JSON.parse(subject) as [number, number]
+  return { number, commentId }
+}
+
 function idOf(caller: Caller | undefined): number | null {
   return caller?.kind === 'user' ? caller.user.id : null
 }
@@ -394,8 +411,14 @@ function audiencesOf(caller: Caller, open: OpenRepository): RepositoryEvent['aud
   if (seesDrafts(caller, open)) audiences.push('drafts')
   if (suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read'))
     audiences.push('pulls')
+  if (suffices(open.units.issues, 'read') && readsIssueScope(caller)) audiences.push('issues')
   if (suffices(open.units.code, 'admin')) audiences.push('administration')
   return audiences
+}
+
+/** A token that watches a repository may lack the scope for its issues. */
+function readsIssueScope(caller: Caller): boolean {
+  return caller.kind !== 'user' || holdsScope(caller, 'read:issue')
 }
 
 /** The number of repository streams that an account may have open. */

@@ -107,8 +107,6 @@ const EMPTY: RepositoryMessage = {
   releaseCounter: 0n,
   defaultTargetBranch: '',
   hasCode: true,
-  // Always false, because some clients fail if they request issues and the path does not exist.
-  // The setting is stored for a later version with issues.
   hasIssues: false,
   hasPullRequests: false,
   hasReleases: false,
@@ -177,6 +175,7 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
   message.updatedAt = atSecond(repository.update_time)
   message.archivedAt = atSecond(repository.archive_time ?? 0)
   message.defaultBranch = repository.default_branch
+  message.hasIssues = repository.has_issues === 1
   message.hasPullRequests = repository.has_pull_requests === 1
   message.hasReleases = repository.has_releases === 1
 }
@@ -187,6 +186,7 @@ function setFigures(message: RepositoryMessage, { repository }: RepositoryView):
   message.starsCount = BigInt(repository.stars_count)
   message.forksCount = BigInt(repository.forks_count)
   message.watchersCount = BigInt(repository.watchers_count)
+  message.openIssuesCount = BigInt(repository.open_issues_count)
   message.openPrCounter = BigInt(repository.open_pulls_count)
   message.releaseCounter = BigInt(repository.releases_count)
 }

@@ -49,6 +49,11 @@ export type HookEventType =
   | 'delete'
   | 'fork'
   | 'push'
+  | 'issues'
+  | 'issue_assign'
+  | 'issue_label'
+  | 'issue_milestone'
+  | 'issue_comment'
   | 'pull_request'
   | 'pull_request_assign'
   | 'pull_request_label'
@@ -65,6 +70,9 @@ export type HookEventType =
 
 /** The value of `X-Gitea-Event` where it differs from the type of the event. */
 const EVENTS_OF_TYPES: Readonly<Partial<Record<string, string>>> = {
+  issue_assign: 'issues',
+  issue_label: 'issues',
+  issue_milestone: 'issues',
   pull_request_assign: 'pull_request',
   pull_request_label: 'pull_request',
   pull_request_milestone: 'pull_request',
@@ -90,10 +98,12 @@ export function eventOf(type: string): string {
 
 /**
  * Returns whether a webhook with the given names of events receives a type of events. As in
- * compatible systems, `pull_request` stands for all types of pull requests, and
- * `pull_request_only` for what `pull_request` alone would be.
+ * compatible systems, `issues` and `pull_request` stand for all types of their kind, and
+ * `issues_only` and `pull_request_only` for what the name alone would be.
  */
 export function receives(names: readonly string[], type: HookEventType): boolean {
+  if (type === 'issues' || type.startsWith('issue_'))
+    return names.includes('issues') || names.includes(type === 'issues' ? 'issues_only' : type)
   if (names.includes(type)) return true
   if (!type.startsWith('pull_request')) return false
   return (

@@ -1,21 +1,20 @@
-import type { Owner } from '../../accounts/schema.ts'
+import type { Owner } from '../accounts/schema.ts'
+import { findUserByUsername, getOwner, maySeeOwner, userAsOwner } from '../accounts/users/owners.ts'
+import type { Caller } from '../core/access.ts'
+import { DomainError, metadataText } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
+import { nameKey, type Page, type RepositoryName } from '../core/names.ts'
 import {
-  findUserByUsername,
-  getOwner,
-  maySeeOwner,
-  userAsOwner,
-} from '../../accounts/users/owners.ts'
-import type { Caller } from '../../core/access.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
-import { nameKey, type Page, type RepositoryName } from '../../core/names.ts'
-import { openRepositories, repositoryReader } from '../../repositories/access/permissions.ts'
-import { findRepositoriesByIds } from '../../repositories/lifecycle/repositories.rows.ts'
-import type { ReposApp } from '../../repositories/ports.ts'
-import type { Repository } from '../../repositories/schema.ts'
-import { openPulls } from '../heads/open-pulls.ts'
+  openRepositories,
+  openRepository,
+  repositoryReader,
+} from '../repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import { reconcileRefs } from '../repositories/refs/ref-index.ts'
+import type { Repository } from '../repositories/schema.ts'
 import * as rows from './issue-lists.rows.ts'
-import { hasOpened, type PullPage } from './pull-lists.ts'
-import { viewPullsOf } from './pull-views.ts'
+import { type ConversationView, viewConversations } from './issue-views.ts'
 
 /** Maximum number of labels or milestones in a filter. */
 const MAX_NAMES = 100
@@ -26,7 +25,7 @@ const MAX_TEXT_CHARACTERS = 256
 interface IssueQuery {
   /** `closed` or `all`; any other text means open ones. */
   readonly state: string
-  /** `issues` for none, since there are no issues but pull requests. */
+  /** `issues` or `pulls`; any other text means both. */
   readonly type: string
   /** Names, separated by commas, as are the milestones, which may be named by numbers too. */
   readonly labels: string
@@ -37,6 +36,8 @@ interface IssueQuery {
   readonly before: number | undefined
   /** Username. Empty for all. */
   readonly createdBy: string
+  /** Name of an order; any other text means the latest first. */
+  readonly sort: string
 }
 
 /** A list of the issues of one repository. Usernames are empty for all. */
@@ -56,19 +57,34 @@ interface IssueSearchQuery extends IssueQuery {
   readonly reviewed: boolean
 }
 
-const NONE: PullPage = { pulls: [], total: 0 }
+/** A page of conversations of both kinds. */
+export interface ConversationPage {
+  readonly conversations: readonly ConversationView[]
+  /** Length of the whole list. */
+  readonly total: number
+}
 
-/** Lists the pull requests of a repository for clients that look for issues, newest first. */
+const NONE: ConversationPage = { conversations: [], total: 0 }
+
+/** Lists the conversations of a repository that the caller may read. */
 export async function listIssues(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
   query: IssueListQuery,
   page: Page,
-): Promise<PullPage> {
-  const open = await openPulls(app, caller, name)
-  if (query.type === 'issues') return NONE
-  const { repository } = open
+): Promise<ConversationPage> {
+  const open = await openRepository(app, caller, name, 'none', 'issues')
+  const { repository, units } = open
+  const readable = {
+    issues: suffices(units.issues, 'read'),
+    // Pull requests consist of code, so a reader needs both features.
+    pulls: suffices(units.pulls, 'read') && suffices(units.code, 'read'),
+  }
+  const asked = kindsAsked(query.type)
+  const kinds = { issues: asked.issues && readable.issues, pulls: asked.pulls && readable.pulls }
+  if (!kinds.issues && !kinds.pulls) throw new DomainError('ISSUE_NOT_FOUND')
+  await reconcileRefs(app, repository.id)
   const userId = (username: string) => findFilterUser(app, caller, username, repository)
   const filter = {
     ...readFilter(query),
@@ -76,29 +92,33 @@ export async function listIssues(
     assigneeId: (await userId(query.assignedBy))?.id,
     mention: (await userId(query.mentionedBy))?.key,
   }
-  const place = { repositoryId: repository.id }
-  const found = await rows.listIssues(app.db, place, filter, page)
+  const selection = { place: { repositoryId: repository.id }, kinds, filter }
+  const sort = rows.issueSortOf(query.sort)
+  const found = await rows.listIssues(app.db, selection, { ...page, sort })
   return {
-    pulls: await viewPullsOf(app, caller, [open], found),
-    total: await rows.countIssues(app.db, place, filter),
+    conversations: await viewConversations(app, caller, [open], found),
+    total: await rows.countIssues(app.db, selection),
   }
 }
 
+function kindsAsked(type: string): rows.Kinds {
+  return { issues: type !== 'pulls', pulls: type !== 'issues' }
+}
+
 /**
- * Returns the pull requests of all repositories that match a query and that the caller can read,
- * newest first.
+ * Returns the conversations of all repositories that match a query and that the caller can read.
  */
 export async function searchIssues(
   app: ReposApp,
   caller: Caller,
   query: IssueSearchQuery,
   page: Page,
-): Promise<PullPage> {
+): Promise<ConversationPage> {
   const owner = query.owner === '' ? undefined : await findFilterOwner(app, caller, query.owner)
   const poster = await findFilterUser(app, caller, query.createdBy, undefined)
   const asksForCaller =
     query.assigned || query.created || query.mentioned || query.reviewRequested || query.reviewed
-  if (query.type === 'issues' || (asksForCaller && caller.kind === 'anonymous')) return NONE
+  if (asksForCaller && caller.kind === 'anonymous') return NONE
   const me = caller.kind === 'anonymous' ? undefined : caller.user
   const mine = (isAsked: boolean) => (isAsked ? me?.id : undefined)
   if (query.created && poster && poster.id !== me?.id) return NONE
@@ -111,18 +131,20 @@ export async function searchIssues(
     mention: query.mentioned && me ? nameKey(me.username) : undefined,
   }
   const place = { reader: repositoryReader(app, caller), ownerId: owner?.id }
+  const selection = { place, kinds: kindsAsked(query.type), filter }
   const firstRepositoryId = query.priorityRepoId || undefined
-  const found = await rows.listIssues(app.db, place, filter, { ...page, firstRepositoryId })
+  const sort = rows.issueSortOf(query.sort)
+  const found = await rows.listIssues(app.db, selection, { ...page, sort, firstRepositoryId })
   const repositories = await findRepositoriesByIds(app.db, [
     ...new Set(found.map(({ repository_id }) => repository_id)),
   ])
-  const opened = await openRepositories(app, caller, [...repositories.values()], 'pulls')
+  const opened = await openRepositories(app, caller, [...repositories.values()], 'issues')
   const isOpened = new Set(opened.map(({ repository }) => repository.id))
   // A repository may have been closed to the caller between the two queries.
   const shown = found.filter(({ repository_id }) => isOpened.has(repository_id))
   return {
-    pulls: await viewPullsOf(app, caller, opened, shown),
-    total: await rows.countIssues(app.db, place, filter),
+    conversations: await viewConversations(app, caller, opened, shown),
+    total: await rows.countIssues(app.db, selection),
   }
 }
 
@@ -173,7 +195,7 @@ async function findFilterUser(
   const isKnown =
     user &&
     ((await maySeeOwner(app, caller, userAsOwner(user))) ||
-      (repository !== undefined && (await hasOpened(app, repository, user.id))))
+      (repository !== undefined && (await rows.hasPosted(app.db, repository.id, user.id))))
   if (!isKnown) throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
   return { id: user.id, key: nameKey(user.username) }
 }

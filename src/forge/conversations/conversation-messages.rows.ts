@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { PullMessage, PullRequest } from '../schema.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Conversation, ConversationMessage } from './schema.ts'
 
 /** A webhook and its account. */
 export interface OwnedWebhook {
@@ -9,13 +9,13 @@ export interface OwnedWebhook {
 }
 
 /**
- * Lists the enabled webhooks of the users that a change of a pull request concerns: the owner of
+ * Lists the enabled webhooks of the users that a change of a conversation concerns: the owner of
  * the repository, the poster, the assignees and the requested reviewers. Each webhook is listed
  * once.
  */
 export function listWebhooksAbout(
   tx: Tx,
-  { id, repository_id }: Pick<PullRequest, 'id' | 'repository_id'>,
+  { id, repository_id }: Pick<Conversation, 'id' | 'repository_id'>,
 ): Promise<OwnedWebhook[]> {
   return tx
     .selectFrom('user_webhooks')
@@ -55,12 +55,18 @@ export function listWebhooksAbout(
 }
 
 /** Stores the subject of a message. */
-export async function insertPullMessage(tx: Tx, message: PullMessage): Promise<void> {
+export async function insertConversationMessage(
+  tx: Tx,
+  message: ConversationMessage,
+): Promise<void> {
   await tx.insertInto('issue_messages').values(message).execute()
 }
 
 /** Returns the subject of a message. Undefined for a message that contains everything. */
-export function findPullMessage(db: Db, messageId: number): Promise<PullMessage | undefined> {
+export function findConversationMessage(
+  db: Db,
+  messageId: number,
+): Promise<ConversationMessage | undefined> {
   return db
     .selectFrom('issue_messages')
     .selectAll()

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
+  findConversationMessage,
+  listWebhooksAbout,
+} from '../../../src/forge/conversations/conversation-messages.rows.ts'
+import {
   countIssueComments,
   listIssueComments,
-} from '../../../../src/forge/conversations/issue-comments.rows.ts'
-import { findLabelsNamed } from '../../../../src/forge/conversations/labels.rows.ts'
-import {
-  findPullMessage,
-  listWebhooksAbout,
-} from '../../../../src/forge/pulls/heads/pull-messages.rows.ts'
-import { wakeScheduledMerge } from '../../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
-import { transaction } from '../../../../src/platform/database/database.ts'
-import type { Db } from '../../../../src/platform/database/schema.ts'
-import { openTestDatabase } from '../../../support/database.ts'
-import { plansOf } from '../../../support/query-plan.ts'
+} from '../../../src/forge/conversations/issue-comments.rows.ts'
+import { findLabelsNamed } from '../../../src/forge/conversations/labels.rows.ts'
+import { wakeScheduledMerge } from '../../../src/forge/pulls/merging/scheduled-merges.rows.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import type { Db } from '../../../src/platform/database/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
+import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
@@ -21,13 +21,13 @@ beforeEach(async () => {
 })
 afterEach(() => db.destroy())
 
-describe('queries in the transaction of each change of a pull request', () => {
+describe('queries in the transaction of each change of a conversation', () => {
   it('use only indexes, whatever the number of webhooks, reviews, comments and labels', async () => {
     const names = ['bug', 'late']
     const plans = await plansOf(db, (watched) =>
       transaction(watched, async (tx) => {
         await listWebhooksAbout(tx, { id: 1, repository_id: 1 })
-        await findPullMessage(tx, 1)
+        await findConversationMessage(tx, 1)
         await listIssueComments(tx, 1, { since: 1, before: 2 }, 0, 50)
         await countIssueComments(tx, 1, { since: undefined, before: undefined })
         await findLabelsNamed(tx, { repository_id: 1, organization_id: 2 }, names)

@@ -1,0 +1,23 @@
+import { Code } from '@connectrpc/connect'
+import type { Refusals } from '../core/refusal.ts'
+
+/** The errors of issues. */
+export const ISSUES = {
+  ISSUE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  ISSUE_EDIT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only the author and users with write access to issues may edit this issue',
+  },
+  ISSUE_DELETE_DENIED: {
+    code: Code.PermissionDenied,
+    message:
+      'only administrators of the repository may delete issues, and pull requests cannot be deleted',
+  },
+  ISSUE_CHANGED: { code: Code.Aborted, message: 'the issue is already changed' },
+  INVALID_ISSUE_STATE: {
+    code: Code.FailedPrecondition,
+    message: ({ state }) => `unknown state: ${state}`,
+    restStatus: 412,
+    field: 'state',
+  },
+} satisfies Refusals

@@ -1,0 +1,369 @@
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
+import { containsSql } from '../../platform/database/database.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import type { Db, Schema } from '../../platform/database/schema.ts'
+import type { PullRequest } from '../pulls/schema.ts'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../repositories/access/repository-readers.rows.ts'
+
+/**
+ * The number of conversations, newest first, that one search examines. It bounds the time that a
+ * search blocks the process.
+ */
+const MAX_SEARCHED = 50_000
+
+/** Selects conversations. Undefined fields do not restrict. */
+export interface IssueFilter {
+  readonly isOpen: boolean | undefined
+  /** Names of labels, at least one of which a pull request has. */
+  readonly labels?: readonly string[] | undefined
+  readonly milestones?: MilestoneNames | undefined
+  readonly posterId?: number | undefined
+  readonly assigneeId?: number | undefined
+  /** The username, in lower case, that a text of the pull request mentions. */
+  readonly mention?: string | undefined
+  /** A user or team member who was asked for a review. */
+  readonly requestedId?: number | undefined
+  /** A user who has submitted a review. */
+  readonly reviewerId?: number | undefined
+  /** A text in the title, the description or a comment. */
+  readonly text?: string | undefined
+  /** The period of the last change with its ends, in Unix seconds. */
+  readonly since?: number | undefined
+  readonly before?: number | undefined
+}
+
+/** Milestones, one of which a pull request has, by title or number. */
+interface MilestoneNames {
+  readonly titles: readonly string[]
+  readonly ids: readonly number[]
+}
+
+/** The kinds of conversations that a list has. */
+export interface Kinds {
+  readonly issues: boolean
+  readonly pulls: boolean
+}
+
+/** The repositories of a list: one of them, or those that a reader may read. */
+export type IssuePlace =
+  | { readonly repositoryId: number }
+  | { readonly reader: RepositoryReader; readonly ownerId: number | undefined }
+
+/** The conversations of a list. */
+export interface IssueSelection {
+  readonly place: IssuePlace
+  readonly kinds: Kinds
+  readonly filter: IssueFilter
+}
+
+/** A part of a list. */
+interface IssuePage {
+  readonly offset: number
+  readonly limit: number
+  readonly sort: IssueSort
+  /** The repository whose conversations come first. */
+  readonly firstRepositoryId?: number | undefined
+}
+
+const CREATED = sql.ref<number>('issues.create_time')
+const ID = sql.ref<number>('issues.id')
+/** The earlier, or the later, of the due dates of a conversation and of its milestone. */
+const dueTime = (first: 'min' | 'max') => {
+  const milestone = sql`(select milestones.due_time from milestones where milestones.id = issues.milestone_id)`
+  const sides = sql`coalesce(issues.due_time, ${milestone}), coalesce(${milestone}, issues.due_time)`
+  return either({
+    sqlite: sql<number>`${sql.raw(first)}(${sides})`,
+    postgres: sql<number>`${sql.raw(first === 'min' ? 'least' : 'greatest')}(${sides})`,
+  })
+}
+
+/** The orders of lists. All but those by due date have an index for each kind. */
+const SORTS = {
+  latest: [
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  oldest: [
+    [CREATED, 'asc'],
+    [ID, 'asc'],
+  ],
+  recentupdate: [
+    [sql.ref<number>('issues.update_time'), 'desc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  leastupdate: [
+    [sql.ref<number>('issues.update_time'), 'asc'],
+    [CREATED, 'asc'],
+    [ID, 'asc'],
+  ],
+  mostcomment: [
+    [sql.ref<number>('issues.comment_count'), 'desc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  leastcomment: [
+    [sql.ref<number>('issues.comment_count'), 'asc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  nearduedate: [
+    [sql<number>`coalesce(${dueTime('min')}, ${Number.MAX_SAFE_INTEGER})`, 'asc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  farduedate: [
+    [sql<number>`coalesce(${dueTime('max')}, -1)`, 'desc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+} as const satisfies Record<string, readonly (readonly [Expression<number>, 'asc' | 'desc'])[]>
+
+/** An order of a list. */
+export type IssueSort = keyof typeof SORTS
+
+/** Returns the order that a client names. Any other name means the latest first. */
+export function issueSortOf(name: string): IssueSort {
+  return Object.hasOwn(SORTS, name) ? (name as IssueSort) : 'latest'
+}
+
+/**
+ * Lists conversations of both kinds.
+ *
+ * A list of one repository reads a page of each kind by its index, and merges the pages.
+ */
+export function listIssues(
+  db: Db,
+  selection: IssueSelection,
+  page: IssuePage,
+): Promise<PullRequest[]> {
+  const { offset, limit, sort, firstRepositoryId } = page
+  const kinds = kindsOf(selection.kinds)
+  const ids = 'repositoryId' in selection.place ? pageOfKinds(db, selection, page) : undefined
+  let query = db.selectFrom('issues').selectAll('issues')
+  query = ids
+    ? query.where('issues.id', 'in', ids)
+    : query.where((eb) => selected(eb, selection, kinds))
+  if (firstRepositoryId !== undefined)
+    query = query.orderBy((eb) => eb('issues.repository_id', '=', firstRepositoryId), 'desc')
+  return ordered(query, sort).limit(limit).offset(offset).execute()
+}
+
+/** Selects the ids of the first conversations of each kind, which contain those of the page. */
+function pageOfKinds(db: Db, selection: IssueSelection, { offset, limit, sort }: IssuePage) {
+  const [first = 0, second] = kindsOf(selection.kinds)
+  const firstOf = (kind: 0 | 1) =>
+    db
+      .selectFrom(
+        ordered(
+          db
+            .selectFrom('issues')
+            .select('issues.id')
+            .where((eb) => selected(eb, selection, [kind])),
+          sort,
+        )
+          .limit(offset + limit)
+          .as('first_ones'),
+      )
+      .select('first_ones.id')
+  return second === undefined ? firstOf(first) : firstOf(first).unionAll(firstOf(second))
+}
+
+function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, sort: IssueSort) {
+  let sorted = query
+  for (const [column, direction] of SORTS[sort]) sorted = sorted.orderBy(column, direction)
+  return sorted
+}
+
+/** Returns the values of the column of the kind. */
+function kindsOf({ issues, pulls }: Kinds): (0 | 1)[] {
+  return [...(issues ? [0 as const] : []), ...(pulls ? [1 as const] : [])]
+}
+
+/** Returns the number of conversations in that list. */
+export async function countIssues(db: Db, selection: IssueSelection): Promise<number> {
+  const { count } = await db
+    .selectFrom('issues')
+    .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Returns whether a user has opened a conversation of a repository. */
+export async function hasPosted(db: Db, repositoryId: number, userId: number): Promise<boolean> {
+  const found = await db
+    .selectFrom('issues')
+    .select('id')
+    .where('repository_id', '=', repositoryId)
+    .where('is_pull', 'in', [0, 1])
+    .where('poster_id', '=', userId)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+type Issues = ExpressionBuilder<Schema, 'issues'>
+
+function selected(eb: Issues, { place, filter }: IssueSelection, kinds: readonly (0 | 1)[]) {
+  const [kind] = kinds
+  return eb.and([
+    'repositoryId' in place
+      ? eb('issues.repository_id', '=', place.repositoryId)
+      : isReadable(eb, place, kinds),
+    kinds.length === 1 && kind !== undefined
+      ? eb('issues.is_pull', '=', kind)
+      : eb('issues.is_pull', 'in', kinds),
+    ...conditions(eb, filter),
+  ])
+}
+
+function isReadable(
+  eb: Issues,
+  { reader, ownerId }: { readonly reader: RepositoryReader; readonly ownerId: number | undefined },
+  kinds: readonly (0 | 1)[],
+): Expression<SqlBool> {
+  const newest = eb.selectFrom('issues as all').select(({ fn }) => fn.max('all.id').as('id'))
+  const inRepository = (kind: 0 | 1) =>
+    eb.and([
+      eb('issues.is_pull', '=', kind),
+      eb.exists(
+        eb
+          .selectFrom('repositories')
+          .select('repositories.id')
+          .whereRef('repositories.id', '=', 'issues.repository_id')
+          .where(kind === 1 ? 'repositories.has_pull_requests' : 'repositories.has_issues', '=', 1)
+          .$if(ownerId !== undefined, (query) =>
+            query.where('repositories.owner_id', '=', ownerId ?? 0),
+          )
+          // Pull requests consist of code, so a reader needs both features.
+          .$if(kind === 1, (query) => query.where(readableBy(reader, 'code')))
+          .where(readableBy(reader, kind === 1 ? 'pulls' : 'issues')),
+      ),
+    ])
+  return eb.and([
+    sql<SqlBool>`issues.id > ${newest} - ${MAX_SEARCHED}`,
+    eb.or(kinds.map(inRepository)),
+  ])
+}
+
+function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
+  const { isOpen, posterId, since, before } = filter
+  const found: Expression<SqlBool>[] = people(eb, filter)
+  if (isOpen !== undefined)
+    // The expression of the indexes.
+    found.push(
+      isOpen ? sql<SqlBool>`(state = 'OPEN') = true` : sql<SqlBool>`(state = 'OPEN') = false`,
+    )
+  if (posterId !== undefined) found.push(eb('issues.poster_id', '=', posterId))
+  if (since !== undefined) found.push(eb('issues.update_time', '>=', since))
+  if (before !== undefined) found.push(eb('issues.update_time', '<=', before))
+  if (filter.labels) found.push(hasLabel(eb, filter.labels))
+  if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
+  if (filter.text !== undefined) {
+    const { text } = filter
+    found.push(
+      eb.or([
+        containsSql(eb.ref('issues.title'), text),
+        isSaid(eb, (said) => containsSql(said, text)),
+      ]),
+    )
+  }
+  return found
+}
+
+function people(
+  eb: Issues,
+  { assigneeId, mention, requestedId, reviewerId }: IssueFilter,
+): Expression<SqlBool>[] {
+  const found: Expression<SqlBool>[] = []
+  if (assigneeId !== undefined) {
+    const assigned = eb
+      .selectFrom('issue_assignees')
+      .select('issue_id')
+      .where('user_id', '=', assigneeId)
+    found.push(eb('issues.id', 'in', assigned))
+  }
+  if (mention !== undefined) found.push(isSaid(eb, (said) => mentions(said, mention)))
+  if (requestedId !== undefined) {
+    const asked = eb
+      .selectFrom('reviews')
+      .select('pull_request_id')
+      .where('state', '=', 'REQUEST_REVIEW')
+      .where('reviewer_id', '=', requestedId)
+    found.push(eb('issues.id', 'in', asked))
+  }
+  if (reviewerId !== undefined) {
+    const reviewed = eb
+      .selectFrom('reviews')
+      .select('pull_request_id')
+      .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
+      .where('reviewer_id', '=', reviewerId)
+    found.push(eb('issues.id', 'in', reviewed))
+  }
+  return found
+}
+
+function hasLabel(eb: Issues, names: readonly string[]): Expression<SqlBool> {
+  return eb(
+    'issues.id',
+    'in',
+    eb
+      .selectFrom('issue_labels')
+      .innerJoin('labels', 'labels.id', 'issue_labels.label_id')
+      .select('issue_labels.issue_id')
+      .where('labels.name', 'in', names),
+  )
+}
+
+function hasMilestone(eb: Issues, { titles, ids }: MilestoneNames): Expression<SqlBool> {
+  const ofPlace = eb
+    .selectFrom('milestones')
+    .select('milestones.id')
+    .whereRef('milestones.repository_id', '=', 'issues.repository_id')
+    .where((milestone) =>
+      milestone.or([milestone('title', 'in', titles), milestone('milestones.id', 'in', ids)]),
+    )
+  return eb('issues.milestone_id', 'in', ofPlace)
+}
+
+/** The condition that the description or a comment has something. */
+function isSaid(
+  eb: Issues,
+  has: (text: Expression<string>) => Expression<SqlBool>,
+): Expression<SqlBool> {
+  return eb.or([
+    has(eb.ref('issues.body')),
+    eb.exists(
+      eb
+        .selectFrom('issue_comments')
+        .select('issue_comments.id')
+        .whereRef('issue_comments.issue_id', '=', 'issues.id')
+        .where((comment) => has(comment.ref('issue_comments.body'))),
+    ),
+  ])
+}
+
+/**
+ * The condition that a text mentions a name: `@name` between characters of no name. A full stop
+ * after the name ends the sentence unless a letter or digit follows.
+ */
+function mentions(text: Expression<string>, name: string): Expression<SqlBool> {
+  const padded = sql`(' ' || lower(${text}) || '  ')`
+  const before = '[^-a-z0-9_.@/]'
+  const after = '[^-a-z0-9_.]'
+  return either({
+    sqlite: sql<SqlBool>`(${padded} glob ${`*${before}@${name}${after}*`}
+      or ${padded} glob ${`*${before}@${name}.[^a-z0-9]*`})`,
+    postgres: sql<SqlBool>`${padded} ~ ${`${before}@${name.replaceAll('.', '\\.')}(${after}|\\.[^a-z0-9])`}`,
+  })
+}

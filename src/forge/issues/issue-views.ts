@@ -1,0 +1,182 @@
+import type { Owner } from '../accounts/schema.ts'
+import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import { isLabelHere } from '../conversations/conversation-labels.ts'
+import { findConversationsByIds } from '../conversations/conversations.rows.ts'
+import { labelsOfConversations } from '../conversations/labels.rows.ts'
+import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
+import {
+  assigneesOfConversations,
+  unseenConversations,
+} from '../conversations/participants.rows.ts'
+import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
+import { type Look, noteSeen } from '../conversations/seen.ts'
+import type { Caller } from '../core/access.ts'
+import { suffices } from '../core/levels.ts'
+import type { ConversationName } from '../core/names.ts'
+import { findPullRequest } from '../pulls/heads/pull-requests.rows.ts'
+import { getPull } from '../pulls/lifecycle/pull-requests.ts'
+import { type PullView, viewPull, viewPullsOf } from '../pulls/lists/pull-views.ts'
+import type { PullRequest } from '../pulls/schema.ts'
+import {
+  type OpenRepository,
+  openRepositories,
+  openRepository,
+} from '../repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import { openIssue } from './open-issues.ts'
+
+/** An issue in the form in which a caller sees it. */
+export interface IssueView {
+  readonly open: OpenRepository
+  readonly issue: Conversation
+  readonly poster: Owner
+  /** By name. */
+  readonly labels: readonly Label[]
+  readonly milestone: Milestone | undefined
+  readonly assignees: readonly Owner[]
+  /** Whether the caller participates and has not seen the latest changes. */
+  readonly isUnread: boolean
+}
+
+/** A conversation of either kind in the form in which a caller sees it. */
+export type ConversationView =
+  | ({ readonly kind: 'issue' } & IssueView)
+  | { readonly kind: 'pull'; readonly pull: PullView }
+
+/**
+ * Returns the views of issues of some repositories that the caller has opened. The number of queries
+ * does not depend on the number of issues.
+ */
+async function viewIssuesOf(
+  app: ReposApp,
+  caller: Caller,
+  opened: readonly OpenRepository[],
+  issues: readonly Conversation[],
+): Promise<IssueView[]> {
+  if (issues.length === 0) return []
+  const { db } = app
+  const ids = issues.map(({ id }) => id)
+  const repositories = new Map(opened.map((open) => [open.repository.id, open]))
+  const labels = await labelsOfConversations(db, ids)
+  const assignees = await assigneesOfConversations(db, ids)
+  const milestoneIds = issues.flatMap(({ milestone_id }) => milestone_id ?? [])
+  const milestones = await findMilestonesByIds(db, [...new Set(milestoneIds)])
+  const people = issues.flatMap(({ id, poster_id }) => [
+    ...(poster_id === null ? [] : [poster_id]),
+    ...(assignees.get(id) ?? []),
+  ])
+  const owners = await findOwnersByIds(db, [...new Set(people)])
+  const unseen =
+    caller.kind === 'user' ? await unseenConversations(db, ids, caller.user.id) : new Set<number>()
+  return issues.flatMap((issue) => {
+    const open = repositories.get(issue.repository_id)
+    if (!open) return []
+    return [
+      {
+        open,
+        issue,
+        poster: owners.get(issue.poster_id ?? 0) ?? GHOST,
+        labels: (labels.get(issue.id) ?? []).filter((label) => isLabelHere(label, open)),
+        milestone: milestones.get(issue.milestone_id ?? 0),
+        assignees: (assignees.get(issue.id) ?? []).map((id) => owners.get(id) ?? GHOST),
+        isUnread: unseen.has(issue.id),
+      },
+    ]
+  })
+}
+
+/** Returns the view of one issue of a repository that the caller has opened. */
+export async function viewIssue(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  issue: Conversation,
+): Promise<IssueView> {
+  const [view] = await viewIssuesOf(app, caller, [open], [issue])
+  if (!view) throw new Error('an issue has no view')
+  return view
+}
+
+/** Returns the views of conversations of both kinds, in the same order. */
+export async function viewConversations(
+  app: ReposApp,
+  caller: Caller,
+  opened: readonly OpenRepository[],
+  conversations: readonly PullRequest[],
+): Promise<ConversationView[]> {
+  const ofKind = (kind: number) => conversations.filter(({ is_pull }) => is_pull === kind)
+  const issues = await viewIssuesOf(app, caller, opened, ofKind(0))
+  const pulls = await viewPullsOf(app, caller, opened, ofKind(1))
+  const views = new Map<number, ConversationView>([
+    ...issues.map((view) => [view.issue.id, { kind: 'issue' as const, ...view }] as const),
+    ...pulls.map((pull) => [pull.pull.id, { kind: 'pull' as const, pull }] as const),
+  ])
+  return conversations.flatMap(({ id }) => views.get(id) ?? [])
+}
+
+/** Returns whether a number names a pull request that is not hidden with its repository. */
+export async function isPullNumber(
+  app: ReposApp,
+  caller: Caller,
+  { owner, repo, number }: ConversationName,
+): Promise<boolean> {
+  const { repository } = await openRepository(app, caller, { owner, repo }, 'none', 'issues')
+  return (await findPullRequest(app.db, repository.id, number)) !== undefined
+}
+
+/**
+ * Returns one conversation by its number.
+ */
+export async function getConversation(
+  app: ReposApp,
+  caller: Caller,
+  name: ConversationName,
+  look: Look,
+): Promise<ConversationView> {
+  if (await isPullNumber(app, caller, name))
+    return { kind: 'pull', pull: await getPull(app, caller, name, look) }
+  const { issue, ...open } = await openIssue(app, caller, name, 'read')
+  const view = await viewIssue(app, caller, open, issue)
+  if (view.isUnread && look === 'reads') noteSeen(app, caller, issue)
+  return { kind: 'issue', ...view }
+}
+
+/** Returns the view of a conversation that was just changed. */
+export async function viewAgain(
+  app: ReposApp,
+  caller: Caller,
+  name: ConversationName,
+): Promise<ConversationView> {
+  if (!(await isPullNumber(app, caller, name))) return getConversation(app, caller, name, 'asks')
+  const open = await openRepository(app, caller, name, 'read', 'pulls')
+  const pull = await findPullRequest(app.db, open.repository.id, name.number)
+  if (!pull) throw new Error('a pull request that was changed is gone')
+  return { kind: 'pull', pull: await viewPull(app, caller, open, pull) }
+}
+
+/** Returns the views of conversations by their ids. Undefined for one that the caller may not read. */
+export async function viewConversationsById(
+  app: ReposApp,
+  caller: Caller,
+  ids: readonly number[],
+): Promise<(ConversationView | undefined)[]> {
+  const found = await findConversationsByIds(app.db, ids)
+  const repositoryIds = [...new Set([...found.values()].map(({ repository_id }) => repository_id))]
+  const repositories = await findRepositoriesByIds(app.db, repositoryIds)
+  const opened = await openRepositories(app, caller, [...repositories.values()], 'issues')
+  const rights = new Map(opened.map(({ repository, units }) => [repository.id, units]))
+  const readable = [...found.values()].filter(({ repository_id, is_pull }) => {
+    const units = rights.get(repository_id)
+    if (!units) return false
+    return is_pull === 0
+      ? suffices(units.issues, 'read')
+      : suffices(units.pulls, 'read') && suffices(units.code, 'read')
+  })
+  const views = await viewConversations(app, caller, opened, readable)
+  const idOf = (view: ConversationView) =>
+    view.kind === 'pull' ? view.pull.pull.id : view.issue.id
+  const byId = new Map(views.map((view) => [idOf(view), view]))
+  return ids.map((id) => byId.get(id))
+}

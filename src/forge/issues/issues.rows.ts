@@ -1,0 +1,52 @@
+import type { Insertable } from 'kysely'
+import type { Tx } from '../../platform/database/schema.ts'
+import { takeNumber } from '../conversations/conversations.rows.ts'
+import type { Conversation, ConversationColumns } from '../conversations/schema.ts'
+
+/** An issue to store. The number is assigned then. */
+export type NewIssue = Omit<Insertable<ConversationColumns>, 'id' | 'number' | 'is_pull'>
+
+/** The columns of an issue that an edit changes. */
+export type IssueChanges = Partial<
+  Pick<
+    Conversation,
+    | 'title'
+    | 'body'
+    | 'content_version'
+    | 'state'
+    | 'close_time'
+    | 'milestone_id'
+    | 'due_time'
+    | 'ref'
+  >
+>
+
+/** The columns of pull requests, which are empty for issues. */
+const NO_BRANCHES = {
+  base_branch: '',
+  head_branch: '',
+  head_commit: '',
+  head_ref_commit: '',
+  allow_maintainer_edit: 0,
+}
+
+/**
+ * Stores an issue under the next number of its repository.
+ */
+export async function insertIssue(tx: Tx, issue: NewIssue): Promise<Conversation> {
+  const number = await takeNumber(tx, issue.repository_id)
+  return tx
+    .insertInto('issues')
+    .values({ ...issue, ...NO_BRANCHES, number, is_pull: 0 })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function updateIssue(tx: Tx, id: number, changes: IssueChanges): Promise<void> {
+  await tx.updateTable('issues').set(changes).where('id', '=', id).execute()
+}
+
+/** Deletes an issue with everything that belongs to it. */
+export async function deleteIssue(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('issues').where('id', '=', id).execute()
+}

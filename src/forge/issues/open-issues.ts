@@ -1,0 +1,140 @@
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Concerns } from '../conversations/concerns.ts'
+import { findConversation, findConversationNumbered } from '../conversations/conversations.rows.ts'
+import type {
+  ConversationChange,
+  ConversationRight,
+  Conversations,
+} from '../conversations/ports.ts'
+import type { Conversation } from '../conversations/schema.ts'
+import type { Caller } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
+import type { ConversationName } from '../core/names.ts'
+import { isPoster } from '../pulls/heads/open-pulls.ts'
+import { pullConversations } from '../pulls/heads/pull-conversations.ts'
+import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+} from '../repositories/access/permissions.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import { type IssueHookEvent, recordIssueChange } from './issue-changes.ts'
+import { assignEvents, labelEvents } from './issue-fields.ts'
+
+/** An issue that the caller may read. `access` is the level of the caller for issues. */
+export interface OpenIssue extends OpenRepository {
+  readonly issue: Conversation
+}
+
+/**
+ * Opens the issue that a request names.
+ */
+export async function openIssue(
+  app: ReposApp,
+  caller: Caller,
+  name: ConversationName,
+  needed: ConversationRight | 'admin',
+): Promise<OpenIssue> {
+  const open = await openRepository(app, caller, name, 'none', 'issues')
+  const issue = await findConversationNumbered(app.db, open.repository.id, name.number)
+  if (issue?.is_pull === 1 && needed === 'admin') throw new DomainError('ISSUE_DELETE_DENIED')
+  if (issue?.is_pull !== 0) throw new DomainError('ISSUE_NOT_FOUND')
+  checkNeed(caller, open, issue, needed)
+  return { ...open, issue }
+}
+
+function checkNeed(
+  caller: Caller,
+  { repository, access, units }: OpenRepository,
+  issue: Conversation,
+  needed: ConversationRight | 'admin',
+): void {
+  if (!suffices(access, 'read')) throw new DomainError('ISSUE_NOT_FOUND')
+  if (needed === 'read') return
+  const writes = suffices(access, 'write')
+  if (needed === 'write' && !writes) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+  if (needed === 'admin' && !suffices(units.code, 'admin'))
+    throw new DomainError('ISSUE_DELETE_DENIED')
+  if (needed === 'poster or write' && !writes && !isPoster(caller, issue))
+    throw new DomainError('ISSUE_EDIT_DENIED')
+  checkNotArchived(repository)
+}
+
+/**
+ * Returns the present row of an issue in the transaction of a change. The repository may have been
+ * archived since the issue was opened.
+ */
+export async function rereadIssue(
+  tx: Tx,
+  { issue }: Pick<OpenIssue, 'issue'>,
+): Promise<Conversation> {
+  const repository = await findRepositoryById(tx, issue.repository_id)
+  const present = repository && (await findConversation(tx, issue.id))
+  if (!present) throw new DomainError('ISSUE_NOT_FOUND')
+  checkNotArchived(repository)
+  return present
+}
+
+/** Returns whether a repository has a pull request of a number. */
+async function isPull(db: Db, repositoryId: number, number: number): Promise<boolean> {
+  return (await findConversationNumbered(db, repositoryId, number))?.is_pull === 1
+}
+
+/** Issues and pull requests as conversations. The number decides the kind. */
+export const conversations: Conversations = {
+  openRepository: (app, caller, name) => openRepository(app, caller, name, 'none', 'issues'),
+
+  async open(app, caller, name, needed) {
+    const open = await openRepository(app, caller, name, 'none', 'issues')
+    if (await isPull(app.db, open.repository.id, name.number))
+      return pullConversations.open(app, caller, name, needed)
+    const { issue, ...rest } = await openIssue(app, caller, name, needed)
+    return {
+      ...rest,
+      conversation: issue,
+      async beginChange(tx) {
+        const present = await rereadIssue(tx, { issue })
+        return {
+          conversation: present,
+          record: (actorId, change) => recordChange(app, tx, actorId, present, change),
+        }
+      },
+    }
+  },
+}
+
+async function recordChange(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number,
+  issue: Conversation,
+  change: ConversationChange,
+): Promise<void> {
+  if (change.type !== 'locked') await touchPull(tx, issue.id, nowSeconds(app.clock), actorId)
+  await recordIssueChange(app, tx, actorId, issue, {
+    type: change.type === 'comment' ? 'ISSUE_COMMENTED' : 'ISSUE_EDITED',
+    told: eventsOf(change),
+    concerns: concernsOf(change),
+  })
+}
+
+function concernsOf(change: ConversationChange): Concerns | undefined {
+  if (change.type === 'comment') return change.concerns
+  if (change.type !== 'assignees') return undefined
+  const assignees = change.after.filter((id) => !change.before.includes(id))
+  return { everybody: false, assignees }
+}
+
+/** Returns the events of webhooks. Compatible systems have none for locks and dependencies. */
+function eventsOf(change: ConversationChange): readonly IssueHookEvent[] {
+  if (change.type === 'labels') return labelEvents(change.before, change.after)
+  if (change.type === 'assignees') return assignEvents(change.before, change.after)
+  if (change.type !== 'comment') return []
+  const { action, commentId: comment, formerBody } = change
+  const before = formerBody === undefined ? {} : { before: { body: formerBody } }
+  return [{ type: 'issue_comment', action, comment, ...before }]
+}
