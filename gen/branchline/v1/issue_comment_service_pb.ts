@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment_service.proto.
  */
 export const file_branchline_v1_issue_comment_service: GenFile = /*@__PURE__*/
-  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYATKgCwoTSXNzdWVDb21tZW50U2VydmljZRLkAQoRTGlzdElzc3VlQ29tbWVudHMSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ8kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCNQCgtPkkwJAYghjb21tZW50cxI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cxLmAQoWTGlzdFJlcG9zaXRvcnlDb21tZW50cxIsLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwiMAYLT5JMCOGIIY29tbWVudHMSLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzEtQBChJDcmVhdGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCJ3kAIA+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAjk6ASoiNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMSrAEKD0dldElzc3VlQ29tbWVudBIlLmJyYW5jaGxpbmUudjEuR2V0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IlWQAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCJoDgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9Eo4CChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IrQBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJsDiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAnY6ASpaPjoBKjI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9MjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EvoBChJEZWxldGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlQ29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkioQGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIhQGKpxkDCJsDgtPkkwJwWjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMve2lkfSoxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYATKgCwoTSXNzdWVDb21tZW50U2VydmljZRLkAQoRTGlzdElzc3VlQ29tbWVudHMSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ8kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCPYEgtPkkwJAYghjb21tZW50cxI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cxLmAQoWTGlzdFJlcG9zaXRvcnlDb21tZW50cxIsLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwiMAYLT5JMCOGIIY29tbWVudHMSLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzEtQBChJDcmVhdGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCJ3kAIA+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAjk6ASoiNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMSrAEKD0dldElzc3VlQ29tbWVudBIlLmJyYW5jaGxpbmUudjEuR2V0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IlWQAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCJoDgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9Eo4CChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IrQBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJsDiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAnY6ASpaPjoBKjI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9MjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EvoBChJEZWxldGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlQ29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkioQGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIhQGKpxkDCJsDgtPkkwJwWjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMve2lkfSoxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssueComments.
@@ -42,7 +42,7 @@ export type ListIssueCommentsRequest = Message<"branchline.v1.ListIssueCommentsR
   repo: string;
 
   /**
-   * Number of the pull request.
+   * Number of the issue or pull request.
    *
    * @generated from field: int64 index = 3;
    */
@@ -196,7 +196,7 @@ export type CreateIssueCommentRequest = Message<"branchline.v1.CreateIssueCommen
   repo: string;
 
   /**
-   * Number of the pull request.
+   * Number of the issue or pull request.
    *
    * @generated from field: int64 index = 3;
    */
@@ -287,7 +287,7 @@ export type EditIssueCommentRequest = Message<"branchline.v1.EditIssueCommentReq
   body: string;
 
   /**
-   * Ignored. A path of older clients has the number of the pull request.
+   * Ignored. A path of older clients has the number of the issue or pull request.
    *
    * @generated from field: int64 index = 5 [deprecated = true];
    * @deprecated
@@ -330,7 +330,7 @@ export type DeleteIssueCommentRequest = Message<"branchline.v1.DeleteIssueCommen
   id: bigint;
 
   /**
-   * Ignored. A path of older clients has the number of the pull request.
+   * Ignored. A path of older clients has the number of the issue or pull request.
    *
    * @generated from field: int64 index = 4 [deprecated = true];
    * @deprecated
@@ -346,18 +346,18 @@ export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentReque
   messageDesc(file_branchline_v1_issue_comment_service, 6);
 
 /**
- * Comments on pull requests, under the paths that compatible systems have for them.
+ * Comments on issues and pull requests, under the paths that compatible systems have for them.
  *
- * A repository whose pull requests the caller may not read does not exist for the caller. Every
- * signed-in caller who may read a pull request may comment on it, whether it is open or not, unless
- * its conversation is locked.
+ * A repository of which the caller may read neither issues nor pull requests does not exist for the
+ * caller. Every signed-in caller who may read an issue or pull request may comment on it, whether
+ * it is open or not, unless its conversation is locked.
  *
  * @generated from service branchline.v1.IssueCommentService
  */
 export const IssueCommentService: GenService<{
   /**
-   * Lists the comments of a pull request, oldest first: all of them, up to 1000, unless the request
-   * asks for a page.
+   * Lists the comments of an issue or pull request, oldest first: all of them, up to 1000, unless
+   * the request asks for a page.
    *
    * @generated from rpc branchline.v1.IssueCommentService.ListIssueComments
    */
@@ -367,7 +367,7 @@ export const IssueCommentService: GenService<{
     output: typeof ListIssueCommentsResponseSchema;
   },
   /**
-   * Lists the comments of all pull requests of a repository, oldest first.
+   * Lists the comments of all issues and pull requests of a repository, oldest first.
    *
    * @generated from rpc branchline.v1.IssueCommentService.ListRepositoryComments
    */
@@ -377,7 +377,7 @@ export const IssueCommentService: GenService<{
     output: typeof ListIssueCommentsResponseSchema;
   },
   /**
-   * Adds a comment to a pull request. The caller becomes a participant.
+   * Adds a comment to an issue or pull request. The caller becomes a participant.
    *
    * @generated from rpc branchline.v1.IssueCommentService.CreateIssueComment
    */
@@ -397,7 +397,7 @@ export const IssueCommentService: GenService<{
     output: typeof IssueCommentSchema;
   },
   /**
-   * Changes the text of a comment. For its author and for users who may write to pull requests.
+   * Changes the text of a comment. For its author and for users who may write to the conversation.
    *
    * @generated from rpc branchline.v1.IssueCommentService.EditIssueComment
    */
@@ -407,7 +407,7 @@ export const IssueCommentService: GenService<{
     output: typeof IssueCommentSchema;
   },
   /**
-   * Deletes a comment. For its author and for users who may write to pull requests.
+   * Deletes a comment. For its author and for users who may write to the conversation.
    *
    * @generated from rpc branchline.v1.IssueCommentService.DeleteIssueComment
    */

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/reaction_service.proto.
  */
 export const file_branchline_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicQoIUmVhY3Rpb24SJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIPCgdjb250ZW50GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIqCglyZWFjdGlvbnMYASADKAsyFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImQKGUxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIl4KGkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIl4KGkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECImgKIExpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJiCiFDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIUCgdjb250ZW50GAQgASgJQgPgQQIiYgohRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECMvMKCg9SZWFjdGlvblNlcnZpY2US5AEKEkxpc3RJc3N1ZVJlYWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlUmVhY3Rpb25zUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlIn6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI1AKC0+STAkJiCXJlYWN0aW9ucxI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMSzQEKE0NyZWF0ZUlzc3VlUmVhY3Rpb24SKS5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5SZWFjdGlvbiJykAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiQAYqnGQMIlwSC0+STAjo6ASoiNS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vcmVhY3Rpb25zEsUBChNEZWxldGVJc3N1ZVJlYWN0aW9uEikuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZVJlYWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJrkAIC+qYZAwjIAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCNQCiqcZAwiXBILT5JMCOjoBKio1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMS+QEKGUxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnMSLy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0GiQuYnJhbmNobGluZS52MS5MaXN0UmVhY3Rpb25zUmVzcG9uc2UihAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMImgOC0+STAkhiCXJlYWN0aW9ucxI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS4QEKGkNyZWF0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uIniQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJABiqcZAwiXBILT5JMCQDoBKiI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS2QEKGkRlbGV0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicZACAvqmGQMIyAGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIlwSC0+STAkA6ASoqOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicQoIUmVhY3Rpb24SJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIPCgdjb250ZW50GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIqCglyZWFjdGlvbnMYASADKAsyFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImQKGUxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIl4KGkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIl4KGkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECImgKIExpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJiCiFDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIUCgdjb250ZW50GAQgASgJQgPgQQIiYgohRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECMvMKCg9SZWFjdGlvblNlcnZpY2US5AEKEkxpc3RJc3N1ZVJlYWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlUmVhY3Rpb25zUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlIn6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSC0+STAkJiCXJlYWN0aW9ucxI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMSzQEKE0NyZWF0ZUlzc3VlUmVhY3Rpb24SKS5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5SZWFjdGlvbiJykAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZAwiQAYqnGQMIlwSC0+STAjo6ASoiNS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vcmVhY3Rpb25zEsUBChNEZWxldGVJc3N1ZVJlYWN0aW9uEikuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZVJlYWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJrkAIC+qYZAwjIAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZAwiXBILT5JMCOjoBKio1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMS+QEKGUxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnMSLy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0GiQuYnJhbmNobGluZS52MS5MaXN0UmVhY3Rpb25zUmVzcG9uc2UihAGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMImgOC0+STAkhiCXJlYWN0aW9ucxI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS4QEKGkNyZWF0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uIniQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJABiqcZAwiXBILT5JMCQDoBKiI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS2QEKGkRlbGV0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicZACAvqmGQMIyAGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIlwSC0+STAkA6ASoqOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A reaction of a user.
@@ -112,7 +112,7 @@ export type ListIssueReactionsRequest = Message<"branchline.v1.ListIssueReaction
   repo: string;
 
   /**
-   * Number of the pull request.
+   * Number of the issue or pull request.
    *
    * @generated from field: int64 index = 3;
    */
@@ -161,7 +161,7 @@ export type CreateIssueReactionRequest = Message<"branchline.v1.CreateIssueReact
   repo: string;
 
   /**
-   * Number of the pull request.
+   * Number of the issue or pull request.
    *
    * @generated from field: int64 index = 3;
    */
@@ -203,7 +203,7 @@ export type DeleteIssueReactionRequest = Message<"branchline.v1.DeleteIssueReact
   repo: string;
 
   /**
-   * Number of the pull request.
+   * Number of the issue or pull request.
    *
    * @generated from field: int64 index = 3;
    */
@@ -358,16 +358,17 @@ export const DeleteIssueCommentReactionRequestSchema: GenMessage<DeleteIssueComm
   messageDesc(file_branchline_v1_reaction_service, 7);
 
 /**
- * Reactions to pull requests and to comments on them. A user reacts to a text once with each of `+1`,
- * `-1`, `laugh`, `hooray`, `confused`, `heart`, `rocket` and `eyes`.
+ * Reactions to issues and pull requests and to comments on them. A user reacts to a text once with
+ * each of `+1`, `-1`, `laugh`, `hooray`, `confused`, `heart`, `rocket` and `eyes`.
  *
- * A repository whose pull requests the caller may not read does not exist for the caller.
+ * A repository of which the caller may read neither issues nor pull requests does not exist for the
+ * caller.
  *
  * @generated from service branchline.v1.ReactionService
  */
 export const ReactionService: GenService<{
   /**
-   * Lists the reactions to a pull request, oldest first.
+   * Lists the reactions to an issue or pull request, oldest first.
    *
    * @generated from rpc branchline.v1.ReactionService.ListIssueReactions
    */
@@ -377,7 +378,8 @@ export const ReactionService: GenService<{
     output: typeof ListReactionsResponseSchema;
   },
   /**
-   * Adds a reaction of the caller to a pull request, unless the caller has reacted in this way already.
+   * Adds a reaction of the caller to an issue or pull request, unless the caller has reacted in
+   * this way already.
    *
    * @generated from rpc branchline.v1.ReactionService.CreateIssueReaction
    */
@@ -387,7 +389,7 @@ export const ReactionService: GenService<{
     output: typeof ReactionSchema;
   },
   /**
-   * Removes a reaction of the caller to a pull request, if there is one.
+   * Removes a reaction of the caller to an issue or pull request, if there is one.
    *
    * @generated from rpc branchline.v1.ReactionService.DeleteIssueReaction
    */

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { ConversationKinds } from './conversation-readers.ts'
 import type { Conversation, IssueComment, IssueCommentsTable } from './schema.ts'
 
 /**
@@ -49,11 +50,17 @@ function selectComments(db: Db, conversationId: number, { since, before }: Comme
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
 
+/** Comments of the conversations of a repository. */
+interface CommentSelection extends CommentPeriod {
+  readonly repositoryId: number
+  readonly kinds: ConversationKinds
+}
+
 /** A comment with the number of its conversation. */
 export type NumberedComment = IssueComment & Pick<Conversation, 'number' | 'is_pull'>
 
 /**
- * Returns a page of the comments on all conversations of a repository, oldest first.
+ * Returns a page of the comments on conversations of a repository, oldest first.
  *
  * The query reads the index from the nearer end of the list, so that the last page costs as much as
  * the first one.
@@ -62,8 +69,7 @@ export type NumberedComment = IssueComment & Pick<Conversation, 'number' | 'is_p
  */
 export async function pageOfRepositoryComments(
   db: Db,
-  repositoryId: number,
-  period: CommentPeriod,
+  selection: CommentSelection,
   { offset, limit }: { readonly offset: number; readonly limit: number },
   total: number,
 ): Promise<NumberedComment[]> {
@@ -72,10 +78,10 @@ export async function pageOfRepositoryComments(
   const behind = total - offset - size
   const isFromEnd = behind < offset
   const direction = isFromEnd ? 'desc' : 'asc'
-  const ids = selectRepositoryComments(db, repositoryId, period)
-    .select('id')
-    .orderBy('create_time', direction)
-    .orderBy('id', direction)
+  const ids = selectRepositoryComments(db, selection)
+    .select('issue_comments.id')
+    .orderBy('issue_comments.create_time', direction)
+    .orderBy('issue_comments.id', direction)
     .limit(size)
     .offset(isFromEnd ? behind : offset)
   return db
@@ -89,24 +95,44 @@ export async function pageOfRepositoryComments(
     .execute()
 }
 
-/** Returns the number of comments in that list. A period costs the more, the more it contains. */
+/**
+ * Returns the number of comments in that list. A period, or one kind of conversations, costs the
+ * more, the more it contains.
+ */
 export async function countRepositoryComments(
   db: Db,
-  repositoryId: number,
-  period: CommentPeriod,
+  selection: CommentSelection,
 ): Promise<number> {
-  const { count } = await selectRepositoryComments(db, repositoryId, period)
+  const { count } = await selectRepositoryComments(db, selection)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
 
-function selectRepositoryComments(db: Db, repositoryId: number, { since, before }: CommentPeriod) {
+function selectRepositoryComments(
+  db: Db,
+  { repositoryId, kinds, since, before }: CommentSelection,
+) {
   return db
     .selectFrom('issue_comments')
-    .where('repository_id', '=', repositoryId)
-    .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
-    .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
+    .where('issue_comments.repository_id', '=', repositoryId)
+    .$if(since !== undefined, (query) =>
+      query.where('issue_comments.update_time', '>=', since ?? 0),
+    )
+    .$if(before !== undefined, (query) =>
+      query.where('issue_comments.update_time', '<=', before ?? 0),
+    )
+    .$if(kinds.issues !== kinds.pulls, (query) =>
+      query.where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('issues')
+            .select('issues.id')
+            .whereRef('issues.id', '=', 'issue_comments.issue_id')
+            .where('issues.is_pull', '=', kinds.pulls ? 1 : 0),
+        ),
+      ),
+    )
 }
 
 /** Returns a comment of a repository by its id, with the number of its conversation. */

@@ -16,6 +16,7 @@ import {
   checkConversation,
   rereadConversation,
 } from './conversation-needs.ts'
+import { openConversations, readsKind } from './conversation-readers.ts'
 import * as rows from './issue-comments.rows.ts'
 import { insertActor } from './participants.rows.ts'
 import type {
@@ -77,7 +78,7 @@ export async function listIssueComments(
 /**
  * Lists the comments on all conversations of a repository as wholes, oldest first.
  *
- * @throws as `Conversations.openRepository`
+ * @throws as `openConversations`
  */
 export async function listRepositoryComments(
   app: ConversationsApp,
@@ -86,18 +87,19 @@ export async function listRepositoryComments(
   period: rows.CommentPeriod,
   page: Page,
 ): Promise<IssueCommentPage> {
-  const open = await app.conversations.openRepository(app, caller, name)
+  const open = await openConversations(app, caller, name)
   const { id, comments_count } = open.repository
-  const isWhole = period.since === undefined && period.before === undefined
-  const total = isWhole ? comments_count : await rows.countRepositoryComments(app.db, id, period)
-  const comments = await rows.pageOfRepositoryComments(app.db, id, period, page, total)
+  const selection = { repositoryId: id, kinds: open.kinds, ...period }
+  const isWhole = open.kinds.issues && open.kinds.pulls && !period.since && !period.before
+  const total = isWhole ? comments_count : await rows.countRepositoryComments(app.db, selection)
+  const comments = await rows.pageOfRepositoryComments(app.db, selection, page, total)
   return { comments: await viewComments(app, open, comments), total }
 }
 
 /**
  * Returns one comment on a conversation.
  *
- * @throws as `Conversations.openRepository`; ISSUE_COMMENT_NOT_FOUND
+ * @throws as `openConversations`; ISSUE_COMMENT_NOT_FOUND
  */
 export async function getIssueComment(
   app: ConversationsApp,
@@ -141,7 +143,7 @@ export async function createIssueComment(
 /**
  * Changes the text of a comment. The author and users with write access to conversations may do so.
  *
- * @throws as `Conversations.openRepository`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED,
+ * @throws as `openConversations`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED,
  *   USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
  */
 export async function editIssueComment(
@@ -169,7 +171,7 @@ export async function editIssueComment(
 /**
  * Deletes a comment. The author and users with write access to conversations may do so.
  *
- * @throws as `Conversations.openRepository`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED
+ * @throws as `openConversations`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED
  */
 export async function deleteIssueComment(
   app: ConversationsApp,
@@ -218,9 +220,9 @@ export async function openComment(
   id: number,
   needed: ConversationRight,
 ): Promise<{ open: OpenConversation; comment: IssueComment }> {
-  const { repository } = await app.conversations.openRepository(app, caller, name)
+  const { repository, units } = await openConversations(app, caller, name)
   const found = await rows.findIssueComment(app.db, repository.id, id)
-  if (!found) throw missing()
+  if (!found || !readsKind(units, found)) throw missing()
   const { number, is_pull: _, ...comment } = found
   return { open: await app.conversations.open(app, caller, { ...name, number }, needed), comment }
 }

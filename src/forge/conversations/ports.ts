@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import type { Caller } from '../core/access.ts'
-import type { ConversationName, RepositoryName } from '../core/names.ts'
+import type { ConversationName } from '../core/names.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { Concerns } from './concerns.ts'
@@ -21,21 +21,17 @@ export interface ConversationsApp extends ReposApp {
 export type ConversationRight = 'read' | 'take part' | 'poster or write' | 'write'
 
 /**
- * What the machinery of conversations asks of those who have conversations, which are pull requests.
+ * What the machinery of conversations asks of those who have conversations: issues and pull
+ * requests.
  */
 export interface Conversations {
   /**
-   * Opens a repository whose conversations the caller may read.
-   *
-   * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
-   */
-  openRepository(app: ReposApp, caller: Caller, name: RepositoryName): Promise<OpenRepository>
-  /**
    * Opens the conversation that a request names.
    *
-   * @throws as `openRepository`; ISSUE_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or
-   *   REPOSITORY_ACCESS_DENIED if the caller may read the conversation but lacks the access that is
-   *   needed; REPOSITORY_ARCHIVED if more than reading is needed.
+   * @throws as `openConversations`; ISSUE_NOT_FOUND, also if the caller may not read conversations of
+   *   the kind; ISSUE_EDIT_DENIED, PULL_REQUEST_EDIT_DENIED or REPOSITORY_ACCESS_DENIED if the caller
+   *   may read the conversation but lacks the access that is needed; REPOSITORY_ARCHIVED if more than
+   *   reading is needed.
    */
   open(
     app: ReposApp,

@@ -9,6 +9,7 @@ import {
   labelOwnersFor,
   setConversationLabels,
 } from '../conversations/conversation-labels.ts'
+import { openConversations } from '../conversations/conversation-readers.ts'
 import type { LabelOwner } from '../conversations/labels.rows.ts'
 import { insertParticipants, markSeen } from '../conversations/participants.rows.ts'
 import type { Conversation } from '../conversations/schema.ts'
@@ -18,11 +19,7 @@ import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
 import type { RepositoryName } from '../core/names.ts'
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepository,
-} from '../repositories/access/permissions.ts'
+import { checkNotArchived, type OpenRepository } from '../repositories/access/permissions.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
@@ -67,6 +64,9 @@ interface Plan {
 
 /**
  * Opens an issue. Every reader of the issues of a repository may do so.
+ *
+ * @throws as `openConversations`; REPOSITORY_UNIT_CLOSED if the caller may not read issues;
+ *   REPOSITORY_ARCHIVED, INVALID_FIELD, USER_BLOCKED, MILESTONE_NOT_FOUND, LABEL_NOT_FOUND
  */
 export async function createIssue(
   app: ReposApp,
@@ -74,7 +74,8 @@ export async function createIssue(
   name: RepositoryName,
   draft: IssueDraft,
 ): Promise<IssueView> {
-  const open = await openRepository(app, caller, name, 'read', 'issues')
+  const { kinds, ...open } = await openConversations(app, caller, name)
+  if (!kinds.issues) throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'issues' })
   checkNotArchived(open.repository)
   const title = readTitle(draft.title)
   if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title', rule: 'Required' })

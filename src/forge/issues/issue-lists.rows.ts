@@ -8,6 +8,7 @@ import {
 import { containsSql } from '../../platform/database/database.ts'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
+import type { ConversationKinds } from '../conversations/conversation-readers.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import {
   type RepositoryReader,
@@ -47,12 +48,6 @@ interface MilestoneNames {
   readonly ids: readonly number[]
 }
 
-/** The kinds of conversations that a list has. */
-export interface Kinds {
-  readonly issues: boolean
-  readonly pulls: boolean
-}
-
 /** The repositories of a list: one of them, or those that a reader may read. */
 export type IssuePlace =
   | { readonly repositoryId: number }
@@ -61,7 +56,7 @@ export type IssuePlace =
 /** The conversations of a list. */
 export interface IssueSelection {
   readonly place: IssuePlace
-  readonly kinds: Kinds
+  readonly kinds: ConversationKinds
   readonly filter: IssueFilter
 }
 
@@ -185,7 +180,7 @@ function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, sort: IssueS
 }
 
 /** Returns the values of the column of the kind. */
-function kindsOf({ issues, pulls }: Kinds): (0 | 1)[] {
+function kindsOf({ issues, pulls }: ConversationKinds): (0 | 1)[] {
   return [...(issues ? [0 as const] : []), ...(pulls ? [1 as const] : [])]
 }
 

@@ -1,14 +1,10 @@
 import type { Owner } from '../accounts/schema.ts'
 import { findUserByUsername, getOwner, maySeeOwner, userAsOwner } from '../accounts/users/owners.ts'
+import { type ConversationKinds, openConversations } from '../conversations/conversation-readers.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
-import { suffices } from '../core/levels.ts'
 import { nameKey, type Page, type RepositoryName } from '../core/names.ts'
-import {
-  openRepositories,
-  openRepository,
-  repositoryReader,
-} from '../repositories/access/permissions.ts'
+import { openRepositories, repositoryReader } from '../repositories/access/permissions.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { reconcileRefs } from '../repositories/refs/ref-index.ts'
@@ -66,7 +62,12 @@ export interface ConversationPage {
 
 const NONE: ConversationPage = { conversations: [], total: 0 }
 
-/** Lists the conversations of a repository that the caller may read. */
+/**
+ * Lists the conversations of a repository that the caller may read.
+ *
+ * @throws as `openConversations`; ISSUE_NOT_FOUND if the caller may not read the kind that the query
+ *   names; INVALID_FIELD, USER_NOT_FOUND
+ */
 export async function listIssues(
   app: ReposApp,
   caller: Caller,
@@ -74,13 +75,8 @@ export async function listIssues(
   query: IssueListQuery,
   page: Page,
 ): Promise<ConversationPage> {
-  const open = await openRepository(app, caller, name, 'none', 'issues')
-  const { repository, units } = open
-  const readable = {
-    issues: suffices(units.issues, 'read'),
-    // Pull requests consist of code, so a reader needs both features.
-    pulls: suffices(units.pulls, 'read') && suffices(units.code, 'read'),
-  }
+  const { kinds: readable, ...open } = await openConversations(app, caller, name)
+  const { repository } = open
   const asked = kindsAsked(query.type)
   const kinds = { issues: asked.issues && readable.issues, pulls: asked.pulls && readable.pulls }
   if (!kinds.issues && !kinds.pulls) throw new DomainError('ISSUE_NOT_FOUND')
@@ -101,7 +97,7 @@ export async function listIssues(
   }
 }
 
-function kindsAsked(type: string): rows.Kinds {
+function kindsAsked(type: string): ConversationKinds {
   return { issues: type !== 'pulls', pulls: type !== 'issues' }
 }
 

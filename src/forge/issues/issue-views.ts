@@ -2,6 +2,7 @@ import type { Owner } from '../accounts/schema.ts'
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
 import { GHOST } from '../accounts/users/owners.ts'
 import { isLabelHere } from '../conversations/conversation-labels.ts'
+import { readsKind } from '../conversations/conversation-readers.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import { labelsOfConversations } from '../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
@@ -12,7 +13,6 @@ import {
 import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
 import { type Look, noteSeen } from '../conversations/seen.ts'
 import type { Caller } from '../core/access.ts'
-import { suffices } from '../core/levels.ts'
 import type { ConversationName } from '../core/names.ts'
 import { findPullRequest } from '../pulls/heads/pull-requests.rows.ts'
 import { getPull } from '../pulls/lifecycle/pull-requests.ts'
@@ -25,7 +25,7 @@ import {
 } from '../repositories/access/permissions.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { openIssue } from './open-issues.ts'
+import { findNamed } from './open-issues.ts'
 
 /** An issue in the form in which a caller sees it. */
 export interface IssueView {
@@ -116,18 +116,10 @@ export async function viewConversations(
   return conversations.flatMap(({ id }) => views.get(id) ?? [])
 }
 
-/** Returns whether a number names a pull request that is not hidden with its repository. */
-export async function isPullNumber(
-  app: ReposApp,
-  caller: Caller,
-  { owner, repo, number }: ConversationName,
-): Promise<boolean> {
-  const { repository } = await openRepository(app, caller, { owner, repo }, 'none', 'issues')
-  return (await findPullRequest(app.db, repository.id, number)) !== undefined
-}
-
 /**
  * Returns one conversation by its number.
+ *
+ * @throws as `findNamed`
  */
 export async function getConversation(
   app: ReposApp,
@@ -135,9 +127,8 @@ export async function getConversation(
   name: ConversationName,
   look: Look,
 ): Promise<ConversationView> {
-  if (await isPullNumber(app, caller, name))
-    return { kind: 'pull', pull: await getPull(app, caller, name, look) }
-  const { issue, ...open } = await openIssue(app, caller, name, 'read')
+  const { conversation: issue, ...open } = await findNamed(app, caller, name)
+  if (issue.is_pull === 1) return { kind: 'pull', pull: await getPull(app, caller, name, look) }
   const view = await viewIssue(app, caller, open, issue)
   if (view.isUnread && look === 'reads') noteSeen(app, caller, issue)
   return { kind: 'issue', ...view }
@@ -149,7 +140,8 @@ export async function viewAgain(
   caller: Caller,
   name: ConversationName,
 ): Promise<ConversationView> {
-  if (!(await isPullNumber(app, caller, name))) return getConversation(app, caller, name, 'asks')
+  const { conversation } = await findNamed(app, caller, name)
+  if (conversation.is_pull === 0) return getConversation(app, caller, name, 'asks')
   const open = await openRepository(app, caller, name, 'read', 'pulls')
   const pull = await findPullRequest(app.db, open.repository.id, name.number)
   if (!pull) throw new Error('a pull request that was changed is gone')
@@ -169,10 +161,7 @@ export async function viewConversationsById(
   const rights = new Map(opened.map(({ repository, units }) => [repository.id, units]))
   const readable = [...found.values()].filter(({ repository_id, is_pull }) => {
     const units = rights.get(repository_id)
-    if (!units) return false
-    return is_pull === 0
-      ? suffices(units.issues, 'read')
-      : suffices(units.pulls, 'read') && suffices(units.code, 'read')
+    return units !== undefined && readsKind(units, { is_pull })
   })
   const views = await viewConversations(app, caller, opened, readable)
   const idOf = (view: ConversationView) =>

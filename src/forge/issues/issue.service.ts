@@ -49,10 +49,10 @@ import { type ConversationPage, listIssues, searchIssues } from './issue-lists.t
 import {
   type ConversationView,
   getConversation,
-  isPullNumber,
   viewAgain,
   viewConversationsById,
 } from './issue-views.ts'
+import { findNamed } from './open-issues.ts'
 
 /** Implements IssueService. */
 function issueService(app: App): ServiceImpl<typeof IssueService> {
@@ -349,7 +349,8 @@ async function editConversation(
     state: edit.state,
   }
   const unsetDueDate = edit.unsetDueDate ?? false
-  if (await isPullNumber(app, caller, name)) {
+  const { conversation } = await findNamed(app, caller, name)
+  if (conversation.is_pull === 1) {
     const ofPulls = { labelIds: undefined, base: '', allowMaintainerEdit: undefined }
     const pullEdit = { ...shared, ...ofPulls, dueDate, unsetDueDate }
     return { kind: 'pull', pull: await editPull(app, caller, name, pullEdit) }

@@ -1,5 +1,6 @@
-import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import type { Concerns } from '../conversations/concerns.ts'
+import { openConversations, readsKind } from '../conversations/conversation-readers.ts'
 import { findConversation, findConversationNumbered } from '../conversations/conversations.rows.ts'
 import type {
   ConversationChange,
@@ -15,11 +16,7 @@ import type { ConversationName } from '../core/names.ts'
 import { isPoster } from '../pulls/heads/open-pulls.ts'
 import { pullConversations } from '../pulls/heads/pull-conversations.ts'
 import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepository,
-} from '../repositories/access/permissions.ts'
+import { checkNotArchived, type OpenRepository } from '../repositories/access/permissions.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { type IssueHookEvent, recordIssueChange } from './issue-changes.ts'
@@ -30,8 +27,35 @@ export interface OpenIssue extends OpenRepository {
   readonly issue: Conversation
 }
 
+/** A conversation of either kind that the caller may read. */
+interface Found extends OpenRepository {
+  readonly conversation: Conversation
+}
+
+/**
+ * Finds the conversation that a request names.
+ *
+ * @throws as `openConversations`; ISSUE_NOT_FOUND, also if the caller may not read its kind.
+ */
+export async function findNamed(
+  app: ReposApp,
+  caller: Caller,
+  name: ConversationName,
+): Promise<Found> {
+  const { kinds: _, ...open } = await openConversations(app, caller, name)
+  const conversation = await findConversationNumbered(app.db, open.repository.id, name.number)
+  if (!conversation || !readsKind(open.units, conversation))
+    throw new DomainError('ISSUE_NOT_FOUND')
+  return { ...open, conversation }
+}
+
 /**
  * Opens the issue that a request names.
+ *
+ * @throws as `findNamed`; ISSUE_NOT_FOUND for a pull request, or ISSUE_DELETE_DENIED if `admin` is
+ *   needed; ISSUE_EDIT_DENIED, ISSUE_DELETE_DENIED or REPOSITORY_ACCESS_DENIED if the caller may read
+ *   the issue but lacks the access that is needed; REPOSITORY_ARCHIVED if more than reading is
+ *   needed.
  */
 export async function openIssue(
   app: ReposApp,
@@ -39,10 +63,9 @@ export async function openIssue(
   name: ConversationName,
   needed: ConversationRight | 'admin',
 ): Promise<OpenIssue> {
-  const open = await openRepository(app, caller, name, 'none', 'issues')
-  const issue = await findConversationNumbered(app.db, open.repository.id, name.number)
-  if (issue?.is_pull === 1 && needed === 'admin') throw new DomainError('ISSUE_DELETE_DENIED')
-  if (issue?.is_pull !== 0) throw new DomainError('ISSUE_NOT_FOUND')
+  const { conversation: issue, ...open } = await findNamed(app, caller, name)
+  if (issue.is_pull === 1)
+    throw new DomainError(needed === 'admin' ? 'ISSUE_DELETE_DENIED' : 'ISSUE_NOT_FOUND')
   checkNeed(caller, open, issue, needed)
   return { ...open, issue }
 }
@@ -53,7 +76,6 @@ function checkNeed(
   issue: Conversation,
   needed: ConversationRight | 'admin',
 ): void {
-  if (!suffices(access, 'read')) throw new DomainError('ISSUE_NOT_FOUND')
   if (needed === 'read') return
   const writes = suffices(access, 'write')
   if (needed === 'write' && !writes) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
@@ -79,22 +101,14 @@ export async function rereadIssue(
   return present
 }
 
-/** Returns whether a repository has a pull request of a number. */
-async function isPull(db: Db, repositoryId: number, number: number): Promise<boolean> {
-  return (await findConversationNumbered(db, repositoryId, number))?.is_pull === 1
-}
-
 /** Issues and pull requests as conversations. The number decides the kind. */
 export const conversations: Conversations = {
-  openRepository: (app, caller, name) => openRepository(app, caller, name, 'none', 'issues'),
-
   async open(app, caller, name, needed) {
-    const open = await openRepository(app, caller, name, 'none', 'issues')
-    if (await isPull(app.db, open.repository.id, name.number))
-      return pullConversations.open(app, caller, name, needed)
-    const { issue, ...rest } = await openIssue(app, caller, name, needed)
+    const { conversation: issue, ...open } = await findNamed(app, caller, name)
+    if (issue.is_pull === 1) return pullConversations.open(app, caller, name, needed)
+    checkNeed(caller, open, issue, needed)
     return {
-      ...rest,
+      ...open,
       conversation: issue,
       async beginChange(tx) {
         const present = await rereadIssue(tx, { issue })

@@ -12,6 +12,8 @@ import { openTestDatabase } from '../../support/database.ts'
 import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
+/** Readers of both kinds of conversations. */
+const BOTH = { issues: true, pulls: true }
 const ALWAYS: CommentPeriod = { since: undefined, before: undefined }
 const COUNT = 40
 
@@ -46,8 +48,9 @@ beforeAll(async () => {
 afterAll(() => db.destroy())
 
 const page = async (offset: number, limit: number, period = ALWAYS) => {
-  const total = await countRepositoryComments(db, repositoryId, period)
-  const rows = await pageOfRepositoryComments(db, repositoryId, period, { offset, limit }, total)
+  const selection = { repositoryId, kinds: BOTH, ...period }
+  const total = await countRepositoryComments(db, selection)
+  const rows = await pageOfRepositoryComments(db, selection, { offset, limit }, total)
   return rows.map(({ body }) => Number(body))
 }
 const numbers = (from: number, to: number) =>
@@ -85,13 +88,14 @@ describe('the comments of a repository', () => {
   })
 
   it('are read by an index, whatever their number', async () => {
+    const whole = { repositoryId: 1, kinds: BOTH, ...ALWAYS }
     const plans = await plansOf(db, async (watched) => {
       const first = { offset: 0, limit: 2 }
-      await pageOfRepositoryComments(watched, 1, ALWAYS, first, 9)
-      await pageOfRepositoryComments(watched, 1, ALWAYS, { offset: 7, limit: 2 }, 9)
-      const recent = { since: 5, before: undefined }
-      await pageOfRepositoryComments(watched, 1, recent, first, 9)
-      await countRepositoryComments(watched, 1, recent)
+      await pageOfRepositoryComments(watched, whole, first, 9)
+      await pageOfRepositoryComments(watched, whole, { offset: 7, limit: 2 }, 9)
+      const recent = { ...whole, since: 5 }
+      await pageOfRepositoryComments(watched, recent, first, 9)
+      await countRepositoryComments(watched, recent)
     })
     const comments = plans.map((plan) => plan.filter((step) => step.includes('COVERING')))
     const all =

@@ -98,8 +98,11 @@ export interface Needs {
 
 /** What a method about a repository asks. */
 export interface RepositoryNeeds extends Needs {
-  /** `planning` is issues or pull requests, whichever gives more. */
-  readonly unit: Unit | 'planning'
+  /**
+   * `planning` is issues or pull requests, whichever gives more; `conversations` is the same, where
+   * pull requests count with the code only.
+   */
+  readonly unit: Unit | 'planning' | 'conversations'
   /** `none` of a unit lets in who may read another one. */
   readonly level: Level
   /** Refused where nothing changes any more. */
@@ -115,6 +118,8 @@ export interface RepositoryNeeds extends Needs {
    * may write to all of them.
    */
   readonly ofPull?: PullNeeds
+  /** Asks for issues, where pull requests would let the caller in. */
+  readonly ofIssues?: true
   /** Nothing is told of pull requests to who may not read the code. */
   readonly hidesWithoutCode?: boolean
   /** Asks for an owner of the organisation too, and for an organisation to own the repository. */
@@ -163,7 +168,8 @@ function onPull(
   who: CallerFacts,
   place: PlaceFacts,
 ): Expected {
-  if (!hasPull(place)) return 'let through'
+  // A number whose kind the caller may not read is not there.
+  if (!hasPull(place) || !readsPulls(who, place)) return 'let through'
   const refused = of && !reaches(levelOn(who, place, of.unit), of.level) ? of.refusal : undefined
   if (refused && first) return refused
   if (writes && place.archived) return 'REPOSITORY_ARCHIVED'
@@ -251,6 +257,11 @@ function byLevel(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): G
     if (levels.every((given) => given === 'none')) return 'REPOSITORY_NOT_FOUND'
     return levels.some((given) => reaches(given, level)) ? undefined : 'REPOSITORY_ACCESS_DENIED'
   }
+  if (unit === 'conversations') {
+    const readsIssues = !place.unplanned && levelOn(who, place, 'issues') !== 'none'
+    if (!readsIssues && !readsPulls(who, place)) return 'REPOSITORY_NOT_FOUND'
+    return needs.ofIssues && !readsIssues ? 'REPOSITORY_UNIT_CLOSED' : undefined
+  }
   if (unit === 'pulls') {
     if (place.unplanned || levelOn(who, place, unit) === 'none') return 'REPOSITORY_NOT_FOUND'
     if (levelOn(who, place, 'code') !== 'none') return undefined
@@ -258,6 +269,11 @@ function byLevel(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): G
   }
   if (reaches(levelOn(who, place, unit), level)) return undefined
   return level === 'read' ? 'REPOSITORY_UNIT_CLOSED' : 'REPOSITORY_ACCESS_DENIED'
+}
+
+function readsPulls(who: CallerFacts, place: PlaceFacts): boolean {
+  const levels = [levelOn(who, place, 'pulls'), levelOn(who, place, 'code')]
+  return !place.unplanned && !levels.includes('none')
 }
 
 /** What somebody was given on a unit, whether or not the repository uses it. */

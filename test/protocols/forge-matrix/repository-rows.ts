@@ -120,10 +120,19 @@ const dismissers: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofCode('admin', 'REVIEW_DISMISSAL_DENIED') },
 }
-const issueReaders: RepositoryNeeds = { ...pullReaders, scopes: ['read:issue'] }
+const issueReaders: RepositoryNeeds = {
+  ...readers,
+  scopes: ['read:issue'],
+  unit: 'conversations',
+}
 const subscribers: RepositoryNeeds = { ...issueReaders, signedIn: true, scopes: ['write:issue'] }
-const issueEditors: RepositoryNeeds = { ...pullEditors, scopes: ['write:issue'] }
-const commenters: RepositoryNeeds = { ...participants, scopes: ['write:issue'] }
+const commenters: RepositoryNeeds = { ...subscribers, writes: true, ofPull: {} }
+const issueEditors: RepositoryNeeds = {
+  ...commenters,
+  ofPull: { of: ofPulls('write', 'PULL_REQUEST_EDIT_DENIED'), first: true },
+}
+/** Of issues, also where the caller may read pull requests only. */
+const issueMakers: RepositoryNeeds = { ...subscribers, writes: true, ofIssues: true }
 const labellers: RepositoryNeeds = {
   ...commenters,
   ofPull: { of: ofPulls('write', 'REPOSITORY_ACCESS_DENIED'), first: true },
@@ -349,6 +358,18 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.getIssue, issueReaders, { index: PULL }),
   // Of a text that nobody knows.
   row(issues.editIssue, issueEditors, { index: PULL, contentVersion: NO_NUMBER }),
+  // Without a title.
+  row(issues.createIssue, issueMakers),
+  // Of an issue that is not there.
+  row(issues.deleteIssue, subscribers, { index: NO_NUMBER }),
+  row(issues.setIssueDeadline, labellers, { index: PULL }),
+  row(issues.addIssueAssignees, labellers, { index: PULL, assignees: [NOBODY] }),
+  row(issues.removeIssueAssignees, labellers, { index: PULL, assignees: [NOBODY] }),
+  row(issues.checkIssueAssignee, issueReaders, { index: PULL, assignee: NOBODY }),
+  row(issues.listIssueBlocks, issueReaders, { index: PULL }),
+  // By an issue that is not there.
+  row(issues.addIssueBlock, subscribers, { index: PULL, block: { index: NO_NUMBER } }),
+  row(issues.removeIssueBlock, subscribers, { index: PULL, block: { index: NO_NUMBER } }),
   row(issues.listIssueLabels, issueReaders, { index: PULL }),
   row(issues.addIssueLabels, labellers, { index: PULL }),
   row(issues.replaceIssueLabels, labellers, { index: PULL }),

@@ -5,18 +5,17 @@ import type {
   OpenConversation,
 } from '../../conversations/ports.ts'
 import { nowSeconds } from '../../core/core.ts'
+import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import type { PullRequest } from '../schema.ts'
-import { type OpenPull, openPull, openPulls, rereadForChange } from './open-pulls.ts'
+import { type OpenPull, openPull, rereadForChange } from './open-pulls.ts'
 import { labelEvent, recordPullChange } from './pull-changes.ts'
 import { touchPull } from './pull-requests.rows.ts'
 
 /** Pull requests as conversations. */
 export const pullConversations: Conversations = {
-  openRepository: openPulls,
-
   async open(app, caller, name, needed) {
-    return asConversation(app, await openPull(app, caller, name, needed))
+    return asConversation(app, await openPull(app, caller, name, needed).catch(asIssueError))
   },
 }
 
@@ -25,13 +24,19 @@ function asConversation(app: ReposApp, { pull: seen, ...open }: OpenPull): OpenC
     ...open,
     conversation: seen,
     async beginChange(tx) {
-      const pull = await rereadForChange(tx, { ...open, pull: seen })
+      const pull = await rereadForChange(tx, { ...open, pull: seen }).catch(asIssueError)
       return {
         conversation: pull,
         record: (actorId, change) => recordChange(app, tx, actorId, pull, change),
       }
     },
   }
+}
+
+/** The methods of conversations have one reason for what is missing, whatever its kind. */
+function asIssueError(error: unknown): never {
+  const isMissing = error instanceof DomainError && error.reason === 'PULL_REQUEST_NOT_FOUND'
+  throw isMissing ? new DomainError('ISSUE_NOT_FOUND') : error
 }
 
 async function recordChange(
