@@ -36,6 +36,7 @@ const SAME_AS = {
     'IssueService.ReplaceIssueLabels',
   ],
   'IssueService.EditIssue': ['IssueService.AddIssueDependency'],
+  'IssueService.ListIssueDependencies': ['IssueService.ListIssueBlocks'],
   'IssueService.GetIssue': ['IssueService.RemoveIssueDependency'],
   'IssueService.ListIssues': ['IssueService.SearchIssues'],
   'LabelService.GetOrganizationLabel': ['LabelService.EditOrganizationLabel'],

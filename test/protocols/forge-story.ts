@@ -682,6 +682,25 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(pullMerges.checkPullRequestMerged, 'GET /repos/guild/engine/pulls/1/merge'),
   bob(pulls.getPullRequest, 'GET /repos/guild/engine/pulls/1'),
   bob(pullFiles.getCommitPullRequest, 'GET /repos/guild/engine/commits/main/pull'),
+  bob(issues.createIssue, 'POST /repos/guild/engine/issues', {
+    title: 'The plan has a gap',
+    body: 'Between the first step and the third one.',
+    labels: ['kind/plan'],
+  }),
+  bob(issues.addIssueAssignees, 'POST /repos/guild/engine/issues/3/assignees', {
+    assignees: ['bob'],
+  }),
+  bob(issues.checkIssueAssignee, 'GET /repos/guild/engine/issues/3/assignees/bob'),
+  bob(issues.setIssueDeadline, 'POST /repos/guild/engine/issues/3/deadline', {
+    due_date: '2026-09-01T12:00:00Z',
+  }),
+  bob(issues.addIssueBlock, 'POST /repos/guild/engine/issues/3/blocks', { index: 2 }),
+  bob(issues.listIssueBlocks, 'GET /repos/guild/engine/issues/3/blocks'),
+  bob(issues.removeIssueBlock, 'DELETE /repos/guild/engine/issues/3/blocks', { index: 2 }),
+  bob(issues.removeIssueAssignees, 'DELETE /repos/guild/engine/issues/3/assignees', {
+    assignees: ['bob'],
+  }),
+  bob(issues.deleteIssue, 'DELETE /repos/guild/engine/issues/3'),
   // Copies, and what becomes of it all
   by('carol', forks.createFork, 'POST /repos/bob/garden/forks', { name: 'patch' }),
   bob(forks.listForks, 'GET /repos/bob/garden/forks'),

@@ -1653,8 +1653,9 @@ export const IssueService: GenService<{
     output: typeof ListIssueTimelineResponseSchema;
   },
   /**
-   * Lists the dependencies of an issue or pull request, by number. A pull request with an open
-   * dependency can be neither closed nor merged.
+   * Lists the dependencies of an issue or pull request: those of its repository first, then by
+   * repository, and within one the latest first. With an open dependency, it can be neither closed
+   * nor merged. One that the caller may not read has no number and the title `HIDDEN`.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssueDependencies
    */
@@ -1750,7 +1751,8 @@ export const IssueService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the issues and pull requests that wait for an issue or pull request.
+   * Lists the issues and pull requests that wait for an issue or pull request, in the order of
+   * ListIssueDependencies.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssueBlocks
    */

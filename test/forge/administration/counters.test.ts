@@ -33,7 +33,7 @@ const STATEMENTS: readonly (readonly [string, RawBuilder<unknown>])[] = [
   ],
   [
     'comments',
-    sql`${numbers} insert into issue_comments (pull_request_id, repository_id, create_time, update_time, body)
+    sql`${numbers} insert into issue_comments (issue_id, repository_id, create_time, update_time, body)
       select p.id, p.repository_id, i, i, '' from issues as p, numbers where p.number = 1`,
   ],
   [

@@ -293,6 +293,7 @@ describe('a repository without issues', () => {
   it('has no issues, but pull requests, until they are switched on again', async () => {
     const path = await fresh('off')
     await forge.ask(users.eve, 'POST', `${path}/issues`, { title: 'an issue' })
+    const { id } = await forge.ask(users.eve, 'POST', `${path}/issues/1/comments`, { body: 'one' })
     await forge.change(users.bob, path, 'change')
     await forge.ask(users.bob, 'POST', `${path}/pulls`, {
       title: 'a pull',
@@ -306,7 +307,15 @@ describe('a repository without issues', () => {
     expect(titlesOf(await forge.ask(users.eve, 'GET', `${path}/issues`))).toEqual(['a pull'])
     expect((await forge.rest(users.eve, 'GET', `${path}/issues?type=issues`)).status).toBe(404)
     expect((await forge.rest(users.eve, 'GET', `${path}/issues/1`)).status).toBe(404)
+    await forge.ask(users.eve, 'POST', `${path}/issues/2/comments`, { body: 'two' })
+    const comment = () => forge.rest(users.eve, 'GET', `${path}/issues/comments/${id}`)
+    const comments = async () => {
+      const { body, headers } = await forge.rest(users.eve, 'GET', `${path}/issues/comments`)
+      return [body.map((one: { body: string }) => one.body), headers.get('x-total-count')]
+    }
+    expect([(await comment()).status, await comments()]).toEqual([404, [['two'], '1']])
     await forge.ask(users.bob, 'PATCH', path, { has_issues: true })
+    expect([(await comment()).status, await comments()]).toEqual([200, [['one', 'two'], '2']])
     expect((await forge.ask(users.eve, 'GET', `${path}/issues/1`)).title).toBe('an issue')
   })
 })

@@ -68,6 +68,7 @@ describe('a pull request as an issue', () => {
       repository: { id: seen.base.repo_id, name: 'common', owner: 'bob', full_name: 'bob/common' },
       pin_order: 0,
       content_version: 0,
+      time_estimate: 0,
     })
     await forge.ask(users.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
     const merged = await forge.ask(users.bob, 'GET', pull.pull)
@@ -189,7 +190,7 @@ describe('a pull request as an issue', () => {
     expect(await reasonOf(eve.addIssueLabels({ ...place, labels: [] }))).toBe(
       'REPOSITORY_ACCESS_DENIED',
     )
-    expect(await reasonOf(bob.getIssue({ ...place, index: 9n }))).toBe('PULL_REQUEST_NOT_FOUND')
+    expect(await reasonOf(bob.getIssue({ ...place, index: 9n }))).toBe('ISSUE_NOT_FOUND')
     expect(await reasonOf(bob.removeIssueLabel({ ...place, id: 999n }))).toBe('LABEL_NOT_FOUND')
     expect(
       await reasonOf(
@@ -367,7 +368,7 @@ describe('a pull request that depends on another one', () => {
     expect([made.status, made.body.number]).toEqual([201, 1])
     await forge.ask(users.carol, 'POST', dependencies, { index: 2, owner: 'BOB', repo: 'Waiting' })
     const { body, headers } = await forge.rest(undefined, 'GET', dependencies)
-    expect([numbersOf(body), headers.get('x-total-count')]).toEqual([[2, 3], '2'])
+    expect([numbersOf(body), headers.get('x-total-count')]).toEqual([[3, 2], '2'])
     const closed = await forge.rest(users.carol, 'PATCH', pull, { state: 'closed' })
     expect([closed.status, closed.body.message]).toEqual([
       412,
@@ -488,7 +489,7 @@ describe('a pull request that depends on another one', () => {
     expect(await reasonOf(bob.addIssueDependency({ ...place, dependency: { index: 1n } }))).toBe(
       'INVALID_DEPENDENCY',
     )
-    expect(await reasonOf(bob.addIssueDependency(place))).toBe('PULL_REQUEST_NOT_FOUND')
+    expect(await reasonOf(bob.addIssueDependency(place))).toBe('ISSUE_NOT_FOUND')
     await bob.removeIssueDependency({ ...place, dependency: { index: 2n } })
     expect((await bob.editIssue({ ...place, state: 'closed' })).state).toBe('closed')
   })

@@ -266,7 +266,7 @@ describe('a comment on a pull request', () => {
       'UNAUTHENTICATED',
     )
     expect(await reasonOf(eve.createIssueComment({ ...place, index: 9n, body: 'x' }))).toBe(
-      'PULL_REQUEST_NOT_FOUND',
+      'ISSUE_NOT_FOUND',
     )
     expect(await reasonOf(eve.createIssueComment({ ...place, index: 1n }))).toBe('INVALID_FIELD')
     await eve.deleteIssueComment({ ...place, id })

@@ -366,14 +366,6 @@ describe('creation is refused for', () => {
       'REVIEWER_NOT_FOUND',
       "team doesn't exist: no",
     ],
-    [
-      'with too long a title',
-      'bob',
-      { title: 'x'.repeat(256) },
-      422,
-      'INVALID_FIELD',
-      /^title is longer/,
-    ],
   ])('%s', async (_, who, body, status, reason, text) => {
     refused ??= prepare()
     const { pulls } = await refused

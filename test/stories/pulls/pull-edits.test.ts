@@ -352,14 +352,6 @@ describe('a refused edit', () => {
       'SetAllowEdits: user not allowed to do this action',
     ],
     [
-      'with too long a title',
-      'eve',
-      { title: 'x'.repeat(256) },
-      422,
-      'INVALID_FIELD',
-      /^title is longer/,
-    ],
-    [
       'with too long a text',
       'eve',
       { body: 'x'.repeat(65_537) },
