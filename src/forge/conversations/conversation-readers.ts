@@ -12,13 +12,7 @@ import {
 } from '../repositories/access/permissions.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { Conversation } from './schema.ts'
-
-/** The kinds of conversations. */
-export interface ConversationKinds {
-  readonly issues: boolean
-  readonly pulls: boolean
-}
+import type { Conversation, ConversationKinds } from './schema.ts'
 
 /**
  * Returns the kinds of conversations that can be read with some rights in a repository. Pull

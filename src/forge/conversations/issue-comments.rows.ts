@@ -1,8 +1,7 @@
 import type { Insertable } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { ConversationKinds } from './conversation-readers.ts'
-import type { Conversation, IssueComment, IssueCommentsTable } from './schema.ts'
+import type { Conversation, ConversationKinds, IssueComment, IssueCommentsTable } from './schema.ts'
 
 /**
  * A period in which comments were last changed, with its ends. Unix seconds; undefined for no

@@ -261,3 +261,9 @@ declare module '../../platform/database/schema.ts' {
     issue_timeline: TimelineTable
   }
 }
+
+/** The kinds of conversations. */
+export interface ConversationKinds {
+  readonly issues: boolean
+  readonly pulls: boolean
+}

@@ -8,7 +8,7 @@ import {
 import { containsSql } from '../../platform/database/database.ts'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
-import type { ConversationKinds } from '../conversations/conversation-readers.ts'
+import type { ConversationKinds } from '../conversations/schema.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import {
   type RepositoryReader,

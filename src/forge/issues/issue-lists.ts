@@ -1,6 +1,7 @@
 import type { Owner } from '../accounts/schema.ts'
 import { findUserByUsername, getOwner, maySeeOwner, userAsOwner } from '../accounts/users/owners.ts'
-import { type ConversationKinds, openConversations } from '../conversations/conversation-readers.ts'
+import { openConversations } from '../conversations/conversation-readers.ts'
+import type { ConversationKinds } from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import { nameKey, type Page, type RepositoryName } from '../core/names.ts'
