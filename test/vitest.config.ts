@@ -34,7 +34,7 @@ export default defineConfig({
     // The files of a worker share its modules, which takes less than half the time. A file therefore
     // restores what it changes in the process.
     isolate: false,
-    setupFiles: ['support/file-cost.ts'],
+    setupFiles: ['support/file-cost.ts', 'support/running-hooks.ts'],
     server: { deps: { external: [/\/dist\/compiled\//] } },
   },
 })

@@ -22,6 +22,7 @@ export default defineConfig({
     include: listDatabaseTests(new URL('.', import.meta.url).pathname),
     exclude: WITHOUT_NEED,
     globalSetup: ['support/postgres-setup.ts'],
-    setupFiles: ['support/file-cost.ts', 'support/postgres-hooks.ts'],
+    // The hooks after a file run in the reverse order: a server ends before its database is given up.
+    setupFiles: ['support/file-cost.ts', 'support/postgres-hooks.ts', 'support/running-hooks.ts'],
   },
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PRIVATE_UMASK } from '../../src/app/private-files.ts'
 import { databaseOf, dropDatabaseOf } from './database.ts'
+import { noteRunning } from './running-servers.ts'
 
 // Servers in the process of a test create what `doctor` looks at, as main.ts would.
 process.umask(PRIVATE_UMASK)
@@ -104,6 +105,11 @@ export async function startServer(
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code))
   })
+  const noteEnd = noteRunning(() => {
+    child.kill('SIGKILL')
+    return exited
+  })
+  exited.then(noteEnd)
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => {
     log += chunk

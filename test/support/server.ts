@@ -19,6 +19,7 @@ import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
 import { declaredFailuresOnly } from './declared-failures.ts'
 import { PROCESS_SPAWNER } from './process.ts'
+import { noteRunning } from './running-servers.ts'
 
 /** The bundle of the program that renders Markdown, which `npm run setup` makes. */
 const MARKUP_PROGRAM = new URL('../../dist/markup-program.js', import.meta.url).pathname
@@ -118,12 +119,18 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...(readSpace && { readSpace }),
     },
   )
+  const close = async (graceMs: number) => {
+    await server.close(graceMs)
+    noteEnd()
+  }
+  const noteEnd = noteRunning(() => server.close(0))
   return {
     ...server,
     data,
     logged,
+    close,
     async stop() {
-      await server.close(0)
+      await close(0)
       if (config.data !== undefined) return
       await dropDatabaseOf(data)
       await rm(data, { recursive: true })

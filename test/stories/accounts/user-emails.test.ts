@@ -15,6 +15,8 @@ import {
   type TestUsers,
 } from '../../support/server.ts'
 
+const withoutMail = await openForge()
+
 const startTime = Date.parse('2026-05-01T12:00:00Z')
 let now = startTime
 let mailDir: string
@@ -197,10 +199,8 @@ describe('an additional address', () => {
 })
 
 describe('without mail', () => {
-  const forge = openForge()
-
   it('an address is added, stays unverified, and no mail can be sent again', async () => {
-    const { grpc, users: others, server: other } = await forge
+    const { grpc, users: others, server: other } = withoutMail
     const emails = grpc(UserEmailService, others.bob)
     const added = await emails.addUserEmails({ emails: ['a@example.org'] })
     expect(added.emails.at(-1)).toMatchObject({ email: 'a@example.org', verified: false })

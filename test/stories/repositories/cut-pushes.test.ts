@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { isOnPostgres } from '../../support/database.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
 import { branchline, withFolder } from '../../support/process.ts'
 import { childrenOf } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
@@ -79,7 +79,7 @@ describe('an interrupted push', () => {
   let repository: string
 
   beforeAll(async () => {
-    forge = await openForge()
+    forge = await startForge()
     const { id } = await forge.ask(forge.users.bob, 'POST', '/user/repos', { name: 'cut' })
     repository = repositoryPath(forge.server.app.git, id)
   })

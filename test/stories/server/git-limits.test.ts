@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PaceLimits } from '../../../src/platform/concurrency/pace.ts'
 import { createProcessSlots } from '../../../src/platform/git/processes/process-slots.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { type Forge, openForge, startForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
@@ -114,7 +114,8 @@ describe('slots of Git processes for large responses', () => {
 
 describe('slots of Git processes without limits for this machine', () => {
   it('cannot all be held by strangers', async () => {
-    const local = await openForge()
+    const local = await startForge()
+    onTestFinished(local.stop)
     await fill(local)
     const { url } = local.server
     const asked = await Promise.all(Array.from({ length: 64 }, () => askAt(url, '127.0.0.1', RAW)))
