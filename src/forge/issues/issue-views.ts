@@ -14,15 +14,11 @@ import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
 import { type Look, noteSeen } from '../conversations/seen.ts'
 import type { Caller } from '../core/access.ts'
 import type { ConversationName } from '../core/names.ts'
-import { findPullRequest } from '../pulls/heads/pull-requests.rows.ts'
-import { getPull } from '../pulls/lifecycle/pull-requests.ts'
+import { openPullWithin } from '../pulls/heads/open-pulls.ts'
+import { getPullWithin } from '../pulls/lifecycle/pull-requests.ts'
 import { type PullView, viewPull, viewPullsOf } from '../pulls/lists/pull-views.ts'
 import type { PullRequest } from '../pulls/schema.ts'
-import {
-  type OpenRepository,
-  openRepositories,
-  openRepository,
-} from '../repositories/access/permissions.ts'
+import { type OpenRepository, openRepositories } from '../repositories/access/permissions.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { findNamed } from './open-issues.ts'
@@ -128,7 +124,8 @@ export async function getConversation(
   look: Look,
 ): Promise<ConversationView> {
   const { conversation: issue, ...open } = await findNamed(app, caller, name)
-  if (issue.is_pull === 1) return { kind: 'pull', pull: await getPull(app, caller, name, look) }
+  if (issue.is_pull === 1)
+    return { kind: 'pull', pull: await getPullWithin(app, caller, open, issue.number, look) }
   const view = await viewIssue(app, caller, open, issue)
   if (view.isUnread && look === 'reads') noteSeen(app, caller, issue)
   return { kind: 'issue', ...view }
@@ -140,11 +137,10 @@ export async function viewAgain(
   caller: Caller,
   name: ConversationName,
 ): Promise<ConversationView> {
-  const { conversation } = await findNamed(app, caller, name)
-  if (conversation.is_pull === 0) return getConversation(app, caller, name, 'asks')
-  const open = await openRepository(app, caller, name, 'read', 'pulls')
-  const pull = await findPullRequest(app.db, open.repository.id, name.number)
-  if (!pull) throw new Error('a pull request that was changed is gone')
+  const { conversation, ...repository } = await findNamed(app, caller, name)
+  if (conversation.is_pull === 0)
+    return { kind: 'issue', ...(await viewIssue(app, caller, repository, conversation)) }
+  const { pull, ...open } = await openPullWithin(app, caller, repository, name.number, 'read')
   return { kind: 'pull', pull: await viewPull(app, caller, open, pull) }
 }
 

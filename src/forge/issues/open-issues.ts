@@ -14,7 +14,7 @@ import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
 import type { ConversationName } from '../core/names.ts'
 import { isPoster } from '../pulls/heads/open-pulls.ts'
-import { pullConversations } from '../pulls/heads/pull-conversations.ts'
+import { openPullConversation } from '../pulls/heads/pull-conversations.ts'
 import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
 import { checkNotArchived, type OpenRepository } from '../repositories/access/permissions.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
@@ -105,7 +105,7 @@ export async function rereadIssue(
 export const conversations: Conversations = {
   async open(app, caller, name, needed) {
     const { conversation: issue, ...open } = await findNamed(app, caller, name)
-    if (issue.is_pull === 1) return pullConversations.open(app, caller, name, needed)
+    if (issue.is_pull === 1) return openPullConversation(app, caller, open, issue.number, needed)
     checkNeed(caller, open, issue, needed)
     return {
       ...open,

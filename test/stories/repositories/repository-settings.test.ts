@@ -56,7 +56,7 @@ describe('the message of a repository', () => {
       archived_at: '1970-01-01T00:00:00Z',
       permissions: { admin: true, push: true, pull: true },
       has_code: true,
-      has_issues: false,
+      has_issues: true,
       has_pull_requests: true,
       has_releases: true,
       has_wiki: false,

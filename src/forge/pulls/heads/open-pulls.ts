@@ -35,11 +35,20 @@ export async function openPulls(
   caller: Caller,
   name: RepositoryName,
 ): Promise<OpenRepository> {
+  const open = await openForPulls(app, caller, name)
+  // A pending update may be a merge that Git has made and that is not recorded yet.
+  await reconcileRefs(app, open.repository.id)
+  return open
+}
+
+async function openForPulls(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<OpenRepository> {
   const open = await openRepository(app, caller, name, 'read', 'pulls')
   if (!suffices(open.units.code, 'read'))
     throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
-  // A pending update may be a merge that Git has made and that is not recorded yet.
-  await reconcileRefs(app, open.repository.id)
   return open
 }
 
@@ -56,8 +65,25 @@ export async function openPull(
   name: ConversationName,
   needed: ConversationRight,
 ): Promise<OpenPull> {
-  const open = await openPulls(app, caller, name)
-  const pull = await findPullRequest(app.db, open.repository.id, name.number)
+  return openPullWithin(app, caller, await openForPulls(app, caller, name), name.number, needed)
+}
+
+/**
+ * Opens a pull request of a repository that is open already, and whose pull requests the caller may
+ * read.
+ *
+ * @throws PULL_REQUEST_NOT_FOUND; as `openPull` if the caller lacks the access that is needed.
+ */
+export async function openPullWithin(
+  app: ReposApp,
+  caller: Caller,
+  repository: OpenRepository,
+  number: number,
+  needed: ConversationRight,
+): Promise<OpenPull> {
+  const open = { ...repository, access: repository.units.pulls }
+  await reconcileRefs(app, open.repository.id)
+  const pull = await findPullRequest(app.db, open.repository.id, number)
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkNeed(caller, open, pull, needed)
   return { ...open, pull }

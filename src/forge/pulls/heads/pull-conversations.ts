@@ -1,22 +1,34 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import type {
   ConversationChange,
-  Conversations,
+  ConversationRight,
   OpenConversation,
 } from '../../conversations/ports.ts'
+import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import type { PullRequest } from '../schema.ts'
-import { type OpenPull, openPull, rereadForChange } from './open-pulls.ts'
+import { type OpenPull, openPullWithin, rereadForChange } from './open-pulls.ts'
 import { labelEvent, recordPullChange } from './pull-changes.ts'
 import { touchPull } from './pull-requests.rows.ts'
 
-/** Pull requests as conversations. */
-export const pullConversations: Conversations = {
-  async open(app, caller, name, needed) {
-    return asConversation(app, await openPull(app, caller, name, needed).catch(asIssueError))
-  },
+/**
+ * Opens a pull request as a conversation, in a repository that is open already and whose pull
+ * requests the caller may read.
+ *
+ * @throws as `Conversations.open`
+ */
+export async function openPullConversation(
+  app: ReposApp,
+  caller: Caller,
+  repository: OpenRepository,
+  number: number,
+  needed: ConversationRight,
+): Promise<OpenConversation> {
+  const open = await openPullWithin(app, caller, repository, number, needed).catch(asIssueError)
+  return asConversation(app, open)
 }
 
 function asConversation(app: ReposApp, { pull: seen, ...open }: OpenPull): OpenConversation {

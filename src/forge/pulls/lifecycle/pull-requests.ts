@@ -5,7 +5,7 @@ import type { ConversationName, RepositoryName } from '../../core/names.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { openHead, parseHeadName } from '../heads/compared-branches.ts'
-import { openPull, openPulls } from '../heads/open-pulls.ts'
+import { openPull, openPulls, openPullWithin } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestBetween, findPullRequestById } from '../heads/pull-requests.rows.ts'
 import { type PullView, viewPull } from '../lists/pull-views.ts'
@@ -54,6 +54,18 @@ export async function getPullBetween(
       base_branch: base,
     }))
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return readPull(app, caller, open, pull, look)
+}
+
+/** Returns one pull request of a repository that is open already. */
+export async function getPullWithin(
+  app: ReposApp,
+  caller: Caller,
+  repository: OpenRepository,
+  number: number,
+  look: Look,
+): Promise<PullView> {
+  const { pull, ...open } = await openPullWithin(app, caller, repository, number, 'read')
   return readPull(app, caller, open, pull, look)
 }
 
