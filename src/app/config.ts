@@ -201,6 +201,7 @@ function settingsOf(flags: ServeFlags): Settings {
     wipPrefixes: flags.wipPrefixes,
     diffMaxLines: flags.diffMaxLines,
     diffMaxLineCharacters: flags.diffMaxLineCharacters,
+    issueRate: flags.issueRate,
     maintenance: flags.maintenance,
     gitHooks: flags.gitHooks,
     hookTimeoutMs: flags.hookTimeout,

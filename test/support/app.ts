@@ -50,6 +50,7 @@ const SETTINGS: Settings = {
   wipPrefixes: ['WIP:', '[WIP]'],
   diffMaxLines: 1000,
   diffMaxLineCharacters: 5000,
+  issueRate: 0,
   // Off, so that no test counts processes that another one has caused.
   maintenance: false,
   gitHooks: false,

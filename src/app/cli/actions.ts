@@ -261,6 +261,7 @@ const OPERATOR_SETTINGS: Settings = {
   wipPrefixes: [],
   diffMaxLines: 0,
   diffMaxLineCharacters: 0,
+  issueRate: 0,
   maintenance: false,
   gitHooks: false,
   hookTimeoutMs: 30_000,

@@ -208,6 +208,12 @@ function repositoryOptions(): Option[] {
       '5000',
       values.wholeNumber(1, 1_000_000),
     ),
+    setting(
+      '--issue-rate <count>',
+      'issues of an account in ten minutes where others write; 0: no limit',
+      '10',
+      values.wholeNumber(0, 1_000_000),
+    ),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     toggle('--git-hooks', 'on: administrators edit scripts that run on pushes', 'off'),
     setting(

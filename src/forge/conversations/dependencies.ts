@@ -75,7 +75,7 @@ export async function addDependency(
     if (await rows.waitsFor(tx, other.id, id)) throw new DomainError('INVALID_DEPENDENCY')
     if (await rows.dependsOn(tx, id, other.id)) return false
     if ((await rows.countDependencies(tx, id)) >= MAX_DEPENDENCIES)
-      throw new DomainError('INVALID_DEPENDENCY')
+      throw new DomainError('INVALID_DEPENDENCY', { limit: String(MAX_DEPENDENCIES) })
     await rows.insertDependency(tx, id, other.id)
     return true
   })

@@ -38,7 +38,7 @@ export const CONVERSATIONS = {
   },
   CONVERSATION_LOCKED: {
     code: Code.PermissionDenied,
-    message: 'the conversation is locked for users without write access',
+    message: 'You cannot comment on a locked issue.',
   },
   INVALID_LOCK_REASON: {
     code: Code.InvalidArgument,
@@ -71,11 +71,17 @@ export const CONVERSATIONS = {
   },
   INVALID_DEPENDENCY: {
     code: Code.InvalidArgument,
-    message:
-      'a pull request cannot depend on itself, on one that depends on it, or on more than 100 others',
+    message: ({ limit }) =>
+      limit === undefined
+        ? 'circular dependencies exist'
+        : `an issue or pull request can depend on at most ${limit} others`,
     restStatus: 422,
   },
   INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
+  ISSUE_RATE_LIMITED: {
+    code: Code.ResourceExhausted,
+    message: 'the account has written too much of late: try again later',
+  },
   ISSUE_COMMENT_DENIED: {
     code: Code.PermissionDenied,
     message:

@@ -25,6 +25,7 @@ import type {
   ConversationsApp,
   OpenConversation,
 } from './ports.ts'
+import { checkRate, countContribution } from './rates.ts'
 import type { Conversation, IssueComment } from './schema.ts'
 
 /** Maximum length of a review or a comment. */
@@ -32,7 +33,7 @@ export const MAX_TEXT_CHARACTERS = 65_536
 
 /** @throws INVALID_FIELD if the text is blank or too long. */
 export function checkCommentText(field: string, text: string): void {
-  if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field })
+  if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field, rule: 'Required' })
   checkLength(field, text, MAX_TEXT_CHARACTERS)
 }
 
@@ -114,7 +115,8 @@ export async function getIssueComment(
 /**
  * Creates a comment on a conversation.
  *
- * @throws as `Conversations.open`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
+ * @throws as `Conversations.open`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD,
+ *   ISSUE_RATE_LIMITED
  */
 export async function createIssueComment(
   app: ConversationsApp,
@@ -125,7 +127,9 @@ export async function createIssueComment(
   const open = await app.conversations.open(app, caller, name, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
   checkCommentText('body', body)
+  await checkRate(app, app.db, { caller, open }, 'TEXT')
   const comment = await changeComments(app, caller, open, 'voice', async (tx, { id }, now) => {
+    await countContribution(app, tx, { caller, open }, 'TEXT')
     const created = await rows.insertIssueComment(tx, {
       issue_id: id,
       repository_id: open.repository.id,

@@ -10,6 +10,7 @@ import { checkConversation, rereadConversation } from './conversation-needs.ts'
 import { findIssueComment } from './issue-comments.rows.ts'
 import { openComment } from './issue-comments.ts'
 import type { ConversationRight, ConversationsApp, OpenConversation } from './ports.ts'
+import { checkRate, countContribution } from './rates.ts'
 import * as rows from './reactions.rows.ts'
 import type { IssueReaction } from './schema.ts'
 
@@ -71,7 +72,7 @@ export async function listReactions(
  *
  * @returns the reaction, and whether it is new.
  * @throws as `Conversations.open`; ISSUE_COMMENT_NOT_FOUND, INVALID_REACTION, USER_BLOCKED,
- *   CONVERSATION_LOCKED
+ *   CONVERSATION_LOCKED, ISSUE_RATE_LIMITED
  */
 export async function addReaction(
   app: ConversationsApp,
@@ -82,6 +83,7 @@ export async function addReaction(
   const { open, target } = await openText(app, caller, text, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
   checkContent(content)
+  await checkRate(app, app.db, { caller, open }, 'TEXT')
   const { id: userId } = caller.user
   const added = await transaction(app.db, async (tx) => {
     await rereadConversation(tx, caller, open, 'voice')
@@ -91,6 +93,7 @@ export async function addReaction(
       throw new DomainError('ISSUE_COMMENT_NOT_FOUND')
     const known = await rows.findReaction(tx, target, userId, content)
     if (known) return { reaction: known, isNew: false }
+    await countContribution(app, tx, { caller, open }, 'TEXT')
     const reaction = await rows.insertReaction(tx, {
       issue_id: target.conversationId,
       comment_id: commentId,

@@ -245,8 +245,20 @@ export interface ConversationMessagesTable {
 
 export type ConversationMessage = Selectable<ConversationMessagesTable>
 
+/** What accounts have written of late. Rows are kept for an hour at least. */
+interface ContributionsTable {
+  user_id: number
+  /** `TEXT` for a comment, a review or a reaction. Pull requests count as issues. */
+  kind: 'ISSUE' | 'TEXT'
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type Contribution = Selectable<ContributionsTable>
+
 declare module '../../platform/database/schema.ts' {
   interface Schema {
+    contributions: ContributionsTable
     labels: LabelsTable
     milestones: MilestonesTable
     issue_comments: IssueCommentsTable

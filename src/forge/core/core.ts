@@ -113,6 +113,11 @@ export interface Settings extends PageSizes {
   readonly diffMaxLines: number
   /** Maximum number of characters shown of a line of a diff. */
   readonly diffMaxLineCharacters: number
+  /**
+   * Number of issues that an account may open in ten minutes in repositories to which the account may
+   * not write. Six times as many comments, reviews and reactions. 0 for no limit.
+   */
+  readonly issueRate: number
   /** Whether the server maintains repositories by itself. */
   readonly maintenance: boolean
   /** Whether repositories may have Git hooks. */

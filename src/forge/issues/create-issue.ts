@@ -12,6 +12,7 @@ import {
 import { openConversations } from '../conversations/conversation-readers.ts'
 import type { LabelOwner } from '../conversations/labels.rows.ts'
 import { insertParticipants, markSeen } from '../conversations/participants.rows.ts'
+import { checkRate, countContribution } from '../conversations/rates.ts'
 import type { Conversation } from '../conversations/schema.ts'
 import { milestoneEvent, recordTimelineEvents } from '../conversations/timeline.ts'
 import type { SignedIn } from '../core/access.ts'
@@ -66,7 +67,8 @@ interface Plan {
  * Opens an issue. Every reader of the issues of a repository may do so.
  *
  * @throws as `openConversations`; REPOSITORY_UNIT_CLOSED if the caller may not read issues;
- *   REPOSITORY_ARCHIVED, INVALID_FIELD, USER_BLOCKED, MILESTONE_NOT_FOUND, LABEL_NOT_FOUND
+ *   REPOSITORY_ARCHIVED, INVALID_FIELD, USER_BLOCKED, MILESTONE_NOT_FOUND, LABEL_NOT_FOUND,
+ *   ISSUE_RATE_LIMITED
  */
 export async function createIssue(
   app: ReposApp,
@@ -81,6 +83,7 @@ export async function createIssue(
   if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title', rule: 'Required' })
   checkBody(draft.body)
   await checkWelcome(app.db, caller, open)
+  await checkRate(app, app.db, { caller, open }, 'ISSUE')
   const plan = await readPlan(app, caller, open, draft)
   const issue = await changeWatched(app, (tx) =>
     store(app, tx, caller, open, { draft: { ...draft, title }, plan }),
@@ -119,6 +122,7 @@ async function store(
   if (!repository) throw new DomainError('REPOSITORY_NOT_FOUND')
   checkNotArchived(repository)
   await checkWelcome(tx, caller, open)
+  await countContribution(app, tx, { caller, open }, 'ISSUE')
   if (plan.milestoneId !== null) await requireMilestone(tx, open, plan.milestoneId)
   const now = nowSeconds(app.clock)
   const issue = await insertIssue(tx, {

@@ -132,7 +132,7 @@ describe('a locked conversation', () => {
       react(users.eve, issueOf(pull), '+1', 'DELETE'),
     ])
     expect(refused.map(({ status, body }) => [status, body.message])).toEqual(
-      refused.map(() => [403, 'the conversation is locked for users without write access']),
+      refused.map(() => [403, 'You cannot comment on a locked issue.']),
     )
     expect((await comment(users.carol, pull, 'Calm down')).status).toBe(201)
     expect((await react(users.carol, issueOf(pull), 'eyes')).status).toBe(201)

@@ -97,7 +97,7 @@ describe('the message of a repository', () => {
     )
     expect(await rpc.getRepositoryById({ id: BigInt(id) })).toMatchObject({
       fullName: 'bob/numbered',
-      hasIssues: false,
+      hasIssues: true,
     })
     expect((await send(users.bob, 'GET', '/repositories/999999')).status).toBe(404)
     expect((await send(users.bob, 'GET', '/repositories/none')).status).toBe(404)

@@ -19,6 +19,7 @@ import {
 } from '../../conversations/conversation-labels.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
 import { insertParticipants, markSeen } from '../../conversations/participants.rows.ts'
+import { checkRate, countContribution } from '../../conversations/rates.ts'
 import { milestoneEvent, recordTimelineEvents } from '../../conversations/timeline.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -96,6 +97,7 @@ export async function createPull(
 ): Promise<PullView> {
   const open = await openBase(app, caller, name)
   checkDraft(draft)
+  await checkRate(app, app.db, { caller, open }, 'ISSUE')
   const compared = await compareBranches(app, caller, open, draft.base, draft.head)
   await checkNoOther(app, open, compared)
   await checkMilestone(app, open, draft)
@@ -209,6 +211,7 @@ async function propose(
     try {
       const pull = await changeWatched(app, async (tx) => {
         if (!(await isCurrent(tx, caller, open, compared, facts.head_commit))) return undefined
+        await countContribution(app, tx, { caller, open }, 'ISSUE')
         const stored = await insertPullRequest(
           tx,
           await rowOf(app, tx, caller, proposal, { draft, facts }),

@@ -5,6 +5,7 @@ import { GHOST } from '../../accounts/users/owners.ts'
 import { type Concerns, newMentions } from '../../conversations/concerns.ts'
 import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
 import { checkCommentText } from '../../conversations/issue-comments.ts'
+import { checkRate, countContribution } from '../../conversations/rates.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
@@ -194,6 +195,7 @@ async function addComments(
   open: OpenReview,
   comments: readonly PlacedComment[],
 ): Promise<ReviewCommentView> {
+  await checkRate(app, app.db, { caller, open }, 'TEXT')
   const concerns = {
     everybody: true,
     review: open.review.id,
@@ -203,7 +205,10 @@ async function addComments(
     app,
     caller,
     open,
-    (tx, _, now) => insertComments(tx, caller, open.review.id, comments, now),
+    async (tx, _, now) => {
+      await countContribution(app, tx, { caller, open }, 'TEXT')
+      return insertComments(tx, caller, open.review.id, comments, now)
+    },
     { needs: 'voice', concerns },
   )
   if (!comment) throw missing()

@@ -4,6 +4,7 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import { newMentions } from '../../conversations/concerns.ts'
 import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
 import { MAX_TEXT_CHARACTERS } from '../../conversations/issue-comments.ts'
+import { checkRate, countContribution } from '../../conversations/rates.ts'
 import { dismissalEvent, recordTimeline } from '../../conversations/timeline.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -115,12 +116,14 @@ export async function createReview(
   const event = readEvent(draft.event)
   const { body } = draft
   checkLength('body', body, MAX_TEXT_CHARACTERS)
+  await checkRate(app, app.db, { caller, open }, 'TEXT')
   const begun = await rows.findPendingReview(app.db, open.pull.id, caller.user.id)
   check(caller, open.pull, event, body, (begun?.comments_count ?? 0) + draft.comments.length)
   const commit = await reviewedCommit(app, open.pull, draft.commitId)
   const comments = await placeComments(app, open.repository.id, commit, draft.comments)
 
   const write = async (tx: Tx, pull: PullRequest, now: number) => {
+    await countContribution(app, tx, { caller, open }, 'TEXT')
     const { id } = await putPending(tx, caller, pull, {
       about: aboutCommit(open.pull, pull, commit),
       body,
