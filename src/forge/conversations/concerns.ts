@@ -43,7 +43,7 @@ export function newMentions(texts: readonly string[], before = ''): string[] {
 }
 
 /** The maximum number of users whom one change mentions. Each mention is a lookup. */
-const MAX_MENTIONS = 100
+const MAX_MENTIONS = 50
 
 function mentionsIn(text: string): string[] {
   // Parsing Markdown takes time, and most texts contain no mention.

@@ -6,6 +6,7 @@ import type { Concerns, StoredConcerns } from './concerns.ts'
 import { insertConversationMessage, listWebhooksAbout } from './conversation-messages.rows.ts'
 import { conversationReaders } from './conversation-readers.ts'
 import { insertNotice } from './notices.rows.ts'
+import { insertMentions } from './participants.rows.ts'
 import type { Conversation, Notice } from './schema.ts'
 
 /** A change of a conversation, as its readers are told of it. */
@@ -62,7 +63,8 @@ export async function queueConversationMessage(
 
 /**
  * Stores a change of which users are to be told, in the transaction of the change. The cost does
- * not depend on the number of users: a worker finds them, see `fan-out.ts`.
+ * not depend on the number of users: a worker finds them, see `fan-out.ts`. Lists by mentions find the
+ * conversation at once.
  *
  * The caller notifies `app.signals.issueNotices` after the commit.
  */
@@ -74,6 +76,7 @@ export async function queueNotice(
 ): Promise<void> {
   const { comment, review, ...stored } = concerns
   if (!namesAnybody(stored)) return
+  await insertMentions(tx, conversation.id, concerns.mentioned ?? [])
   await insertNotice(tx, {
     issue_id: conversation.id,
     type,

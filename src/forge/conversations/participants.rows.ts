@@ -1,5 +1,6 @@
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import { findActiveUsersByUsernameKeys } from '../accounts/users/users.rows.ts'
 import { byConversation } from './conversations.rows.ts'
 
 /** Adds a participant who has seen nothing yet. Has no effect on existing participants. */
@@ -30,6 +31,21 @@ export async function insertActor(tx: Tx, conversationId: number, userId: number
         .select((pull) => ['id', pull.val(userId).as('user_id'), 'change_count'])
         .where('id', '=', conversationId),
     )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Remembers that texts of a conversation have mentioned active users, by their folded names. */
+export async function insertMentions(
+  tx: Tx,
+  conversationId: number,
+  names: readonly string[],
+): Promise<void> {
+  const users = names.length === 0 ? [] : await findActiveUsersByUsernameKeys(tx, names)
+  if (users.length === 0) return
+  await tx
+    .insertInto('issue_mentions')
+    .values(users.map(({ id }) => ({ user_id: id, issue_id: conversationId })))
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

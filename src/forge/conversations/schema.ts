@@ -245,6 +245,12 @@ export interface ConversationMessagesTable {
 
 export type ConversationMessage = Selectable<ConversationMessagesTable>
 
+/** The users whom texts of a conversation have ever mentioned, whatever they may read. */
+interface IssueMentionsTable {
+  user_id: number
+  issue_id: number
+}
+
 /** What accounts have written of late. Rows are kept for an hour at least. */
 interface ContributionsTable {
   user_id: number
@@ -259,6 +265,7 @@ export type Contribution = Selectable<ContributionsTable>
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     contributions: ContributionsTable
+    issue_mentions: IssueMentionsTable
     labels: LabelsTable
     milestones: MilestonesTable
     issue_comments: IssueCommentsTable

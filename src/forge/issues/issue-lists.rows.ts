@@ -29,14 +29,16 @@ export interface IssueFilter {
   readonly milestones?: MilestoneNames | undefined
   readonly posterId?: number | undefined
   readonly assigneeId?: number | undefined
-  /** The username, in lower case, that a text of the pull request mentions. */
-  readonly mention?: string | undefined
+  /** A user whom a text has mentioned. */
+  readonly mentionedId?: number | undefined
   /** A user or team member who was asked for a review. */
   readonly requestedId?: number | undefined
   /** A user who has submitted a review. */
   readonly reviewerId?: number | undefined
   /** A text in the title, the description or a comment. */
   readonly text?: string | undefined
+  /** The number that the text is, if it is one: what has this number is found, too. */
+  readonly number?: number | undefined
   /** The period of the last change with its ends, in Unix seconds. */
   readonly since?: number | undefined
   readonly before?: number | undefined
@@ -265,9 +267,10 @@ function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
   if (filter.labels) found.push(hasLabel(eb, filter.labels))
   if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
   if (filter.text !== undefined) {
-    const { text } = filter
+    const { text, number } = filter
     found.push(
       eb.or([
+        ...(number === undefined ? [] : [eb('issues.number', '=', number)]),
         containsSql(eb.ref('issues.title'), text),
         isSaid(eb, (said) => containsSql(said, text)),
       ]),
@@ -278,7 +281,7 @@ function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
 
 function people(
   eb: Issues,
-  { assigneeId, mention, requestedId, reviewerId }: IssueFilter,
+  { assigneeId, mentionedId, requestedId, reviewerId }: IssueFilter,
 ): Expression<SqlBool>[] {
   const found: Expression<SqlBool>[] = []
   if (assigneeId !== undefined) {
@@ -288,7 +291,13 @@ function people(
       .where('user_id', '=', assigneeId)
     found.push(eb('issues.id', 'in', assigned))
   }
-  if (mention !== undefined) found.push(isSaid(eb, (said) => mentions(said, mention)))
+  if (mentionedId !== undefined) {
+    const mentioned = eb
+      .selectFrom('issue_mentions')
+      .select('issue_id')
+      .where('user_id', '=', mentionedId)
+    found.push(eb('issues.id', 'in', mentioned))
+  }
   if (requestedId !== undefined) {
     const asked = eb
       .selectFrom('reviews')
@@ -346,19 +355,4 @@ function isSaid(
         .where((comment) => has(comment.ref('issue_comments.body'))),
     ),
   ])
-}
-
-/**
- * The condition that a text mentions a name: `@name` between characters of no name. A full stop
- * after the name ends the sentence unless a letter or digit follows.
- */
-function mentions(text: Expression<string>, name: string): Expression<SqlBool> {
-  const padded = sql`(' ' || lower(${text}) || '  ')`
-  const before = '[^-a-z0-9_.@/]'
-  const after = '[^-a-z0-9_.]'
-  return either({
-    sqlite: sql<SqlBool>`(${padded} glob ${`*${before}@${name}${after}*`}
-      or ${padded} glob ${`*${before}@${name}.[^a-z0-9]*`})`,
-    postgres: sql<SqlBool>`${padded} ~ ${`${before}@${name.replaceAll('.', '\\.')}(${after}|\\.[^a-z0-9])`}`,
-  })
 }

@@ -4,7 +4,7 @@ import { openConversations } from '../conversations/conversation-readers.ts'
 import type { ConversationKinds } from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
-import { nameKey, type Page, type RepositoryName } from '../core/names.ts'
+import type { Page, RepositoryName } from '../core/names.ts'
 import { openRepositories, repositoryReader } from '../repositories/access/permissions.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
@@ -85,9 +85,9 @@ export async function listIssues(
   const userId = (username: string) => findFilterUser(app, caller, username, repository)
   const filter = {
     ...readFilter(query),
-    posterId: (await userId(query.createdBy))?.id,
-    assigneeId: (await userId(query.assignedBy))?.id,
-    mention: (await userId(query.mentionedBy))?.key,
+    posterId: await userId(query.createdBy),
+    assigneeId: await userId(query.assignedBy),
+    mentionedId: await userId(query.mentionedBy),
   }
   const selection = { place: { repositoryId: repository.id }, kinds, filter }
   const sort = rows.issueSortOf(query.sort)
@@ -112,20 +112,20 @@ export async function searchIssues(
   page: Page,
 ): Promise<ConversationPage> {
   const owner = query.owner === '' ? undefined : await findFilterOwner(app, caller, query.owner)
-  const poster = await findFilterUser(app, caller, query.createdBy, undefined)
+  const posterId = await findFilterUser(app, caller, query.createdBy, undefined)
   const asksForCaller =
     query.assigned || query.created || query.mentioned || query.reviewRequested || query.reviewed
   if (asksForCaller && caller.kind === 'anonymous') return NONE
   const me = caller.kind === 'anonymous' ? undefined : caller.user
   const mine = (isAsked: boolean) => (isAsked ? me?.id : undefined)
-  if (query.created && poster && poster.id !== me?.id) return NONE
+  if (query.created && posterId !== undefined && posterId !== me?.id) return NONE
   const filter = {
     ...readFilter(query),
-    posterId: mine(query.created) ?? poster?.id,
+    posterId: mine(query.created) ?? posterId,
     assigneeId: mine(query.assigned),
     requestedId: mine(query.reviewRequested),
     reviewerId: mine(query.reviewed),
-    mention: query.mentioned && me ? nameKey(me.username) : undefined,
+    mentionedId: mine(query.mentioned),
   }
   const place = { reader: repositoryReader(app, caller), ownerId: owner?.id }
   const selection = { place, kinds: kindsAsked(query.type), filter }
@@ -159,11 +159,13 @@ function readFilter(query: IssueQuery): rows.IssueFilter {
   const titles = namesOf('milestones', query.milestones)
   const ids = titles.filter((title) => /^[0-9]{1,15}$/.test(title)).map(Number)
   const text = query.q.trim().slice(0, MAX_TEXT_CHARACTERS)
+  const number = /^#?(\d{1,9})$/.exec(text)?.[1]
   return {
     isOpen: query.state === 'all' ? undefined : query.state !== 'closed',
     labels: labels.length > 0 ? labels : undefined,
     milestones: titles.length > 0 ? { titles, ids } : undefined,
     text: text === '' ? undefined : text,
+    number: number === undefined ? undefined : Number(number),
     since: query.since,
     before: query.before,
   }
@@ -177,7 +179,7 @@ function namesOf(field: string, text: string): string[] {
 }
 
 /**
- * Returns the user that a filter names; undefined if it names nobody.
+ * Returns the id of the user that a filter names; undefined if it names nobody.
  *
  * @param repository where the author of a pull request is no secret, even if the account is hidden.
  */
@@ -186,7 +188,7 @@ async function findFilterUser(
   caller: Caller,
   username: string,
   repository: Repository | undefined,
-): Promise<{ readonly id: number; readonly key: string } | undefined> {
+): Promise<number | undefined> {
   if (username === '') return undefined
   const user = await findUserByUsername(app.db, username)
   const isKnown =
@@ -194,5 +196,5 @@ async function findFilterUser(
     ((await maySeeOwner(app, caller, userAsOwner(user))) ||
       (repository !== undefined && (await rows.hasPosted(app.db, repository.id, user.id))))
   if (!isKnown) throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
-  return { id: user.id, key: nameKey(user.username) }
+  return user.id
 }

@@ -372,6 +372,19 @@ describe('the list of issues', () => {
     )
   })
 
+  it('finds whom a text mentions outside of code, and a conversation by its number', async () => {
+    const path = await fresh('found')
+    for (const title of ['one', 'two', 'three'])
+      await forge.ask(users.bob, 'POST', `${path}/issues`, { title })
+    await forge.ask(users.bob, 'POST', `${path}/issues/1/comments`, { body: 'Look, @eve.' })
+    await forge.ask(users.bob, 'POST', `${path}/issues/2/comments`, { body: 'Not `@eve`' })
+    const found = async (query: string) =>
+      titlesOf(await forge.ask(users.eve, 'GET', `${path}/issues?${query}`))
+    expect(await found('mentioned_by=eve')).toEqual(['one'])
+    expect(await found('mentioned_by=carol')).toEqual([])
+    expect([await found('q=3'), await found('q=%233')]).toEqual([['three'], ['three']])
+  })
+
   it('needs the scope of issues', async () => {
     const reads = {
       authorization: `Bearer ${await createToken(server.url, users.bob, ['read:issue'])}`,
