@@ -82,6 +82,15 @@ export async function isBlocked(db: Db, conversationId: number): Promise<boolean
   const open = await selectDependencies(db, conversationId)
     .select('issues.id')
     .where(sql<boolean>`issues.state = 'OPEN'`)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('issues as waiting')
+          .innerJoin('repositories', 'repositories.id', 'waiting.repository_id')
+          .select('waiting.id')
+          .where('waiting.id', '=', conversationId)
+          .where('repositories.has_dependencies', '=', 1),
+      ),
+    )
     .limit(1)
     .executeTakeFirst()
   return open !== undefined

@@ -5,7 +5,7 @@ import type { ConversationName, Page } from '../core/names.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
 import { findConversation } from './conversations.rows.ts'
 import * as rows from './dependencies.rows.ts'
-import type { ConversationsApp, OpenConversation } from './ports.ts'
+import type { ConversationRight, ConversationsApp, OpenConversation } from './ports.ts'
 import type { Conversation } from './schema.ts'
 
 /**
@@ -36,7 +36,7 @@ export async function listDependencies(
   name: ConversationName,
   page: Page,
 ): Promise<{ readonly ids: readonly number[]; readonly total: number }> {
-  const { conversation } = await app.conversations.open(app, caller, name, 'read')
+  const { conversation } = await openWaiting(app, caller, name, 'read')
   return {
     ids: await rows.listDependencyIds(app.db, conversation, page.offset, page.limit),
     total: await rows.countDependencies(app.db, conversation.id),
@@ -53,7 +53,7 @@ export async function listBlocks(
   name: ConversationName,
   page: Page,
 ): Promise<{ readonly ids: readonly number[]; readonly total: number }> {
-  const { conversation } = await app.conversations.open(app, caller, name, 'read')
+  const { conversation } = await openWaiting(app, caller, name, 'read')
   return {
     ids: await rows.listDependentIds(app.db, conversation, page.offset, page.limit),
     total: await rows.countDependents(app.db, conversation.id),
@@ -99,6 +99,18 @@ export async function removeDependency(
   })
 }
 
+/** @throws as `Conversations.open`; DEPENDENCIES_DISABLED */
+async function openWaiting(
+  app: ConversationsApp,
+  caller: Caller,
+  name: ConversationName,
+  needed: ConversationRight,
+): Promise<OpenConversation> {
+  const open = await app.conversations.open(app, caller, name, needed)
+  if (open.repository.has_dependencies === 0) throw new DomainError('DEPENDENCIES_DISABLED')
+  return open
+}
+
 /** @param work returns whether it changed anything. */
 async function change(
   app: ConversationsApp,
@@ -107,7 +119,7 @@ async function change(
   reference: DependencyReference,
   work: (tx: Tx, conversation: Conversation, other: Conversation) => Promise<boolean>,
 ): Promise<OpenConversation> {
-  const open = await app.conversations.open(app, caller, name, 'write')
+  const open = await openWaiting(app, caller, name, 'write')
   const otherId = await findOther(app, caller, open, reference)
   await changeWatched(app, async (tx) => {
     const { conversation, record } = await open.beginChange(tx)

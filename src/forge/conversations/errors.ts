@@ -69,6 +69,7 @@ export const CONVERSATIONS = {
     message: 'cannot close this issue or pull request because it still has open dependencies',
     restStatus: 412,
   },
+  DEPENDENCIES_DISABLED: { code: Code.NotFound, message: 'not found' },
   INVALID_DEPENDENCY: {
     code: Code.InvalidArgument,
     message: ({ limit }) =>

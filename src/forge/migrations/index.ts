@@ -54,6 +54,7 @@ import * as pendingUpdateIds from './0051-pending-update-ids.ts'
 import * as issues from './0052-issues.ts'
 import * as contributions from './0055-contributions.ts'
 import * as issueMentions from './0056-issue-mentions.ts'
+import * as dependencySwitch from './0057-dependency-switch.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -112,6 +113,7 @@ export const migrations: readonly Migration[] = [
   { name: '0052-issues', ...issues },
   { name: '0055-contributions', ...contributions },
   { name: '0056-issue-mentions', ...issueMentions },
+  { name: '0057-dependency-switch', ...dependencySwitch },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

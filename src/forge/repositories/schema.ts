@@ -204,6 +204,8 @@ interface RepositoriesTable {
   template: Generated<number>
   /** Features that can be disabled. */
   has_issues: Generated<number>
+  /** 0 or 1: whether issues and pull requests may wait for others. */
+  has_dependencies: Generated<number>
   has_pull_requests: Generated<number>
   has_releases: Generated<number>
   ignore_whitespace_conflicts: Generated<number>

@@ -493,6 +493,30 @@ describe('the conversation of an issue', () => {
     expect((await deadline(users.eve, null)).status).toBe(403)
   })
 
+  it('waits for nothing while its repository has dependencies switched off', async () => {
+    const path = await fresh('free')
+    for (const title of ['one', 'two'])
+      await forge.ask(users.bob, 'POST', `${path}/issues`, { title })
+    const dependencies = `${path}/issues/1/dependencies`
+    await forge.ask(users.carol, 'POST', dependencies, { index: 2 })
+    const close = () => forge.rest(users.carol, 'PATCH', `${path}/issues/1`, { state: 'closed' })
+    expect((await close()).status).toBe(412)
+    const off = { internal_tracker: { enable_issue_dependencies: false } }
+    expect((await forge.ask(users.bob, 'PATCH', path, off)).internal_tracker).toEqual({
+      enable_time_tracker: false,
+      allow_only_contributors_to_track_time: true,
+      enable_issue_dependencies: false,
+    })
+    expect((await forge.rest(users.carol, 'GET', dependencies)).status).toBe(404)
+    expect((await forge.rest(users.carol, 'POST', dependencies, { index: 2 })).status).toBe(404)
+    expect((await close()).status).toBe(201)
+    await forge.ask(users.bob, 'PATCH', path, { internal_tracker: {} })
+    expect((await forge.rest(users.carol, 'GET', dependencies)).status).toBe(404)
+    const on = { internal_tracker: { enable_issue_dependencies: true } }
+    await forge.ask(users.bob, 'PATCH', path, on)
+    expect(titlesOf(await forge.ask(users.carol, 'GET', dependencies))).toEqual(['two'])
+  })
+
   it('waits for others: it is not closed before them', async () => {
     const path = await fresh('waiting')
     for (const title of ['one', 'two', 'three'])

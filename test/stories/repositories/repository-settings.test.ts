@@ -57,6 +57,11 @@ describe('the message of a repository', () => {
       permissions: { admin: true, push: true, pull: true },
       has_code: true,
       has_issues: true,
+      internal_tracker: {
+        enable_time_tracker: false,
+        allow_only_contributors_to_track_time: true,
+        enable_issue_dependencies: true,
+      },
       has_pull_requests: true,
       has_releases: true,
       has_wiki: false,

@@ -27,7 +27,13 @@ import {
 import type { RepositoryView } from './repository-views.ts'
 
 /** Boolean settings. */
-const SWITCHES = ['template', 'has_issues', 'has_pull_requests', 'has_releases'] as const
+const SWITCHES = [
+  'template',
+  'has_issues',
+  'has_dependencies',
+  'has_pull_requests',
+  'has_releases',
+] as const
 
 /** Boolean settings of pull requests. They do not change while pull requests are disabled. */
 const PULL_SWITCHES = [

@@ -1,4 +1,8 @@
-import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  InternalTrackerSchema,
+  type Repository as RepositoryMessage,
+} from '#gen/branchline/v1/repository_pb.ts'
 import {
   type AccountMessages,
   accountMessages,
@@ -61,6 +65,18 @@ export function repositoryMessageWith(
     }
   }
   return message
+}
+
+/** The issues of a repository, in which they may wait for others, or may not. */
+const TRACKER = trackerWith(true)
+const TRACKER_WITHOUT_DEPENDENCIES = trackerWith(false)
+
+function trackerWith(enableIssueDependencies: boolean) {
+  return create(InternalTrackerSchema, {
+    enableTimeTracker: false,
+    allowOnlyContributorsToTrackTime: true,
+    enableIssueDependencies,
+  })
 }
 
 const EMPTY: RepositoryMessage = {
@@ -176,6 +192,9 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
   message.archivedAt = atSecond(repository.archive_time ?? 0)
   message.defaultBranch = repository.default_branch
   message.hasIssues = repository.has_issues === 1
+  if (message.hasIssues)
+    message.internalTracker =
+      repository.has_dependencies === 1 ? TRACKER : TRACKER_WITHOUT_DEPENDENCIES
   message.hasPullRequests = repository.has_pull_requests === 1
   message.hasReleases = repository.has_releases === 1
 }

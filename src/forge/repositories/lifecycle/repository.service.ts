@@ -183,6 +183,7 @@ function readEdit(request: EditRepositoryRequest): RepositoryEdit {
     switches: {
       template: request.template,
       has_issues: request.hasIssues,
+      has_dependencies: request.internalTracker?.enableIssueDependencies,
       has_pull_requests: request.hasPullRequests,
       has_releases: request.hasReleases,
       ignore_whitespace_conflicts: request.ignoreWhitespaceConflicts,
