@@ -36,6 +36,9 @@ export type PageName =
   | 'branches'
   | 'tags'
   | 'releases'
+  | 'issues'
+  | 'issue'
+  | 'new-issue'
   | 'pulls'
   | 'pull'
   | 'compare'
@@ -73,6 +76,7 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   branches: 'branches',
   tags: 'tags',
   releases: 'releases',
+  issues: 'issues',
   pulls: 'pulls',
   compare: 'compare',
 }
@@ -143,7 +147,10 @@ export function routeOf({
   }
   const name = entryOf(REPOSITORY_PAGES, folder)
   if (name === undefined) return undefined
-  return { name: name === 'pulls' && rest.length > 0 ? 'pull' : name, props }
+  if (rest.length > 0 && name === 'pulls') return { name: 'pull', props }
+  if (rest.length > 0 && name === 'issues')
+    return { name: rest[0] === 'new' ? 'new-issue' : 'issue', props }
+  return { name, props }
 }
 
 /** Returns the page of an address below `/-/`, which no account can be named. */

@@ -27,6 +27,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'commit',
   'commits',
   'compare',
+  'issues',
   'pulls',
   'releases',
   'settings',

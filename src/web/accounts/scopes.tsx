@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 /** Description of the scopes of each category. */
 const CATEGORIES = {
   repository: 'Repositories: code, branches, releases, webhooks, and the settings of repositories',
-  issue: 'Pull requests: comments, reviews, labels and milestones',
+  issue: 'Issues and pull requests: comments, reviews, labels and milestones',
   user: 'Your account: profile, e-mail addresses, keys and tokens',
   organization: 'Organisations and their teams',
   notification: 'Your notifications',

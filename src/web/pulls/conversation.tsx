@@ -1,15 +1,12 @@
 import type { VNode } from 'preact'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
-import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
-import { type Api, allPages, PAGE, useApi } from '../api/client.ts'
-import { Later, Show, useAction, useLoad } from '../components/load.tsx'
-import { SignInLink } from '../components/page.tsx'
-import { useDraft } from '../components/stored.ts'
-import { TextForm } from '../conversations/comment-forms.tsx'
+import { useApi } from '../api/client.ts'
+import { Later, Show, useLoad } from '../components/load.tsx'
+import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
@@ -83,14 +80,6 @@ function opening({ user, createdAt, body }: PullRequest): Entry {
   return { key: '', who: user?.login ?? '', did: 'opened', at: createdAt, body, threads: [] }
 }
 
-function readComments({ of }: Api, name: PullName, signal: AbortSignal): Promise<IssueComment[]> {
-  return allPages((page) =>
-    of(IssueCommentService)
-      .listIssueComments({ ...name, page, limit: PAGE }, { signal })
-      .then(({ comments: items, total }) => ({ items, total })),
-  )
-}
-
 const DID: Readonly<Record<string, string>> = {
   APPROVED: 'approved the changes',
   REQUEST_CHANGES: 'asked for changes',
@@ -104,15 +93,7 @@ function entriesOf(
   reviews: readonly ReviewWithThreads[],
 ): Entry[] {
   const entries: Entry[] = [
-    ...comments.map(({ id, user, createdAt, body }) => ({
-      key: `issuecomment-${id}`,
-      who: user?.login ?? '',
-      did: 'commented',
-      at: createdAt,
-      body,
-      comment: id,
-      threads: [],
-    })),
+    ...comments.map(commentEntry),
     ...reviews.filter(({ review }) => review.state !== 'PENDING').map(entryOf),
   ]
   return entries.sort((one, other) => Number((one.at?.seconds ?? 0n) - (other.at?.seconds ?? 0n)))
@@ -141,46 +122,6 @@ function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNo
         Submit the review among the files.
       </a>
     </p>
-  )
-}
-
-function NewComment(props: {
-  name: PullName
-  discussion: PullDiscussion | undefined
-  onSent: () => void
-}): VNode | null {
-  const { session } = useApi()
-  const { name, discussion, onSent } = props
-  if (!session.user)
-    return (
-      <p>
-        <SignInLink /> to comment.
-      </p>
-    )
-  if (!discussion) return null
-  if (!discussion.canComment) return <p>The conversation is closed to new comments.</p>
-  return <CommentForm name={name} draft={`${discussion.drafts}comment`} onSent={onSent} />
-}
-
-function CommentForm(props: { name: PullName; draft: string; onSent: () => void }): VNode {
-  const { of } = useApi()
-  const { name, draft, onSent } = props
-  const [body, setBody] = useDraft(draft)
-  const sending = useAction(async () => {
-    await of(IssueCommentService).createIssueComment({ ...name, body })
-    setBody('')
-    onSent()
-  })
-  return (
-    <TextForm
-      label="Comment"
-      text={body}
-      submit="Send the comment"
-      isRunning={sending.isRunning}
-      failure={sending.failure}
-      onText={setBody}
-      onSend={() => sending.run()}
-    />
   )
 }
 

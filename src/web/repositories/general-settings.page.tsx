@@ -164,6 +164,7 @@ function Features({ name, repository, reload }: SettingsProps): VNode {
   const save = async (form: HTMLFormElement) => {
     await of(RepositoryService).editRepository({
       ...name,
+      hasIssues: isChecked(form, 'issues'),
       hasPullRequests: isChecked(form, 'pulls'),
       hasReleases: isChecked(form, 'releases'),
     })
@@ -173,6 +174,7 @@ function Features({ name, repository, reload }: SettingsProps): VNode {
     <>
       <h3>Features</h3>
       <ActionForm label="Features" submit="Save the features" done="Saved." act={save}>
+        <Checkbox label="Issues" name="issues" isChecked={repository.hasIssues} />
         <Checkbox label="Pull requests" name="pulls" isChecked={repository.hasPullRequests} />
         <Checkbox label="Releases" name="releases" isChecked={repository.hasReleases} />
       </ActionForm>

@@ -11,7 +11,15 @@ import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
 
-type Tab = 'Code' | 'Pull requests' | 'Commits' | 'Branches' | 'Tags' | 'Releases' | 'Settings'
+type Tab =
+  | 'Code'
+  | 'Issues'
+  | 'Pull requests'
+  | 'Commits'
+  | 'Branches'
+  | 'Tags'
+  | 'Releases'
+  | 'Settings'
 
 interface FrameProps {
   readonly owner: string
@@ -50,13 +58,13 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
 function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () => void }): VNode {
   const { session } = useApi()
   const { repository, tab, reload } = props
-  const { owner, name, description, website, topics, archived, fork, mirror, openPrCounter } =
-    repository
+  const { owner, name, description, website, topics, archived, fork, mirror } = repository
   const login = owner?.login ?? ''
   const base = repositoryHref({ owner: login, repo: name })
   const branch = encodeURIComponent(repository.defaultBranch)
   const tabs: readonly (readonly [Tab, string])[] = [
     ['Code', base],
+    ...(repository.hasIssues ? [['Issues', `${base}/issues`] as const] : []),
     ...(repository.hasPullRequests ? [['Pull requests', `${base}/pulls`] as const] : []),
     ['Commits', `${base}/commits/branch/${branch}`],
     ['Branches', `${base}/branches`],
@@ -64,6 +72,10 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
     ...(repository.hasReleases ? [['Releases', `${base}/releases`] as const] : []),
     ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
   ]
+  const counts: Partial<Record<Tab, bigint>> = {
+    Issues: repository.openIssuesCount,
+    'Pull requests': repository.openPrCounter,
+  }
   const marks = [
     repository.private && 'private',
     archived && 'archived',
@@ -98,9 +110,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
         {tabs.map(([name, href]) => (
           <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
             {name}
-            {name === 'Pull requests' && openPrCounter > 0n && (
-              <span class="tag">{openPrCounter.toLocaleString()}</span>
-            )}
+            {!!counts[name] && <span class="tag">{counts[name].toLocaleString()}</span>}
           </a>
         ))}
       </nav>

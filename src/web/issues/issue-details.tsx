@@ -1,0 +1,56 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
+import { Assignees, Detail, Labels, TextEditor } from '../conversations/details.tsx'
+import type { PullName } from '../pulls/reviews.ts'
+
+interface DetailsProps {
+  readonly repository: Repository
+  readonly name: PullName
+  readonly issue: Issue
+  readonly onChange: () => void
+}
+
+/** Labels, assignees, milestone and due date of an issue, and the forms that change them. */
+export function IssueDetails({ repository, name, issue, onChange }: DetailsProps): VNode {
+  const { session } = useApi()
+  const [isEdited, setEdited] = useState(false)
+  const { archived, permissions } = repository
+  const isWriter = permissions?.push === true && !archived
+  const isAuthor = session.user !== undefined && session.user.username === issue.user?.login
+  return (
+    <section class="box" aria-labelledby="details">
+      <h3 id="details">Details</h3>
+      <dl>
+        <Detail title="Labels" values={issue.labels.map((label) => label.name)}>
+          {isWriter && <Labels name={name} labels={issue.labels} onChange={onChange} />}
+        </Detail>
+        <Detail title="Assignees" values={issue.assignees.map(({ login }) => login)}>
+          {isWriter && <Assignees name={name} assignees={issue.assignees} onChange={onChange} />}
+        </Detail>
+        <Detail title="Milestone" values={issue.milestone ? [issue.milestone.title] : []} />
+        {issue.dueDate && (
+          <>
+            <dt>Due</dt>
+            <dd>
+              <Time at={issue.dueDate} />
+            </dd>
+          </>
+        )}
+      </dl>
+      {isEdited && (
+        <TextEditor name={name} said={issue} onChange={onChange} onClose={() => setEdited(false)} />
+      )}
+      {!isEdited && (isWriter || (isAuthor && !archived)) && (
+        <p class="buttons">
+          <button type="button" onClick={() => setEdited(true)}>
+            Edit title and description
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,165 @@
+import type { VNode } from 'preact'
+import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
+import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { NotFound } from '../components/page.tsx'
+import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
+import type { Discussion } from '../conversations/discussion.ts'
+import { EntryView } from '../conversations/entry.tsx'
+import type { PullName } from '../pulls/reviews.ts'
+import { RepositoryFrame } from '../repositories/repository.tsx'
+import { useRepositoryEvents } from '../repositories/repository-events.ts'
+import type { PageProps } from '../routes.ts'
+import { IssueDetails } from './issue-details.tsx'
+
+/** One issue, with what was said about it. */
+export function IssuePage({ owner, repo, rest }: PageProps): VNode {
+  const [number = ''] = rest
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={`Issue ${number}`}>
+      {(repository) =>
+        /^[1-9]\d{0,17}$/.test(number) ? (
+          <IssueView repository={repository} name={{ owner, repo, index: BigInt(number) }} />
+        ) : (
+          <NotFound />
+        )
+      }
+    </RepositoryFrame>
+  )
+}
+
+interface IssueProps {
+  readonly repository: Repository
+  readonly name: PullName
+}
+
+function IssueView({ repository, name }: IssueProps): VNode {
+  const { of } = useApi()
+  const issue = useLoad((signal) => of(IssueService).getIssue(name, { signal }), [])
+  const { version, isCut } = useRepositoryEvents(name, name.index, '', issue.reload)
+  return (
+    <Show of={issue} isPage>
+      {(value) =>
+        value.pullRequest ? (
+          <p>
+            Number {value.number.toString()} is a pull request:{' '}
+            <a href={`${repositoryHref(name)}/pulls/${value.number}`}>{value.title}</a>.
+          </p>
+        ) : (
+          <>
+            <h2>
+              {value.title} <span class="number">#{value.number.toString()}</span>
+            </h2>
+            <p>
+              <span class={`tag ${value.state}`}>{value.state}</span> {value.user?.login} opened it{' '}
+              <Time at={value.createdAt} />
+            </p>
+            <p role="status" class={isCut ? 'note' : 'hidden'}>
+              {isCut && 'Reconnecting. Your drafts are kept.'}
+            </p>
+            <Conversation
+              repository={repository}
+              name={name}
+              issue={value}
+              version={version}
+              onChange={issue.reload}
+            />
+          </>
+        )
+      }
+    </Show>
+  )
+}
+
+interface ConversationProps extends IssueProps {
+  readonly issue: Issue
+  /** Grows when something has happened. */
+  readonly version: number
+  readonly onChange: () => void
+}
+
+function Conversation(props: ConversationProps): VNode {
+  const { repository, name, issue, version, onChange } = props
+  const api = useApi()
+  const comments = useLoad((signal) => readComments(api, name, signal), [version])
+  const discussion = discussionOf(props, api.session.user?.username, comments.reload)
+  const opening = {
+    key: '',
+    who: issue.user?.login ?? '',
+    did: 'opened',
+    at: issue.createdAt,
+    body: issue.body,
+    threads: [],
+  }
+  return (
+    <>
+      <EntryView name={name} entry={opening} discussion={undefined} onChange={onChange} />
+      <Show of={comments}>
+        {(said) => (
+          <>
+            {said.map(commentEntry).map((entry) => (
+              <EntryView
+                key={entry.key}
+                name={name}
+                entry={entry}
+                discussion={discussion}
+                onChange={comments.reload}
+              />
+            ))}
+          </>
+        )}
+      </Show>
+      <IssueDetails repository={repository} name={name} issue={issue} onChange={onChange} />
+      <CloseButton {...props} />
+      <NewComment name={name} discussion={discussion} onSent={comments.reload} />
+    </>
+  )
+}
+
+/** What the user may do in the conversation of an issue, which has no diff. */
+function discussionOf(
+  { repository, name, issue }: ConversationProps,
+  username: string | undefined,
+  reload: () => void,
+): Discussion {
+  const { archived, permissions } = repository
+  const isWriter = permissions?.push === true && !archived
+  return {
+    name,
+    head: '',
+    threads: new Map(),
+    pending: undefined,
+    canComment: username !== undefined && !archived && (isWriter || !issue.isLocked),
+    canResolve: false,
+    canDismiss: false,
+    canModerate: isWriter,
+    drafts: `draft ${username} ${name.owner}/${name.repo}/${name.index} `,
+    reload,
+  }
+}
+
+function CloseButton({ repository, name, issue, onChange }: ConversationProps): VNode | null {
+  const { of, session } = useApi()
+  const isOpen = issue.state === 'open'
+  const change = useAction(async () => {
+    await of(IssueService).editIssue({ ...name, state: isOpen ? 'closed' : 'open' })
+    onChange()
+  })
+  const { archived, permissions } = repository
+  const isAuthor = session.user !== undefined && session.user.username === issue.user?.login
+  if (archived || !(isAuthor || permissions?.push)) return null
+  return (
+    <>
+      {change.failure && <FailureNote failure={change.failure} />}
+      <p class="buttons">
+        <button type="button" disabled={change.isRunning} onClick={() => change.run()}>
+          {isOpen ? 'Close the issue' : 'Open again'}
+        </button>
+      </p>
+    </>
+  )
+}
