@@ -198,7 +198,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   repository?: IssueRepository | undefined;
 
   /**
-   * Always 0: nothing can be pinned.
+   * Position among the pinned issues or pull requests of the repository, from 1. 0 if it is not pinned.
    *
    * @generated from field: int32 pin_order = 25;
    */

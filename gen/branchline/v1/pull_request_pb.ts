@@ -289,7 +289,7 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   closedAt?: Timestamp | undefined;
 
   /**
-   * Always 0: pull requests cannot be pinned.
+   * Position among the pinned pull requests of the repository, from 1. 0 if it is not pinned.
    *
    * @generated from field: int32 pin_order = 37;
    */

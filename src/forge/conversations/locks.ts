@@ -56,6 +56,6 @@ async function change(
     const type = reason === null ? 'unlock' : 'lock'
     const actorId = caller.user.id
     await recordTimeline(app, tx, actorId, conversation.id, { type, newValue: reason ?? '' })
-    await record(actorId, { type: 'locked' })
+    await record(actorId, { type: 'setting' })
   })
 }

@@ -17,8 +17,9 @@ export interface ConversationsApp extends ReposApp {
  * - `take part`: read access to a conversation of a repository that is not archived.
  * - `poster or write`: to be the poster of the conversation, or to have write access.
  * - `write`: write access to conversations of the kind.
+ * - `admin`: to administer the repository.
  */
-export type ConversationRight = 'read' | 'take part' | 'poster or write' | 'write'
+export type ConversationRight = 'read' | 'take part' | 'poster or write' | 'write' | 'admin'
 
 /**
  * What the machinery of conversations asks of those who have conversations: issues and pull
@@ -68,8 +69,8 @@ export interface ChangingConversation {
 
 /** A change of a conversation. */
 export type ConversationChange =
-  /** A lock is no change that participants would want to see. */
-  | { readonly type: 'locked' | 'dependencies' }
+  /** A `setting`, such as a lock or a pin, is no change that participants would want to see. */
+  | { readonly type: 'setting' | 'dependencies' }
   /** The ids of the labels or users before and after the change. */
   | {
       readonly type: 'labels' | 'assignees'

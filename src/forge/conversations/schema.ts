@@ -32,6 +32,8 @@ export interface ConversationColumns {
   close_time: number | null
   /** Reason of the lock of the conversation; null while the conversation is not locked. */
   lock_reason: Generated<string | null>
+  /** Position among the pinned conversations of its kind in the repository, from 1; null for none. */
+  pin_order: Generated<number | null>
   /** Markdown. */
   body: string
 }
@@ -184,6 +186,8 @@ export interface TimelineTable {
     | 'removed_deadline'
     | 'lock'
     | 'unlock'
+    | 'pin'
+    | 'unpin'
   /** Null for the server, and if the account was deleted. */
   actor_id: number | null
   /** Unix seconds. */

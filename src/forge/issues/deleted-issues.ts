@@ -35,6 +35,7 @@ export async function viewDeletedIssue(
       update_time: 0,
       close_time: null,
       lock_reason: null,
+      pin_order: null,
       body: '',
     },
     poster: (poster === null ? undefined : await findOwnerById(app.db, poster)) ?? GHOST,

@@ -24,6 +24,7 @@ import { assignEvents, checkWelcome, readAssignees, requireMilestone } from './i
 import { type IssueView, viewIssue } from './issue-views.ts'
 import { deleteIssue, type IssueChanges, updateIssue } from './issues.rows.ts'
 import { type OpenIssue, openIssue, rereadIssue } from './open-issues.ts'
+import { removePin } from './pins.ts'
 
 /** Changes of an issue. Undefined fields, and an empty title, mean no change. */
 export interface IssueEdit {
@@ -252,13 +253,14 @@ export async function removeIssue(
   caller: SignedIn,
   name: ConversationName,
 ): Promise<void> {
-  const open = await openIssue(app, caller, name, 'admin')
+  const open = await openIssue(app, caller, name, 'delete')
   await changeWatched(app, async (tx) => {
     const issue = await rereadIssue(tx, open)
     await recordIssueChange(app, tx, caller.user.id, issue, {
       type: 'ISSUE_DELETED',
       told: [{ type: 'issues', action: 'deleted' }],
     })
+    await removePin(tx, issue)
     await deleteIssue(tx, issue.id)
   })
 }

@@ -20,4 +20,16 @@ export const ISSUES = {
     restStatus: 412,
     field: 'state',
   },
+  ISSUE_PIN_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  PIN_LIMIT_REACHED: {
+    code: Code.FailedPrecondition,
+    message: 'the max number of pinned issues has been reached',
+    restStatus: 400,
+  },
+  INVALID_PIN_POSITION: {
+    code: Code.InvalidArgument,
+    message: 'the position is a number from 1',
+    restStatus: 400,
+    field: 'position',
+  },
 } satisfies Refusals

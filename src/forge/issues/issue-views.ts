@@ -45,7 +45,7 @@ export type ConversationView =
  * Returns the views of issues of some repositories that the caller has opened. The number of queries
  * does not depend on the number of issues.
  */
-async function viewIssuesOf(
+export async function viewIssues(
   app: ReposApp,
   caller: Caller,
   opened: readonly OpenRepository[],
@@ -90,7 +90,7 @@ export async function viewIssue(
   open: OpenRepository,
   issue: Conversation,
 ): Promise<IssueView> {
-  const [view] = await viewIssuesOf(app, caller, [open], [issue])
+  const [view] = await viewIssues(app, caller, [open], [issue])
   if (!view) throw new Error('an issue has no view')
   return view
 }
@@ -103,7 +103,7 @@ export async function viewConversations(
   conversations: readonly PullRequest[],
 ): Promise<ConversationView[]> {
   const ofKind = (kind: number) => conversations.filter(({ is_pull }) => is_pull === kind)
-  const issues = await viewIssuesOf(app, caller, opened, ofKind(0))
+  const issues = await viewIssues(app, caller, opened, ofKind(0))
   const pulls = await viewPullsOf(app, caller, opened, ofKind(1))
   const views = new Map<number, ConversationView>([
     ...issues.map((view) => [view.issue.id, { kind: 'issue' as const, ...view }] as const),

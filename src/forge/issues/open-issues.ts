@@ -52,8 +52,8 @@ export async function findNamed(
 /**
  * Opens the issue that a request names.
  *
- * @throws as `findNamed`; ISSUE_NOT_FOUND for a pull request, or ISSUE_DELETE_DENIED if `admin` is
- *   needed; ISSUE_EDIT_DENIED, ISSUE_DELETE_DENIED or REPOSITORY_ACCESS_DENIED if the caller may read
+ * @throws as `findNamed`; ISSUE_NOT_FOUND for a pull request, or ISSUE_DELETE_DENIED for
+ *   `delete`; ISSUE_EDIT_DENIED, ISSUE_DELETE_DENIED or REPOSITORY_ACCESS_DENIED if the caller may read
  *   the issue but lacks the access that is needed; REPOSITORY_ARCHIVED if more than reading is
  *   needed.
  */
@@ -61,11 +61,11 @@ export async function openIssue(
   app: ReposApp,
   caller: Caller,
   name: ConversationName,
-  needed: ConversationRight | 'admin',
+  needed: ConversationRight | 'delete',
 ): Promise<OpenIssue> {
   const { conversation: issue, ...open } = await findNamed(app, caller, name)
   if (issue.is_pull === 1)
-    throw new DomainError(needed === 'admin' ? 'ISSUE_DELETE_DENIED' : 'ISSUE_NOT_FOUND')
+    throw new DomainError(needed === 'delete' ? 'ISSUE_DELETE_DENIED' : 'ISSUE_NOT_FOUND')
   checkNeed(caller, open, issue, needed)
   return { ...open, issue }
 }
@@ -74,13 +74,14 @@ function checkNeed(
   caller: Caller,
   { repository, access, units }: OpenRepository,
   issue: Conversation,
-  needed: ConversationRight | 'admin',
+  needed: ConversationRight | 'delete',
 ): void {
   if (needed === 'read') return
   const writes = suffices(access, 'write')
-  if (needed === 'write' && !writes) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
-  if (needed === 'admin' && !suffices(units.code, 'admin'))
-    throw new DomainError('ISSUE_DELETE_DENIED')
+  const administers = suffices(units.code, 'admin')
+  if ((needed === 'write' && !writes) || (needed === 'admin' && !administers))
+    throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+  if (needed === 'delete' && !administers) throw new DomainError('ISSUE_DELETE_DENIED')
   if (needed === 'poster or write' && !writes && !isPoster(caller, issue))
     throw new DomainError('ISSUE_EDIT_DENIED')
   checkNotArchived(repository)
@@ -128,7 +129,7 @@ async function recordChange(
   issue: Conversation,
   change: ConversationChange,
 ): Promise<void> {
-  if (change.type !== 'locked') await touchPull(tx, issue.id, nowSeconds(app.clock), actorId)
+  if (change.type !== 'setting') await touchPull(tx, issue.id, nowSeconds(app.clock), actorId)
   await recordIssueChange(app, tx, actorId, issue, {
     type: change.type === 'comment' ? 'ISSUE_COMMENTED' : 'ISSUE_EDITED',
     told: eventsOf(change),
@@ -143,7 +144,7 @@ function concernsOf(change: ConversationChange): Concerns | undefined {
   return { everybody: false, assignees }
 }
 
-/** Returns the events of webhooks. Compatible systems have none for locks and dependencies. */
+/** Returns the events of webhooks. Compatible systems have none for locks, pins and dependencies. */
 function eventsOf(change: ConversationChange): readonly IssueHookEvent[] {
   if (change.type === 'labels') return labelEvents(change.before, change.after)
   if (change.type === 'assignees') return assignEvents(change.before, change.after)

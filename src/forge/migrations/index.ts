@@ -52,6 +52,7 @@ import * as repositoryCountShards from './0046-repository-count-shards.ts'
 import * as repositoryMaintenance from './0050-repository-maintenance.ts'
 import * as pendingUpdateIds from './0051-pending-update-ids.ts'
 import * as issues from './0052-issues.ts'
+import * as issuePins from './0053-issue-pins.ts'
 import * as contributions from './0055-contributions.ts'
 import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
@@ -111,6 +112,7 @@ export const migrations: readonly Migration[] = [
   { name: '0050-repository-maintenance', ...repositoryMaintenance },
   { name: '0051-pending-update-ids', ...pendingUpdateIds },
   { name: '0052-issues', ...issues },
+  { name: '0053-issue-pins', ...issuePins },
   { name: '0055-contributions', ...contributions },
   { name: '0056-issue-mentions', ...issueMentions },
   { name: '0057-dependency-switch', ...dependencySwitch },

@@ -137,6 +137,10 @@ const labellers: RepositoryNeeds = {
   ...commenters,
   ofPull: { of: ofPulls('write', 'REPOSITORY_ACCESS_DENIED'), first: true },
 }
+const pinners: RepositoryNeeds = {
+  ...commenters,
+  ofPull: { of: ofCode('admin', 'REPOSITORY_ACCESS_DENIED'), first: true },
+}
 const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit: 'planning' }
 const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
 
@@ -378,6 +382,12 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.listIssueTimeline, issueReaders, { index: PULL }),
   row(issues.lockIssue, labellers, { index: PULL, lockReason: NOTHING }),
   row(issues.unlockIssue, labellers, { index: PULL }),
+  row(issues.pinIssue, pinners, { index: PULL }),
+  row(issues.moveIssuePin, pinners, { index: PULL, position: 1n }),
+  row(issues.unpinIssue, pinners, { index: PULL }),
+  row(issues.listPinnedIssues, { ...issueReaders, ofIssues: true }),
+  row(issues.listPinnedPullRequests, pullReaders),
+  row(issues.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
   row(issues.listIssueDependencies, issueReaders, { index: PULL }),
   // On nothing.
   row(issues.addIssueDependency, labellers, { index: PULL }),

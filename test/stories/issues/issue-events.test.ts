@@ -87,6 +87,21 @@ describe('events of issues', () => {
     expect(events[0]?.subject.value).toMatchObject({ id: BigInt(issue.id), number: 1n })
   })
 
+  it('occur once for each change of a pin', async () => {
+    const { id, path } = await forge.repository(users.bob, 'pins')
+    const issues = [await forge.open(users.carol, id), await forge.open(users.carol, id)]
+    const watcher = await watch(undefined, 'pins')
+    const pin = (method: string, number: number, position = '') =>
+      forge.ask(users.bob, method, `${path}/issues/${number}/pin${position}`)
+    for (let i = 0; i < 2; i += 1) for (const { number } of issues) await pin('POST', number)
+    await pin('PATCH', 1, '/2')
+    await pin('PATCH', 1, '/2')
+    for (let i = 0; i < 2; i += 1) await pin('DELETE', 2)
+    expect(summary(await watcher.events())).toEqual(
+      [1, 2, 1, 2].map((number) => `EDITED #${number} by bob`),
+    )
+  })
+
   it('are for readers of issues, with tokens that may read issues', async () => {
     const { id } = await forge.repository(users.bob, 'rights')
     const token = (...scopes: string[]) => tokenOf(server.url, users.carol, scopes)

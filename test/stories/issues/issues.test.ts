@@ -277,6 +277,7 @@ describe('an issue', () => {
       ['POST', '/1/comments', { body: 'b' }],
       ['POST', '/1/labels', { labels: ['x'] }],
       ['PUT', '/1/lock', {}],
+      ['POST', '/1/pin', undefined],
       ['POST', '/1/deadline', { due_date: null }],
       ['POST', '/1/reactions', { content: 'heart' }],
       ['POST', '/1/assignees', { assignees: ['carol'] }],

@@ -136,13 +136,14 @@ export async function findReadablePull(
 
 function checkNeed(
   caller: Caller,
-  { repository, access }: OpenRepository,
+  { repository, access, units }: OpenRepository,
   pull: PullRequest,
   needed: ConversationRight,
 ): void {
   if (needed === 'read') return
   const writes = suffices(access, 'write')
-  if (needed === 'write' && !writes) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+  if ((needed === 'write' && !writes) || (needed === 'admin' && !suffices(units.code, 'admin')))
+    throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
   if (needed === 'poster or write' && !writes && !isPoster(caller, pull))
     throw new DomainError('PULL_REQUEST_EDIT_DENIED')
   checkNotArchived(repository)

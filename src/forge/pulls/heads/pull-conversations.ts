@@ -58,13 +58,13 @@ async function recordChange(
   pull: PullRequest,
   change: ConversationChange,
 ): Promise<void> {
-  if (change.type !== 'locked') await touchPull(tx, pull.id, nowSeconds(app.clock), actorId)
+  if (change.type !== 'setting') await touchPull(tx, pull.id, nowSeconds(app.clock), actorId)
   await recordPullChange(app, tx, actorId, pull, pullChangeOf(change))
 }
 
 function pullChangeOf(change: ConversationChange): Parameters<typeof recordPullChange>[4] {
   switch (change.type) {
-    case 'locked':
+    case 'setting':
       return { type: 'PULL_REQUEST_EDITED', told: [] }
     case 'dependencies':
       return 'PULL_REQUEST_EDITED'

@@ -114,7 +114,7 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     createdAt: atSecond(pull.create_time),
     updatedAt: atSecond(pull.update_time),
     closedAt: timeOf(pull.close_time),
-    pinOrder: 0,
+    pinOrder: pull.pin_order ?? 0,
     contentVersion: BigInt(pull.content_version),
     unread: view.isUnread,
     autoMerge: scheduledMergeOf(view, ofAccount),
