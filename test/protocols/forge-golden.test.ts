@@ -68,6 +68,10 @@ const SAME_AS = {
     'SubscriptionService.SetRepositorySubscription',
   ],
   'SubscriptionService.ListIssueSubscribers': ['AccountService.ListOrganizationBlockedUsers'],
+  'StopwatchService.StartStopwatch': [
+    'StopwatchService.DeleteStopwatch',
+    'StopwatchService.StopStopwatch',
+  ],
   'SystemHookService.GetSystemHook': ['SystemHookService.EditSystemHook'],
   'TagProtectionService.GetTagProtection': ['TagProtectionService.EditTagProtection'],
   'TeamService.GetTeam': ['TeamService.EditTeam', 'TeamService.GetRepositoryTeam'],
@@ -77,6 +81,13 @@ const SAME_AS = {
     'CollaboratorService.ListCollaborators',
   ],
   'TeamService.ListTeamRepositories': ['RepositoryService.ListOrganizationRepositories'],
+  'TrackedTimeService.AddTrackedTime': [
+    'TrackedTimeService.DeleteTrackedTime',
+    'TrackedTimeService.ListRepositoryTrackedTimes',
+    'TrackedTimeService.ListUserTrackedTimes',
+    'TrackedTimeService.ResetTrackedTimes',
+  ],
+  'TrackedTimeService.ListMyTrackedTimes': ['StopwatchService.ListMyStopwatches'],
   'UserHookService.GetUserHook': ['UserHookService.EditUserHook'],
 }
 

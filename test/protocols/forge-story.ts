@@ -39,6 +39,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -46,6 +47,7 @@ import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { TrackedTimeService } from '#gen/branchline/v1/tracked_time_service_pb.ts'
 import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 
@@ -77,6 +79,8 @@ const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
+const trackedTimes = TrackedTimeService.method
+const stopwatches = StopwatchService.method
 const issueComments = IssueCommentService.method
 const maintenance = MaintenanceService.method
 const mirrors = MirrorService.method
@@ -704,6 +708,17 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issues.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),
   bob(issues.unpinIssue, 'DELETE /repos/guild/engine/issues/2/pin'),
   bob(issues.getNewPinAllowed, 'GET /repos/guild/engine/new_pin_allowed'),
+  bob(trackedTimes.listIssueTrackedTimes, 'GET /repos/guild/engine/issues/3/times'),
+  bob(trackedTimes.addTrackedTime, 'POST /repos/guild/engine/issues/3/times', { time: 60 }),
+  bob(trackedTimes.resetTrackedTimes, 'DELETE /repos/guild/engine/issues/3/times'),
+  bob(trackedTimes.deleteTrackedTime, 'DELETE /repos/guild/engine/issues/3/times/1'),
+  bob(trackedTimes.listRepositoryTrackedTimes, 'GET /repos/guild/engine/times'),
+  bob(trackedTimes.listUserTrackedTimes, 'GET /repos/guild/engine/times/bob'),
+  bob(trackedTimes.listMyTrackedTimes, 'GET /user/times'),
+  bob(stopwatches.startStopwatch, 'POST /repos/guild/engine/issues/3/stopwatch/start'),
+  bob(stopwatches.stopStopwatch, 'POST /repos/guild/engine/issues/3/stopwatch/stop'),
+  bob(stopwatches.deleteStopwatch, 'DELETE /repos/guild/engine/issues/3/stopwatch/delete'),
+  bob(stopwatches.listMyStopwatches, 'GET /user/stopwatches'),
   bob(issues.removeIssueBlock, 'DELETE /repos/guild/engine/issues/3/blocks', { index: 2 }),
   bob(issues.removeIssueAssignees, 'DELETE /repos/guild/engine/issues/3/assignees', {
     assignees: ['bob'],

@@ -32,4 +32,11 @@ export const ISSUES = {
     restStatus: 400,
     field: 'position',
   },
+  TIME_TRACKING_DISABLED: { code: Code.NotFound, message: 'timetracker is disabled' },
+  TIME_NOT_TRACKED: {
+    code: Code.FailedPrecondition,
+    message: 'time tracking disabled',
+    restStatus: 400,
+  },
+  STOPWATCH_DENIED: { code: Code.PermissionDenied, message: 'time tracking disabled' },
 } satisfies Refusals

@@ -17,11 +17,13 @@ import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { TrackedTimeService } from '#gen/branchline/v1/tracked_time_service_pb.ts'
 import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
@@ -94,6 +96,9 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(accounts.checkBlockedUser, owners, { username: NOBODY }),
   row(accounts.blockUser, writers, { username: NOBODY }),
   row(accounts.unblockUser, writers, { username: NOBODY }),
+
+  row(TrackedTimeService.method.listMyTrackedTimes, owners),
+  row(StopwatchService.method.listMyStopwatches, owners),
 
   row(emails.listUserEmails, owners),
   row(emails.addUserEmails, writers),

@@ -27,11 +27,13 @@ import { RepositoryEventService } from '#gen/branchline/v1/repository_event_serv
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { TrackedTimeService } from '#gen/branchline/v1/tracked_time_service_pb.ts'
 import type { Gate, RepositoryNeeds } from './model.ts'
 import type { Place } from './stage.ts'
 
@@ -137,6 +139,11 @@ const labellers: RepositoryNeeds = {
   ...commenters,
   ofPull: { of: ofPulls('write', 'REPOSITORY_ACCESS_DENIED'), first: true },
 }
+const timeReaders: RepositoryNeeds = {
+  ...issueReaders,
+  signedIn: true,
+  scopes: ['read:repository'],
+}
 const pinners: RepositoryNeeds = {
   ...commenters,
   ofPull: { of: ofCode('admin', 'REPOSITORY_ACCESS_DENIED'), first: true },
@@ -176,6 +183,8 @@ const stars = StarService.method
 const subscriptions = SubscriptionService.method
 const reactions = ReactionService.method
 const notifications = NotificationService.method
+const trackedTimes = TrackedTimeService.method
+const stopwatches = StopwatchService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
@@ -388,6 +397,15 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.listPinnedIssues, { ...issueReaders, ofIssues: true }),
   row(issues.listPinnedPullRequests, pullReaders),
   row(issues.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
+  row(trackedTimes.listIssueTrackedTimes, { ...issueReaders, signedIn: true }, { index: PULL }),
+  row(trackedTimes.addTrackedTime, commenters, { index: PULL }),
+  row(trackedTimes.resetTrackedTimes, commenters, { index: PULL }),
+  row(trackedTimes.deleteTrackedTime, commenters, { index: PULL, id: NO_NUMBER }),
+  row(trackedTimes.listRepositoryTrackedTimes, timeReaders),
+  row(trackedTimes.listUserTrackedTimes, timeReaders, { user: NOBODY }),
+  row(stopwatches.startStopwatch, commenters, { index: PULL }),
+  row(stopwatches.stopStopwatch, commenters, { index: PULL }),
+  row(stopwatches.deleteStopwatch, commenters, { index: PULL }),
   row(issues.listIssueDependencies, issueReaders, { index: PULL }),
   // On nothing.
   row(issues.addIssueDependency, labellers, { index: PULL }),
