@@ -23,6 +23,7 @@ export async function makeCalls(connect) {
   await makeContentCalls(bob)
   await makeProtectionCalls(bob)
   await makePullCalls(bob, carol)
+  await makeIssueCalls(bob, carol)
   await makeReleaseCalls(bob)
   await makeHookCalls(ada, bob)
   await makeSocialCalls(bob, carol)
@@ -630,6 +631,71 @@ async function makePullCalls(bob, carol) {
     204,
     async () => (await bob.repos.repoDeleteBranch(...HOME, 'feature')).status,
   )
+}
+
+async function makeIssueCalls(bob, carol) {
+  let number = 0
+  const titles = ({ data }) => data.map(({ title }) => title)
+  await call('issueCreateIssue', ['A fault', 'open', null], async () => {
+    const { data } = await carol.repos.issueCreateIssue(...HOME, {
+      title: 'A fault',
+      body: 'It is broken.',
+    })
+    number = data.number
+    return [data.title, data.state, data.pull_request]
+  })
+  await call('issueListIssues of issues', ['A fault'], async () =>
+    titles(await bob.repos.issueListIssues(...HOME, { type: 'issues' })),
+  )
+  await call('issueAddLabel to an issue', ['urgent'], async () => {
+    const { data: all } = await bob.repos.issueListLabels(...HOME)
+    const labels = all.map(({ id }) => id)
+    const { data } = await bob.repos.issueAddLabel(...HOME, number, { labels })
+    return data.map(({ name }) => name)
+  })
+  await call('issueEditIssueDeadline', '2030-01-02T23:59:59Z', async () => {
+    const due_date = '2030-01-02T10:00:00Z'
+    return (await bob.repos.issueEditIssueDeadline(...HOME, number, { due_date })).data.due_date
+  })
+  await call('issueEditIssue of an issue', ['A grave fault', ['bob']], async () => {
+    const edit = { title: 'A grave fault', assignees: ['bob'] }
+    const { data } = await bob.repos.issueEditIssue(...HOME, number, edit)
+    return [data.title, data.assignees.map(({ login }) => login)]
+  })
+  await call('issueCreateComment on an issue', 'I see.', async () => {
+    return (await bob.repos.issueCreateComment(...HOME, number, { body: 'I see.' })).data.body
+  })
+  const { data: other } = await bob.repos.issueCreateIssue(...HOME, { title: 'Its cause' })
+  await call('issueCreateIssueDependencies', number, async () => {
+    const { data } = await bob.repos.issueCreateIssueDependencies(...HOME, number, {
+      owner: HOME[0],
+      repo: HOME[1],
+      index: other.number,
+    })
+    return data.number
+  })
+  await call('issueListIssueDependencies', ['Its cause'], async () =>
+    titles(await bob.repos.issueListIssueDependencies(...HOME, number)),
+  )
+  await call('issueListBlocks', ['A grave fault'], async () =>
+    titles(await bob.repos.issueListBlocks(...HOME, other.number)),
+  )
+  await call('issueEditIssue closes an issue', 'closed', async () => {
+    await bob.repos.issueEditIssue(...HOME, other.number, { state: 'closed' })
+    return (await bob.repos.issueEditIssue(...HOME, number, { state: 'closed' })).data.state
+  })
+  await call('pinIssue', 204, async () => (await bob.repos.pinIssue(...HOME, number)).status)
+  await call('repoListPinnedIssues', ['A grave fault'], async () =>
+    titles(await bob.repos.repoListPinnedIssues(...HOME)),
+  )
+  await call('issueGetCommentsAndTimeline of an issue', true, async () => {
+    const { data } = await carol.repos.issueGetCommentsAndTimeline(...HOME, number)
+    const types = data.map(({ type }) => type)
+    return ['comment', 'label', 'assignees', 'close', 'pin'].every((type) => types.includes(type))
+  })
+  await call('issueDelete', 204, async () => {
+    return (await bob.repos.issueDelete(...HOME, other.number)).status
+  })
 }
 
 async function makeReleaseCalls(bob) {
