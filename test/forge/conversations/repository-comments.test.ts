@@ -107,13 +107,14 @@ describe('the comments of a repository', () => {
 
   it('get their repository and their number from a migration', async () => {
     const named = (wanted: string) => migrations.find(({ name }) => name === wanted)
-    const [step, later] = [named('0038-repository-comments'), named('0052-issues')]
+    const step = named('0038-repository-comments')
+    const later = migrations.filter(({ name }) => name >= '0052-issues')
     const before = await db.selectFrom('issue_comments').selectAll().orderBy('id').execute()
     await transaction(db, async (tx) => {
-      await later?.down(tx)
+      for (const one of later.toReversed()) await one.down(tx)
       await step?.down(tx)
       await step?.up(tx)
-      await later?.up(tx)
+      for (const one of later) await one.up(tx)
     })
     expect(await db.selectFrom('issue_comments').selectAll().orderBy('id').execute()).toEqual(
       before,
