@@ -17,6 +17,7 @@ import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
@@ -79,6 +80,7 @@ const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
+const issuePins = IssuePinService.method
 const trackedTimes = TrackedTimeService.method
 const stopwatches = StopwatchService.method
 const issueComments = IssueCommentService.method
@@ -700,14 +702,14 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(issues.addIssueBlock, 'POST /repos/guild/engine/issues/3/blocks', { index: 2 }),
   bob(issues.listIssueBlocks, 'GET /repos/guild/engine/issues/3/blocks'),
-  bob(issues.pinIssue, 'POST /repos/guild/engine/issues/3/pin'),
-  bob(issues.moveIssuePin, 'PATCH /repos/guild/engine/issues/3/pin/2'),
-  bob(issues.listPinnedIssues, 'GET /repos/guild/engine/issues/pinned'),
-  bob(issues.unpinIssue, 'DELETE /repos/guild/engine/issues/3/pin'),
-  bob(issues.pinIssue, 'POST /repos/guild/engine/issues/2/pin'),
-  bob(issues.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),
-  bob(issues.unpinIssue, 'DELETE /repos/guild/engine/issues/2/pin'),
-  bob(issues.getNewPinAllowed, 'GET /repos/guild/engine/new_pin_allowed'),
+  bob(issuePins.pinIssue, 'POST /repos/guild/engine/issues/3/pin'),
+  bob(issuePins.moveIssuePin, 'PATCH /repos/guild/engine/issues/3/pin/2'),
+  bob(issuePins.listPinnedIssues, 'GET /repos/guild/engine/issues/pinned'),
+  bob(issuePins.unpinIssue, 'DELETE /repos/guild/engine/issues/3/pin'),
+  bob(issuePins.pinIssue, 'POST /repos/guild/engine/issues/2/pin'),
+  bob(issuePins.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),
+  bob(issuePins.unpinIssue, 'DELETE /repos/guild/engine/issues/2/pin'),
+  bob(issuePins.getNewPinAllowed, 'GET /repos/guild/engine/new_pin_allowed'),
   bob(trackedTimes.listIssueTrackedTimes, 'GET /repos/guild/engine/issues/3/times'),
   bob(trackedTimes.addTrackedTime, 'POST /repos/guild/engine/issues/3/times', { time: 60 }),
   bob(trackedTimes.resetTrackedTimes, 'DELETE /repos/guild/engine/issues/3/times'),

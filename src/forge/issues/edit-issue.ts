@@ -21,10 +21,10 @@ import { changeWatched, type IssueEventType } from '../repositories/activity/rep
 import type { ReposApp } from '../repositories/ports.ts'
 import { type IssueHookEvent, recordIssueChange } from './issue-changes.ts'
 import { assignEvents, checkWelcome, readAssignees, requireMilestone } from './issue-fields.ts'
+import { removePin } from './issue-pins.ts'
 import { type IssueView, viewIssue } from './issue-views.ts'
 import { deleteIssue, type IssueChanges, updateIssue } from './issues.rows.ts'
 import { type OpenIssue, openIssue, rereadIssue } from './open-issues.ts'
-import { removePin } from './pins.ts'
 
 /** Changes of an issue. Undefined fields, and an empty title, mean no change. */
 export interface IssueEdit {

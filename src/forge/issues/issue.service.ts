@@ -42,7 +42,6 @@ import { atSecond, secondsOf } from '../core/wire/times.ts'
 import { teamMessage } from '../organizations/team.service.ts'
 import { editPull } from '../pulls/lifecycle/edit-pull.ts'
 import { lookOf } from '../pulls/lifecycle/pull-request.service.ts'
-import { pullRequestMessages } from '../pulls/lists/pull-request.message.ts'
 import { createIssue } from './create-issue.ts'
 import { editIssue, removeIssue } from './edit-issue.ts'
 import { conversationMessage, issueMessage } from './issue.message.ts'
@@ -54,14 +53,6 @@ import {
   viewConversationsById,
 } from './issue-views.ts'
 import { findNamed } from './open-issues.ts'
-import {
-  listPinnedIssues,
-  listPinnedPulls,
-  movePin,
-  newPinAllowed,
-  pinConversation,
-  unpinConversation,
-} from './pins.ts'
 
 /** Implements IssueService. */
 function issueService(app: App): ServiceImpl<typeof IssueService> {
@@ -104,7 +95,6 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
     ...labelMethods(app),
     ...dependencyMethods(app),
     ...conversationMethods(app),
-    ...pinMethods(app),
   }
 }
 
@@ -408,56 +398,6 @@ function conversationMethods(app: App): ConversationMethods {
         total: BigInt(total),
         limit: page.limit,
       }
-    },
-  }
-}
-
-type PinMethods = Pick<
-  ServiceImpl<typeof IssueService>,
-  | 'pinIssue'
-  | 'unpinIssue'
-  | 'moveIssuePin'
-  | 'listPinnedIssues'
-  | 'listPinnedPullRequests'
-  | 'getNewPinAllowed'
->
-
-/** Implements the methods of IssueService about pins. */
-function pinMethods(app: App): PinMethods {
-  return {
-    async pinIssue({ owner, repo, index }, context) {
-      const caller = signedIn(callerOf(context))
-      await pinConversation(app, caller, { owner, repo, number: Number(index) })
-      return {}
-    },
-
-    async unpinIssue({ owner, repo, index }, context) {
-      const caller = signedIn(callerOf(context))
-      await unpinConversation(app, caller, { owner, repo, number: Number(index) })
-      return {}
-    },
-
-    async moveIssuePin({ owner, repo, index, position }, context) {
-      const caller = signedIn(callerOf(context))
-      await movePin(app, caller, { owner, repo, number: Number(index) }, Number(position))
-      return {}
-    },
-
-    async listPinnedIssues({ owner, repo }, context) {
-      const caller = callerOf(context)
-      const views = await listPinnedIssues(app, caller, { owner, repo })
-      return { issues: views.map((view) => issueMessage(app, caller, view)) }
-    },
-
-    async listPinnedPullRequests({ owner, repo }, context) {
-      const caller = callerOf(context)
-      const views = await listPinnedPulls(app, caller, { owner, repo })
-      return { pullRequests: pullRequestMessages(app, caller, views) }
-    },
-
-    async getNewPinAllowed({ owner, repo }, context) {
-      const { issues, pulls } = await newPinAllowed(app, callerOf(context), { owner, repo })
-      return { issues, pullRequests: pulls }
     },
   }
 }

@@ -11,6 +11,7 @@ import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
@@ -163,6 +164,7 @@ const forks = ForkService.method
 const hooks = GitHookService.method
 const objects = GitObjectService.method
 const issues = IssueService.method
+const issuePins = IssuePinService.method
 const issueComments = IssueCommentService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
@@ -391,12 +393,12 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.listIssueTimeline, issueReaders, { index: PULL }),
   row(issues.lockIssue, labellers, { index: PULL, lockReason: NOTHING }),
   row(issues.unlockIssue, labellers, { index: PULL }),
-  row(issues.pinIssue, pinners, { index: PULL }),
-  row(issues.moveIssuePin, pinners, { index: PULL, position: 1n }),
-  row(issues.unpinIssue, pinners, { index: PULL }),
-  row(issues.listPinnedIssues, { ...issueReaders, ofIssues: true }),
-  row(issues.listPinnedPullRequests, pullReaders),
-  row(issues.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
+  row(issuePins.pinIssue, pinners, { index: PULL }),
+  row(issuePins.moveIssuePin, pinners, { index: PULL, position: 1n }),
+  row(issuePins.unpinIssue, pinners, { index: PULL }),
+  row(issuePins.listPinnedIssues, { ...issueReaders, ofIssues: true }),
+  row(issuePins.listPinnedPullRequests, pullReaders),
+  row(issuePins.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
   row(trackedTimes.listIssueTrackedTimes, { ...issueReaders, signedIn: true }, { index: PULL }),
   row(trackedTimes.addTrackedTime, commenters, { index: PULL }),
   row(trackedTimes.resetTrackedTimes, commenters, { index: PULL }),

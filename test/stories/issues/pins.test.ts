@@ -1,6 +1,6 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import {
   createPullTestUsers,
   type PullTestUsers,
@@ -241,7 +241,7 @@ describe('pins', () => {
     const repo = `rpc-${protocol.toLowerCase().replaceAll(/[^a-z]/g, '')}`
     await fresh(repo, { issues: 2, pulls: 1 })
     const by = (who: Actor | undefined) =>
-      createClient(IssueService, transportTo(server.url, protocol, who?.authorization))
+      createClient(IssuePinService, transportTo(server.url, protocol, who?.authorization))
     const name = { owner: 'bob', repo }
     const client = by(users.bob)
     await client.pinIssue({ ...name, index: 1n })

@@ -10,8 +10,8 @@ import { openPulls } from '../pulls/heads/open-pulls.ts'
 import { type PullView, viewPulls } from '../pulls/lists/pull-views.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import { type KindInRepository, listPinned, storePins } from './issue-pins.rows.ts'
 import { type IssueView, viewIssues } from './issue-views.ts'
-import { type KindInRepository, listPinned, storePins } from './pins.rows.ts'
 
 /** The limit of compatible systems, for each kind of a repository. */
 const MAX_PINS = 3

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { listPinned } from '../../../src/forge/issues/pins.rows.ts'
+import { listPinned } from '../../../src/forge/issues/issue-pins.rows.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
