@@ -6,6 +6,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import type { Issue } from "./issue_pb.ts";
+import { file_branchline_v1_issue } from "./issue_pb.ts";
 import type { Label } from "./label_pb.ts";
 import { file_branchline_v1_label } from "./label_pb.ts";
 import type { Milestone } from "./milestone_pb.ts";
@@ -23,7 +25,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment.proto.
  */
 export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijAUKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKAMSNwoNb2xkX21pbGVzdG9uZRgQIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSMwoJbWlsZXN0b25lGBEgASgLMhguYnJhbmNobGluZS52MS5NaWxlc3RvbmVCBvqmGQIIAxIrCgVsYWJlbBgSIAEoCzIULmJyYW5jaGxpbmUudjEuTGFiZWxCBvqmGQIIAxIwCghhc3NpZ25lZRgTIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEjIKDWFzc2lnbmVlX3RlYW0YFCABKAsyEy5icmFuY2hsaW5lLnYxLlRlYW1CBvqmGQIIAxIYChByZW1vdmVkX2Fzc2lnbmVlGBUgASgIQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwYKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKAMSNwoNb2xkX21pbGVzdG9uZRgQIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSMwoJbWlsZXN0b25lGBEgASgLMhguYnJhbmNobGluZS52MS5NaWxlc3RvbmVCBvqmGQIIAxIrCgVsYWJlbBgSIAEoCzIULmJyYW5jaGxpbmUudjEuTGFiZWxCBvqmGQIIAxIwCghhc3NpZ25lZRgTIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEjIKDWFzc2lnbmVlX3RlYW0YFCABKAsyEy5icmFuY2hsaW5lLnYxLlRlYW1CBvqmGQIIAxIYChByZW1vdmVkX2Fzc2lnbmVlGBUgASgIEi8KCXJlZl9pc3N1ZRgWIAEoCzIULmJyYW5jaGxpbmUudjEuSXNzdWVCBvqmGQIIAxI4CgtyZWZfY29tbWVudBgXIAEoCzIbLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50Qgb6phkCCAMSEgoKcmVmX2FjdGlvbhgYIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_branchline_v1_issue, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A comment on a pull request as a whole. Comments on lines are part of reviews.
@@ -134,7 +136,9 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
    * `comment`, `review`, `close`, `reopen`, `merge_pull`, `pull_push`, `pull_scheduled_merge`,
    * `pull_cancel_scheduled_merge`, `change_title`, `change_target_branch`, `label`, `milestone`,
    * `assignees`, `review_request`, `dismiss_review`, `added_deadline`, `modified_deadline`,
-   * `removed_deadline`, `lock` or `unlock`.
+   * `removed_deadline`, `lock`, `unlock`, or a reference: `issue_ref` and `pull_ref` of the title or
+   * the description of an issue or pull request, `comment_ref` of a comment, `commit_ref` of the
+   * message of a commit. A reference that the caller may not read is left out, and is not counted.
    *
    * @generated from field: string type = 2;
    */
@@ -221,7 +225,8 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
   newRef: string;
 
   /**
-   * Commit of `merge_pull`, or new head of `pull_push`.
+   * Commit of `merge_pull` or `commit_ref`, or new head of `pull_push`. Of `close` and `reopen`, the
+   * commit whose message, or whose pull request, did that; empty if a user did.
    *
    * @generated from field: string ref_commit_sha = 14;
    */
@@ -277,6 +282,29 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
    * @generated from field: bool removed_assignee = 21;
    */
   removedAssignee: boolean;
+
+  /**
+   * The issue or pull request whose text has the reference, of `issue_ref`, `pull_ref` and
+   * `comment_ref`. Absent for other types.
+   *
+   * @generated from field: branchline.v1.Issue ref_issue = 22;
+   */
+  refIssue?: Issue | undefined;
+
+  /**
+   * The comment that has the reference, of `comment_ref`. Absent for other types.
+   *
+   * @generated from field: branchline.v1.IssueComment ref_comment = 23;
+   */
+  refComment?: IssueComment | undefined;
+
+  /**
+   * What a merge of the pull request that has the reference does to this issue: `closes`, `reopens`
+   * or `none`. `none` for other types.
+   *
+   * @generated from field: string ref_action = 24;
+   */
+  refAction: string;
 };
 
 /**

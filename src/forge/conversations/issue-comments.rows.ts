@@ -198,3 +198,13 @@ export async function presentCommentIds(
 export function findIssueCommentById(db: Db, id: number): Promise<IssueComment | undefined> {
   return db.selectFrom('issue_comments').selectAll().where('id', '=', id).executeTakeFirst()
 }
+
+/** Returns comments by their ids. */
+export async function findIssueComments(db: Db, ids: readonly number[]): Promise<IssueComment[]> {
+  if (ids.length === 0) return []
+  return db
+    .selectFrom('issue_comments')
+    .selectAll()
+    .where('id', 'in', numbersOf(JSON.stringify(ids)))
+    .execute()
+}

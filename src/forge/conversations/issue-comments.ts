@@ -10,6 +10,7 @@ import { suffices } from '../core/levels.ts'
 import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
+import type { ReposApp } from '../repositories/ports.ts'
 import { newMentions } from './concerns.ts'
 import {
   type ConversationNeed,
@@ -27,6 +28,7 @@ import type {
 } from './ports.ts'
 import { checkRate, countContribution } from './rates.ts'
 import type { Conversation, IssueComment } from './schema.ts'
+import { recordReferences } from './text-references.ts'
 
 /** Maximum length of a review or a comment. */
 export const MAX_TEXT_CHARACTERS = 65_536
@@ -127,6 +129,27 @@ export async function createIssueComment(
   const open = await app.conversations.open(app, caller, name, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
   checkCommentText('body', body)
+  const comment = await changeComments(
+    app,
+    caller,
+    open,
+    'voice',
+    async (tx, conversation, now) => {
+      const { id } = conversation
+      const created = await rows.insertIssueComment(tx, {
+        issue_id: id,
+        repository_id: open.repository.id,
+        poster_id: caller.user.id,
+        create_time: now,
+        update_time: now,
+        body,
+      })
+      const stored = { conversation, commentId: created.id, text: { body }, isNew: true }
+      await recordReferences(app, tx, caller, stored)
+      const concerns = { everybody: true, comment: created.id, mentioned: newMentions([body]) }
+      return { comment: created, action: 'created', concerns }
+    },
+  )
   await checkRate(app, app.db, { caller, open }, 'TEXT')
   const comment = await changeComments(app, caller, open, 'voice', async (tx, { id }, now) => {
     await countContribution(app, tx, { caller, open }, 'TEXT')
@@ -162,9 +185,11 @@ export async function editIssueComment(
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
-  const edited = await changeComments(app, caller, open, 'voice', async (tx, _, now) => {
+  const edited = await changeComments(app, caller, open, 'voice', async (tx, conversation, now) => {
     const changed = await rows.updateIssueComment(tx, id, { body, update_time: now })
     if (!changed) throw missing()
+    const stored = { conversation, commentId: id, text: { body }, isNew: false }
+    await recordReferences(app, tx, caller, stored)
     const mentioned = newMentions([body], comment.body)
     const concerns = { everybody: false, comment: id, mentioned }
     return { comment: changed, action: 'edited', formerBody: comment.body, concerns }
@@ -215,6 +240,28 @@ async function changeComments(
     return comment
   })
 }
+
+/** Returns comments by their ids, of conversations that the caller may read, by id. */
+export async function viewCommentsById(
+  app: ReposApp,
+  ids: readonly number[],
+  conversations: ReadonlyMap<number, OpenedConversation>,
+): Promise<ReadonlyMap<number, IssueCommentView>> {
+  const comments = await rows.findIssueComments(app.db, ids)
+  const posters = await findOwnersByIds(app.db, [
+    ...new Set(comments.flatMap(({ poster_id }) => poster_id ?? [])),
+  ])
+  return new Map(
+    comments.flatMap((comment) => {
+      const opened = conversations.get(comment.issue_id)
+      const poster = posters.get(comment.poster_id ?? 0) ?? GHOST
+      return opened ? [[comment.id, { ...opened, comment, poster }] as const] : []
+    }),
+  )
+}
+
+/** A conversation that the caller may read, and its repository. */
+type OpenedConversation = Pick<IssueCommentView, 'open' | 'conversation'>
 
 /** Opens a comment of a repository by its id, and its conversation. */
 export async function openComment(

@@ -2,9 +2,7 @@ import type { Token } from 'markdown-it'
 import { nameKey, type RepositoryName } from '../core/names.ts'
 import { parseMarkdown } from '../memos/content/markdown.ts'
 import { OPAQUE } from '../memos/content/text-marks.ts'
-
-/** What a text says about a conversation: a name alone, or with a word that closes or reopens. */
-export type ReferenceAction = 'none' | 'closes' | 'reopens'
+import type { ReferenceAction } from './schema.ts'
 
 /** A conversation that a text names. */
 export interface Reference {
@@ -46,12 +44,7 @@ const addressOf = (root: string) =>
  * @param root the address of this server, without `/` at the end.
  */
 function patternOf(root: string): RegExp {
-  if (pattern?.root !== root)
-    pattern = {
-      root,
-      regexp: new RegExp(`${BEFORE}${WORD}(?:${SHORT}|${addressOf(root)})${AFTER}`, 'giv'),
-    }
-  return pattern.regexp
+  return new RegExp(`${BEFORE}${WORD}(?:${SHORT}|${addressOf(root)})${AFTER}`, 'giv')
 }
 
 /** Returns a pattern that matches a text and nothing else. */
@@ -62,11 +55,9 @@ function literally(text: string): string {
   )
 }
 
-let pattern: { readonly root: string; readonly regexp: RegExp } | undefined
-
 /** Finds the references of a title or a message of a commit. @param root as above. */
 export function referencesInPlain(text: string, root: string): Reference[] {
-  return referencesOf([text.slice(0, MAX_SEARCHED_LENGTH)], root)
+  return mayRefer(text, root) ? referencesOf([text.slice(0, MAX_SEARCHED_LENGTH)], root) : []
 }
 
 /**
@@ -76,7 +67,14 @@ export function referencesInPlain(text: string, root: string): Reference[] {
  * @param root as above.
  */
 export function referencesInText({ title = '', body }: ReferringText, root: string): Reference[] {
-  return referencesOf([title, ...blocksOf(body, root)], root)
+  // Parsing takes time, and most texts contain no reference.
+  const blocks = mayRefer(body, root) ? blocksOf(body, root) : []
+  const texts = [title, ...blocks].filter((text) => mayRefer(text, root))
+  return texts.length > 0 ? referencesOf(texts, root) : []
+}
+
+function mayRefer(text: string, root: string): boolean {
+  return /[#!][1-9]/.test(text) || text.includes(`${root}/`)
 }
 
 /** A text that can name conversations. */
@@ -89,8 +87,9 @@ export interface ReferringText {
 
 function referencesOf(texts: readonly string[], root: string): Reference[] {
   const found = new Map<string, Reference>()
+  const pattern = patternOf(root)
   for (const text of texts)
-    for (const { groups = {} } of text.matchAll(patternOf(root))) {
+    for (const { groups = {} } of text.matchAll(pattern)) {
       const reference = referenceOf(groups)
       const { repository, number, action } = reference
       const key = `${repository ? repositoryKey(repository) : ''}#${number}`
@@ -118,8 +117,6 @@ function referenceOf(groups: Record<string, string | undefined>): Reference {
 
 /** Returns the blocks of a Markdown text that can have references. */
 function blocksOf(body: string, root: string): string[] {
-  // Parsing takes time, and most texts contain no reference.
-  if (!/[#!][1-9]/.test(body) && !body.includes(root)) return []
   const blocks: string[] = []
   for (const { type, children } of parseMarkdown(body.slice(0, MAX_SEARCHED_LENGTH)))
     if (type === 'inline') blocks.push(runningText(children ?? [], root))

@@ -199,7 +199,8 @@ export interface TimelineTable {
    */
   old_value: string
   /**
-   * The new title or base branch; the commit of a merge or a push; the reason of a lock or a
+   * The new title or base branch; the commit of a merge or a push, or the one that closed or reopened
+   * an issue; the reason of a lock or a
    * dismissal; the id of the new milestone, or of the added label, user or team, as above; the new
    * due date in Unix seconds; empty for other types.
    */
@@ -207,6 +208,62 @@ export interface TimelineTable {
 }
 
 export type NewTimelineEntry = Insertable<TimelineTable>
+
+/** The conversations that texts and commits name. Timelines show them as entries. */
+export interface ReferencesTable {
+  id: Generated<number>
+  /** The conversation that is named. */
+  target_id: number
+  /** Names of compatible systems. */
+  type: 'issue_ref' | 'pull_ref' | 'comment_ref' | 'commit_ref'
+  /** The repository of the text or the commit. */
+  repository_id: number
+  /** The conversation of the text; null for a commit. */
+  source_id: number | null
+  /** Null for titles, descriptions and commits. */
+  comment_id: number | null
+  /** The latest commit with `change_key`; empty for a text. */
+  commit_id: Generated<string>
+  /** A digest of the author, the time and the message of a commit; null for a text. */
+  change_key: string | null
+  /** What a merge of the pull request that has the text does to the issue. */
+  action: ReferenceAction
+  /** Who wrote the text or pushed the commit; null if the account was deleted. */
+  writer_id: number | null
+  /** Unix seconds. */
+  create_time: number
+}
+
+/** What a text says about a conversation: a name alone, or with a word that closes or reopens. */
+export type ReferenceAction = 'none' | 'closes' | 'reopens'
+
+export type StoredReference = Selectable<ReferencesTable>
+
+export type NewReference = Insertable<ReferencesTable>
+
+/** Pushes and merges whose references are not followed yet. */
+export interface ReferenceWorkTable {
+  id: Generated<number>
+  repository_id: number
+  /** Who pushed or merged; null if the account was deleted. */
+  actor_id: number | null
+  /** Without `refs/heads/`. */
+  branch: string
+  /** The commits that this commit contains are known; null for none. */
+  from_commit: string | null
+  /** The new commit of the branch, or the commit of the merge. */
+  to_commit: string
+  /** The pull request that was merged; null for a push. */
+  pull_request_id: number | null
+  /** The number of commits, from the oldest one, that are done. */
+  done: Generated<number>
+  /** Number of failed attempts. */
+  tries: Generated<number>
+  /** Time of the next attempt, in Unix milliseconds. */
+  due_time: number
+}
+
+export type ReferenceWork = Selectable<ReferenceWorkTable>
 
 /**
  * Changes of conversations whose notifications are pending. A row is deleted when the last user has
@@ -278,10 +335,12 @@ declare module '../../platform/database/schema.ts' {
     issue_notices: NoticesTable
     issue_participants: ParticipantsTable
     issue_reactions: IssueReactionsTable
+    issue_references: ReferencesTable
     issue_assignees: IssueAssigneesTable
     issue_labels: IssueLabelsTable
     issue_subscriptions: IssueSubscriptionsTable
     issue_timeline: TimelineTable
+    reference_work: ReferenceWorkTable
   }
 }
 

@@ -1,12 +1,16 @@
-import { sql } from 'kysely'
-import type { Db, Tx } from '../../platform/database/schema.ts'
+import { type ExpressionBuilder, sql } from 'kysely'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../repositories/access/repository-readers.rows.ts'
 import type { CommentPeriod } from './issue-comments.rows.ts'
-import type { NewTimelineEntry, TimelineTable } from './schema.ts'
+import type { NewTimelineEntry, ReferencesTable, TimelineTable } from './schema.ts'
 
 /** Something that happened to a conversation, or that somebody said. */
 export interface TimelineRow {
-  readonly type: TimelineTable['type'] | 'comment' | 'review'
-  /** Id of the event, the comment or the review. */
+  readonly type: TimelineTable['type'] | ReferencesTable['type'] | 'comment' | 'review'
+  /** Id of the event, the reference, the comment or the review. */
   readonly id: number
   /** Null for the server, or when the account is gone. */
   readonly actor_id: number | null
@@ -16,6 +20,16 @@ export interface TimelineRow {
   readonly body: string
   readonly old_value: string
   readonly new_value: string
+  /** The conversation whose text has a reference; 0 for other entries. */
+  readonly source_id: number
+  /** The comment that has a reference; 0 for other entries. */
+  readonly comment_id: number
+}
+
+/** The entries of a timeline: those that a reader may see, of a period. */
+export interface TimelineSelection extends CommentPeriod {
+  readonly conversationId: number
+  readonly reader: RepositoryReader
 }
 
 export async function insertTimelineEntries(
@@ -25,15 +39,14 @@ export async function insertTimelineEntries(
   if (entries.length > 0) await tx.insertInto('issue_timeline').values(entries).execute()
 }
 
-/** Lists the events, comments and submitted reviews of a conversation, oldest first. */
+/** Lists the events, references, comments and submitted reviews of a conversation, oldest first. */
 export function listTimeline(
   db: Db,
-  conversationId: number,
-  period: CommentPeriod,
+  selection: TimelineSelection,
   offset: number,
   limit: number,
 ): Promise<TimelineRow[]> {
-  return selectTimeline(db, conversationId, period)
+  return selectTimeline(db, selection)
     .selectAll()
     .orderBy('create_time')
     .orderBy('type')
@@ -44,40 +57,97 @@ export function listTimeline(
 }
 
 /** Returns the number of entries in that list. */
-export async function countTimeline(
-  db: Db,
-  conversationId: number,
-  period: CommentPeriod,
-): Promise<number> {
-  const { count } = await selectTimeline(db, conversationId, period)
+export async function countTimeline(db: Db, selection: TimelineSelection): Promise<number> {
+  const { count } = await selectTimeline(db, selection)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
 
-function selectTimeline(db: Db, conversationId: number, { since, before }: CommentPeriod) {
+function selectTimeline(db: Db, selection: TimelineSelection) {
+  const { conversationId, since, before } = selection
   const none = sql.lit('').$castTo<string>()
+  const zero = sql.lit(0).$castTo<number>()
   const events = db
     .selectFrom('issue_timeline')
     .select(['type', 'id', 'actor_id', 'create_time', 'create_time as update_time'])
     .select([none.as('body'), 'old_value', 'new_value'])
+    .select([zero.as('source_id'), zero.as('comment_id')])
     .where('issue_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const comments = db
     .selectFrom('issue_comments')
     .select([sql.lit('comment').as('type'), 'id', 'poster_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
+    .select([zero.as('source_id'), zero.as('comment_id')])
     .where('issue_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const reviews = db
     .selectFrom('reviews')
     .select([sql.lit('review').as('type'), 'id', 'reviewer_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
+    .select([zero.as('source_id'), zero.as('comment_id')])
     .where('pull_request_id', '=', conversationId)
     .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
     .$castTo<TimelineRow>()
   return db
-    .selectFrom(events.unionAll(comments).unionAll(reviews).as('timeline'))
+    .selectFrom(
+      events
+        .unionAll(comments)
+        .unionAll(reviews)
+        .unionAll(selectReferences(db, selection))
+        .as('timeline'),
+    )
     .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
+}
+
+/** Selects the references whose text or commit the reader may read. */
+function selectReferences(db: Db, { conversationId, reader }: TimelineSelection) {
+  return db
+    .selectFrom('issue_references as reference')
+    .leftJoin('issues as source', 'source.id', 'reference.source_id')
+    .select(['reference.type', 'reference.id', 'reference.writer_id as actor_id'])
+    .select(['reference.create_time', 'reference.create_time as update_time'])
+    .select([sql.lit('').as('body'), 'reference.action as old_value'])
+    .select('reference.commit_id as new_value')
+    .select((eb) => [
+      eb.fn.coalesce('reference.source_id', sql.lit(0)).as('source_id'),
+      eb.fn.coalesce('reference.comment_id', sql.lit(0)).as('comment_id'),
+    ])
+    .where('reference.target_id', '=', conversationId)
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('source.is_pull', '=', 0), readable(eb, reader, 'issues')]),
+        // Pull requests consist of code, so a reader needs both features.
+        eb.and([
+          eb('source.is_pull', '=', 1),
+          readable(eb, reader, 'pulls'),
+          readable(eb, reader, 'code'),
+        ]),
+        eb.and([eb('reference.source_id', 'is', null), readable(eb, reader, 'code')]),
+      ]),
+    )
+    .$castTo<TimelineRow>()
+}
+
+/** The feature of a repository that has the texts, and the column that says whether it is on. */
+const FEATURES = {
+  issues: 'repositories.has_issues',
+  pulls: 'repositories.has_pull_requests',
+  code: undefined,
+} as const
+
+type References = ExpressionBuilder<Schema & { reference: Schema['issue_references'] }, 'reference'>
+
+function readable(eb: References, reader: RepositoryReader, unit: keyof typeof FEATURES) {
+  const column = FEATURES[unit]
+  return eb.exists(
+    eb
+      .selectFrom('repositories')
+      .select('repositories.id')
+      .whereRef('repositories.id', '=', 'reference.repository_id')
+      .$if(column !== undefined, (query) => query.where(column ?? 'repositories.id', '=', 1))
+      .where(readableBy(reader, unit)),
+  )
 }

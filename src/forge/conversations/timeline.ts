@@ -6,6 +6,7 @@ import type { Caller } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import type { ConversationName, Page } from '../core/names.ts'
 import type { TeamView } from '../organizations/teams.ts'
+import { repositoryReader } from '../repositories/access/permissions.ts'
 import { viewTeams } from '../repositories/access/team-repositories.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { CommentPeriod } from './issue-comments.rows.ts'
@@ -164,10 +165,15 @@ export async function listTimeline(
   { offset, limit }: Page,
 ): Promise<{ readonly entries: readonly TimelineView[]; readonly total: number }> {
   const open = await app.conversations.open(app, caller, name, 'read')
-  const found = await rows.listTimeline(app.db, open.conversation.id, period, offset, limit)
+  const selection = {
+    ...period,
+    conversationId: open.conversation.id,
+    reader: repositoryReader(app, caller),
+  }
+  const found = await rows.listTimeline(app.db, selection, offset, limit)
   return {
     entries: await viewEntries(app, caller, open, found),
-    total: await rows.countTimeline(app.db, open.conversation.id, period),
+    total: await rows.countTimeline(app.db, selection),
   }
 }
 

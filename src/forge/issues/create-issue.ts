@@ -14,6 +14,7 @@ import type { LabelOwner } from '../conversations/labels.rows.ts'
 import { insertParticipants, markSeen } from '../conversations/participants.rows.ts'
 import { checkRate, countContribution } from '../conversations/rates.ts'
 import type { Conversation } from '../conversations/schema.ts'
+import { recordReferences } from '../conversations/text-references.ts'
 import { milestoneEvent, recordTimelineEvents } from '../conversations/timeline.ts'
 import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
@@ -140,6 +141,7 @@ async function store(
     update_time: now,
     close_time: draft.closed ? now : null,
   })
+  await recordReferences(app, tx, caller, { conversation: issue, text: issue, isNew: true })
   const actorId = caller.user.id
   const place = { conversationId: issue.id, actorId }
   await setConversationLabels(app, tx, place, plan.labelOwners, plan.labelIds)

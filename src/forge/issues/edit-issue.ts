@@ -5,6 +5,7 @@ import { checkBody, readTitle } from '../conversations/conversation-fields.ts'
 import { checkCloseNotBlocked } from '../conversations/dependencies.ts'
 import { assigneesOf, insertParticipants } from '../conversations/participants.rows.ts'
 import type { Conversation } from '../conversations/schema.ts'
+import { recordReferences } from '../conversations/text-references.ts'
 import {
   deadlineEvent,
   milestoneEvent,
@@ -132,6 +133,8 @@ async function apply(
   await touchPull(tx, issue.id, nowSeconds(app.clock), actorId)
   const edited = await rereadIssue(tx, open)
   await recordTimelineEvents(app, tx, place, timelineOf(issue, changes))
+  if (changes.title !== undefined || changes.body !== undefined)
+    await recordReferences(app, tx, caller, { conversation: edited, text: edited, isNew: false })
   const newAssignees = after.filter((id) => !before.includes(id))
   await tell(app, tx, actorId, { before: issue, after: edited, changes, assigned, newAssignees })
   return edited

@@ -27,6 +27,8 @@ import {
   listDependencies,
   removeDependency,
 } from '../conversations/dependencies.ts'
+import { commentMessage } from '../conversations/issue-comment.service.ts'
+import { viewCommentsById } from '../conversations/issue-comments.ts'
 import { labelMessagesIn } from '../conversations/label.service.ts'
 import { lockConversation, unlockConversation } from '../conversations/locks.ts'
 import { milestoneMessage } from '../conversations/milestone.service.ts'
@@ -394,7 +396,7 @@ function conversationMethods(app: App): ConversationMethods {
         page,
       )
       return {
-        entries: entries.map((view) => timelineMessage(app, caller, view)),
+        entries: await timelineMessages(app, caller, entries),
         total: BigInt(total),
         limit: page.limit,
       }
@@ -402,12 +404,46 @@ function conversationMethods(app: App): ConversationMethods {
   }
 }
 
+/** Returns entries of a timeline, those that are references with the texts that have them. */
+async function timelineMessages(
+  app: App,
+  viewer: Caller,
+  entries: readonly TimelineView[],
+): Promise<TimelineComment[]> {
+  const idsOf = (column: 'source_id' | 'comment_id') => [
+    ...new Set(entries.map(({ entry }) => entry[column]).filter((id) => id > 0)),
+  ]
+  const sources = await sourcesById(app, viewer, idsOf('source_id'))
+  const comments = await viewCommentsById(app, idsOf('comment_id'), sources.opened)
+  return entries.map((view) => {
+    const { source_id, comment_id } = view.entry
+    const [source, comment] = [sources.views.get(source_id), comments.get(comment_id)]
+    return create(TimelineCommentSchema, {
+      ...timelineMessage(app, viewer, view),
+      ...(source && { refIssue: conversationMessage(app, viewer, source) }),
+      ...(comment && { refComment: commentMessage(app, viewer, comment) }),
+      refAction: source ? view.entry.old_value : 'none',
+    })
+  })
+}
+
+/** Returns the conversations that the viewer may read, as they are shown and as they are opened. */
+async function sourcesById(app: App, viewer: Caller, ids: readonly number[]) {
+  const found = await viewConversationsById(app, viewer, ids)
+  const views = found.flatMap((view, i) => (view ? [[ids[i] ?? 0, view] as const] : []))
+  const opened = views.map(([id, view]) =>
+    view.kind === 'pull'
+      ? ([id, { open: view.pull.base.repository, conversation: view.pull.pull }] as const)
+      : ([id, { open: view.open, conversation: view.issue }] as const),
+  )
+  return { views: new Map(views), opened: new Map(opened) }
+}
+
 function timelineMessage(app: App, viewer: Caller, view: TimelineView): TimelineComment {
   const { open, entry, actor, milestone, oldMilestone, label, assignee, team } = view
   const { page, ...urls } = conversationUrls(app, open, open.conversation)
   const isTitle = entry.type === 'change_title'
   const isRef = entry.type === 'change_target_branch' || entry.type === 'change_issue_ref'
-  const hasCommit = entry.type === 'merge_pull' || entry.type === 'pull_push'
   return create(TimelineCommentSchema, {
     id: BigInt(entry.id),
     type: entry.type,
@@ -421,7 +457,7 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
     newTitle: isTitle ? entry.new_value : '',
     oldRef: isRef ? entry.old_value : '',
     newRef: isRef ? entry.new_value : '',
-    refCommitSha: hasCommit ? entry.new_value : '',
+    refCommitSha: WITH_COMMIT.has(entry.type) ? entry.new_value : '',
     reviewId: reviewIdOf(view),
     ...(oldMilestone && { oldMilestone: milestoneMessage(oldMilestone) }),
     ...(milestone && { milestone: milestoneMessage(milestone) }),
@@ -431,6 +467,15 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
     removedAssignee: entry.type !== 'label' && view.isRemoved,
   })
 }
+
+/** The types of entries whose new value is a commit. */
+const WITH_COMMIT: ReadonlySet<TimelineView['entry']['type']> = new Set([
+  'close',
+  'commit_ref',
+  'merge_pull',
+  'pull_push',
+  'reopen',
+])
 
 function reviewIdOf({ entry }: TimelineView): bigint {
   if (entry.type === 'review') return BigInt(entry.id)

@@ -53,6 +53,7 @@ import * as repositoryMaintenance from './0050-repository-maintenance.ts'
 import * as pendingUpdateIds from './0051-pending-update-ids.ts'
 import * as issues from './0052-issues.ts'
 import * as issuePins from './0053-issue-pins.ts'
+import * as issueReferences from './0054-issue-references.ts'
 import * as contributions from './0055-contributions.ts'
 import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
@@ -113,6 +114,7 @@ export const migrations: readonly Migration[] = [
   { name: '0051-pending-update-ids', ...pendingUpdateIds },
   { name: '0052-issues', ...issues },
   { name: '0053-issue-pins', ...issuePins },
+  { name: '0054-issue-references', ...issueReferences },
   { name: '0055-contributions', ...contributions },
   { name: '0056-issue-mentions', ...issueMentions },
   { name: '0057-dependency-switch', ...dependencySwitch },

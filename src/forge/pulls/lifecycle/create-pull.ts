@@ -19,6 +19,7 @@ import {
 } from '../../conversations/conversation-labels.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
 import { insertParticipants, markSeen } from '../../conversations/participants.rows.ts'
+import { recordReferences } from '../../conversations/text-references.ts'
 import { checkRate, countContribution } from '../../conversations/rates.ts'
 import { milestoneEvent, recordTimelineEvents } from '../../conversations/timeline.ts'
 import type { SignedIn } from '../../core/access.ts'
@@ -216,6 +217,7 @@ async function propose(
           tx,
           await rowOf(app, tx, caller, proposal, { draft, facts }),
         )
+        await recordReferences(app, tx, caller, { conversation: stored, text: stored, isNew: true })
         const place = { conversationId: stored.id, actorId: caller.user.id }
         await setConversationLabels(app, tx, place, labelOwners, draft.labelIds)
         await setAssignees(app, tx, place, proposal.assigneeIds)

@@ -15,6 +15,7 @@ import { checkCloseNotBlocked } from '../../conversations/dependencies.ts'
 import type { LabelOwner } from '../../conversations/labels.rows.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
 import { assigneesOf, insertParticipants } from '../../conversations/participants.rows.ts'
+import { recordReferences } from '../../conversations/text-references.ts'
 import {
   deadlineEvent,
   milestoneEvent,
@@ -156,6 +157,8 @@ async function apply(
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull
   await recordTimelineEvents(app, tx, place, timelineOfEdit(pull, changes))
+  if (changes.title !== undefined || changes.body !== undefined)
+    await recordReferences(app, tx, caller, { conversation: edited, text: edited, isNew: false })
   let told = editEvents(changes, read.assigneeIds, read.labels?.ids)
   let named = editConcerns(pull, edited, assigned, asked)
   for (const type of eventsOf(pull, edited)) {
