@@ -17,6 +17,7 @@ import { createSignal, type Signal } from '../../forge/core/signal.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { createPayloads } from '../../forge/deliveries/payloads.message.ts'
 import { conversations } from '../../forge/issues/open-issues.ts'
+import { finishReferenceWork, issueRefObserver } from '../../forge/issues/pushed-references.ts'
 import { pullRefObserver } from '../../forge/pulls/branch-sync/pull-branches.ts'
 import { createMergeChecks } from '../../forge/pulls/merging/mergeability.ts'
 import { createSignatureChecks } from '../../forge/repositories/commits/commit-verification.ts'
@@ -83,9 +84,10 @@ export async function createApp({
     commitSigning: createCommitSigning(keys),
     conversations,
     newLabels,
-    refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],
+    refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver, issueRefObserver],
+    finishReferenceWork,
     mergeChecks: createMergeChecks(),
-    patience: { mergeCheckMs: 3_000, headRefsMs: 2_000 },
+    patience: { mergeCheckMs: 3_000, headRefsMs: 2_000, closingMs: 5_000 },
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
@@ -118,6 +120,7 @@ function createSignals(): Signals {
     pullHeads: createSignal(),
     scheduledMerges: createSignal(),
     mergeFollowUps: createSignal(),
+    referenceWork: createSignal(),
     repositoryEvents: createSignal(),
   }
 }

@@ -6,6 +6,7 @@ import type { Worker } from '../../forge/core/coordination.ts'
 import type { Clock } from '../../forge/core/core.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { startDeliveries } from '../../forge/deliveries/webhook-attempts.ts'
+import { startReferenceWork } from '../../forge/issues/pushed-references.ts'
 import { pruneUserEvents } from '../../forge/memos/activity/user-events.ts'
 import { startFanOut } from '../../forge/notifications/fan-out.ts'
 import { startThreadMails } from '../../forge/notifications/thread-mails.ts'
@@ -210,6 +211,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],
   ['merge follow-ups', startFollowUps],
+  ['references', startReferenceWork],
   ['maintenance', startMaintenance],
   ['leftover sweeps', startLeftoverSweeps],
   ['pending updates', startReconciling],

@@ -1,5 +1,6 @@
+import type { Selectable } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
-import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import type { Conversation, NewReference, StoredReference } from './schema.ts'
 
 /** The text of a conversation, or one of its comments. */
@@ -8,6 +9,9 @@ export interface ReferenceSource {
   /** Undefined for the title and the description. */
   readonly commentId?: number
 }
+
+/** A conversation with the columns of its kind. */
+export type ConversationRow = Selectable<Schema['issues']>
 
 /** Returns the references of a text. */
 export function referencesOfText(
@@ -27,7 +31,7 @@ export function conversationsNumbered(
   db: Db,
   repositoryId: number,
   numbers: readonly number[],
-): Promise<Conversation[]> {
+): Promise<ConversationRow[]> {
   return db
     .selectFrom('issues')
     .selectAll()
@@ -36,25 +40,24 @@ export function conversationsNumbered(
     .execute()
 }
 
-/** Stores references, and moves the time of the last change of their targets. */
+/**
+ * Stores references, and moves the time of the last change of their targets. A target that was
+ * deleted meanwhile gets none.
+ */
 export async function insertReferences(
   tx: Tx,
   references: readonly NewReference[],
   now: number,
 ): Promise<void> {
-  if (references.length === 0) return
-  await touchTargets(
-    tx,
-    references.map(({ target_id }) => target_id),
-    now,
-  )
-  await tx.insertInto('issue_references').values(references).execute()
-}
-
-/** In the order of ids, so that concurrent changes wait for each other in one order. */
-async function touchTargets(tx: Tx, ids: readonly number[], now: number): Promise<void> {
-  for (const id of [...ids].sort((a, b) => a - b))
-    await tx.updateTable('issues').set({ update_time: now }).where('id', '=', id).execute()
+  // In the order of ids, so that concurrent changes wait for each other in one order.
+  for (const reference of [...references].sort((a, b) => a.target_id - b.target_id)) {
+    const { numUpdatedRows } = await tx
+      .updateTable('issues')
+      .set({ update_time: now })
+      .where('id', '=', reference.target_id)
+      .executeTakeFirst()
+    if (numUpdatedRows > 0) await tx.insertInto('issue_references').values(reference).execute()
+  }
 }
 
 export async function deleteReferences(tx: Tx, ids: readonly number[]): Promise<void> {

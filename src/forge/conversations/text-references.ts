@@ -12,6 +12,7 @@ import type { ReposApp } from '../repositories/ports.ts'
 import type { Repository } from '../repositories/schema.ts'
 import { readsKind } from './conversation-readers.ts'
 import {
+  type ConversationRow,
   conversationsNumbered,
   deleteReferences,
   insertReferences,
@@ -28,7 +29,7 @@ import type { Conversation, ReferenceAction } from './schema.ts'
 
 /** A conversation that a text or a commit names. */
 export interface NamedConversation {
-  readonly target: Conversation
+  readonly target: ConversationRow
   readonly repository: Repository
   readonly action: ReferenceAction
 }

@@ -63,6 +63,8 @@ export interface Signals {
   readonly scheduledMerges: Signal
   /** Merged pull requests have follow-up work. */
   readonly mergeFollowUps: Signal
+  /** Pushes and merges have references to follow. */
+  readonly referenceWork: Signal
   /** Users are to be told of changes of pull requests. */
   readonly issueNotices: Signal
   /** New mails are waiting. */

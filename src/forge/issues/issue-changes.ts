@@ -102,7 +102,8 @@ export async function recordIssueChange(
     subject: issueSubject(issue.number, told.find(({ comment }) => comment)?.comment),
   })
   const entry = TIMELINE[type]
-  if (entry) await recordTimeline(app, tx, actorId, issue.id, { type: entry })
+  const newValue = told.find(({ commit }) => commit)?.commit ?? ''
+  if (entry) await recordTimeline(app, tx, actorId, issue.id, { type: entry, newValue })
   const timeMs = app.clock.now()
   const news = { conversation: issue, actorId: actor, timeMs }
   const repository = issue.repository_id

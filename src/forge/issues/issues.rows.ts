@@ -46,6 +46,22 @@ export async function updateIssue(tx: Tx, id: number, changes: IssueChanges): Pr
   await tx.updateTable('issues').set(changes).where('id', '=', id).execute()
 }
 
+/** Closes or reopens an issue. @returns false if the issue is in that state already. */
+export async function setIssueState(
+  tx: Tx,
+  id: number,
+  state: 'OPEN' | 'CLOSED',
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('issues')
+    .set({ state, close_time: state === 'CLOSED' ? now : null })
+    .where('id', '=', id)
+    .where('state', '<>', state)
+    .executeTakeFirst()
+  return numUpdatedRows > 0
+}
+
 /** Deletes an issue with everything that belongs to it. */
 export async function deleteIssue(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('issues').where('id', '=', id).execute()

@@ -21,6 +21,8 @@ export interface ReposApp extends AccountsApp {
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
+  /** Follows the references of the pushes and merges of a repository, up to now. Never fails. */
+  readonly finishReferenceWork: (app: ReposApp, repositoryId: number) => Promise<void>
   readonly newLabels: NewLabels
   readonly mergeChecks: MergeChecks
   readonly patience: Patience
@@ -70,6 +72,8 @@ export interface Patience {
   mergeCheckMs: number
   /** The delay of a fetch while head refs are updated: a fork may have gibibytes of new objects. */
   headRefsMs: number
+  /** The wait of a merge for the issues that it closes. */
+  closingMs: number
 }
 
 /** The refs that an account is about to move. */

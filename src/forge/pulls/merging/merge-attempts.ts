@@ -5,6 +5,7 @@ import { readRef } from '../../../platform/git/refs/refs.ts'
 import type { Repositories } from '../../../platform/git/repositories/repositories.ts'
 import { findUserById } from '../../accounts/users/users.rows.ts'
 import { markSeen } from '../../conversations/participants.rows.ts'
+import { insertReferenceWork } from '../../conversations/reference-work.rows.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
@@ -147,5 +148,16 @@ export async function recordMerge(
   if (merger_id !== null) await markSeen(tx, pullId, merger_id)
   await deleteScheduledMerge(tx, pullId)
   await recordFollowUp(app, tx, merged, { ...result, merger_id })
+  await insertReferenceWork(tx, [
+    {
+      repository_id: merged.repository_id,
+      actor_id: merger_id,
+      branch: merged.base_branch,
+      from_commit: null,
+      to_commit: merge_commit,
+      pull_request_id: pullId,
+      due_time: app.clock.now(),
+    },
+  ])
   await recordPullChange(app, tx, merger_id ?? undefined, merged, 'PULL_REQUEST_MERGED')
 }

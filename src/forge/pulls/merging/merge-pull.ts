@@ -1,3 +1,4 @@
+import { waitAtMost } from '../../../platform/concurrency/wait-at-most.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { isObjectId } from '../../../platform/git/core/object-ids.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
@@ -56,7 +57,10 @@ export async function mergePull(
   const outcome = await withPullLock(app, open.pull.id, () =>
     mergeLocked(app, caller, open, options),
   )
-  if (outcome === 'merged') await deleteWantedHead(app, open.pull.id)
+  if (outcome !== 'merged') return outcome
+  // Issues that the merge closes are closed when the call answers, as in compatible systems.
+  await waitAtMost(app.finishReferenceWork(app, open.repository.id), app.patience.closingMs)
+  await deleteWantedHead(app, open.pull.id)
   return outcome
 }
 

@@ -80,6 +80,7 @@ export function wakeWatchers({ signals }: ReposApp): void {
   signals.deliveries.notify()
   signals.scheduledMerges.notify()
   signals.mergeFollowUps.notify()
+  signals.referenceWork.notify()
   signals.issueNotices.notify()
 }
 

@@ -1,5 +1,5 @@
 import { isObjectId } from '../core/object-ids.ts'
-import { type ReadOptions, readGit, splitAtZeros } from '../repositories/reading.ts'
+import { type ReadOptions, readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { independentCommits } from './independent-commits.ts'
 
@@ -52,6 +52,23 @@ export async function* listNewCommits(
     rest = lines.pop() ?? ''
     yield* lines.filter(isObjectId)
   }
+}
+
+/**
+ * Returns the ids of the latest commits that a move adds to the branch, newest first.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function latestCommits(
+  repositories: Repositories,
+  id: number,
+  { from, to }: BranchMove,
+  limit: number,
+): Promise<string[]> {
+  const range = from === undefined ? [to] : [to, `^${from}`]
+  const args = ['rev-list', `--max-count=${limit}`, ...range, '--']
+  const text = await textOf(readGit(repositories, id, args))
+  return text.split('\n').filter(isObjectId)
 }
 
 /**
