@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/database/schema.ts'
 import { HEADS } from '../../platform/git/core/ref-names.ts'
 import { readCommits } from '../../platform/git/history/history.ts'
 import { latestCommits } from '../../platform/git/history/new-commits.ts'
-import type { Commit } from '../../platform/git/objects/commits.ts'
+import { type Commit, readCommit } from '../../platform/git/objects/commits.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import * as rows from '../conversations/reference-work.rows.ts'
@@ -180,10 +180,8 @@ interface Place {
 }
 
 async function followCommits(app: ReposApp, place: Place): Promise<void> {
-  const { id, from_commit, to_commit: to, done } = place.work
-  const move = { from: from_commit ?? undefined, to }
-  const newest = await latestCommits(app.git, place.repository.id, move, MAX_COMMITS)
-  const ids = newest.toReversed()
+  const { id, done } = place.work
+  const ids = await commitsOf(app, place.work)
   const yielder = createYielder()
   for (let start = done; start < ids.length; start += BATCH) {
     const batch = ids.slice(start, start + BATCH)
@@ -201,6 +199,18 @@ async function followCommits(app: ReposApp, place: Place): Promise<void> {
       })
     }
   }
+}
+
+/** Returns the ids of the commits of a push, oldest first. */
+async function commitsOf(
+  app: ReposApp,
+  { repository_id, from_commit, to_commit: to }: ReferenceWork,
+): Promise<string[]> {
+  const from = from_commit ?? undefined
+  // Most pushes bring one commit, for which no process is needed.
+  const parents = (await readCommit(app.git, repository_id, to))?.parentIds ?? []
+  if (parents.length === 1 && parents[0] === from) return [to]
+  return (await latestCommits(app.git, repository_id, { from, to }, MAX_COMMITS)).toReversed()
 }
 
 async function followCommit(

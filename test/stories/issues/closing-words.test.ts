@@ -170,6 +170,23 @@ describe('a commit on the default branch', () => {
       expect(await stateOf(path, number)).toBe(state)
   })
 
+  it('follows fifty references of a message, and names them once', async () => {
+    const path = await fresh('fifty', 2)
+    const unknown = Array.from({ length: 49 }, (_, i) => `#${i + 100}`).join(' ')
+    await push(await clone(users.bob, path), 'main', `#1 #1 ${unknown} closes #2 closes #1`)
+    expect(await stateOf(path)).toBe('closed')
+    expect(await entriesOf(path)).toHaveLength(2)
+    expect(await entriesOf(path, 2)).toEqual([])
+  })
+
+  it('does nothing for a repository that is archived', async () => {
+    const there = await fresh('archived')
+    const folder = await clone(users.bob, await fresh('not-archived'))
+    await forge.ask(users.bob, 'PATCH', there, { archived: true })
+    await push(folder, 'main', 'closes bob/archived#1')
+    expect(await stateOf(there)).toBe('open')
+  })
+
   it('that reverts another one does nothing but refer', async () => {
     const path = await fresh('reverts')
     await push(await clone(users.bob, path), 'main', 'Revert "fixes #1"\n\nThis closes #1.')
