@@ -5,6 +5,7 @@ import {
   referencesInPlain,
   referencesInText,
 } from '../../../src/forge/conversations/references.ts'
+import { type Random, seededRandom } from '../../platform/rpc/rest/random.ts'
 
 const ROOT = 'https://forge.example:8443/sub'
 
@@ -90,17 +91,8 @@ describe('references of a Markdown text', () => {
   })
 })
 
-/** A repeatable source of numbers below a limit. */
-function numbers(seed: number) {
-  let state = seed
-  return (limit: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state % limit
-  }
-}
-
 describe('references of any text', () => {
-  const PIECES = [
+  const PIECES: readonly [string, ...string[]] = [
     '#',
     '!',
     '5',
@@ -129,12 +121,12 @@ describe('references of any text', () => {
     '\uFFFC',
     '\u{1F600}',
   ]
-  const textOf = (next: (limit: number) => number) =>
-    Array.from({ length: next(40) }, () => PIECES[next(PIECES.length)]).join('')
+  const textOf = (random: Random) =>
+    Array.from({ length: random.below(40) }, () => random.pick(PIECES)).join('')
 
   it('are found between any lines that have none', () => {
     for (let seed = 0; seed < 2000; seed++) {
-      const noise = textOf(numbers(seed))
+      const noise = textOf(seededRandom(seed))
       const found = plain(`${noise}\ncloses z/y#77\n${noise}`)
       expect(found).toContain('closes z/y#77')
       // A second copy of a text names nothing new, whatever is between.
@@ -144,7 +136,7 @@ describe('references of any text', () => {
 
   it('stand in the text as they are found', () => {
     for (let seed = 0; seed < 2000; seed++) {
-      const noise = textOf(numbers(seed))
+      const noise = textOf(seededRandom(seed))
       for (const { repository, number } of referencesInText({ body: noise }, ROOT)) {
         expect(noise).toContain(String(number))
         if (repository) expect(noise).toContain(`${repository.owner}/${repository.repo}`)

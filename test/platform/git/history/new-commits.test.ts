@@ -2,6 +2,7 @@ import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
+  latestCommits,
   listChangedPaths,
   listNewCommits,
   losesCommits,
@@ -48,6 +49,21 @@ function misdatedHistory(random: Random) {
 }
 
 describe('a move of a branch', () => {
+  it('brings its commits, of which the latest are listed', async () => {
+    const repositories = await repositoryWith(
+      ['one', 'two', 'three', 'four'].map((message) => ({ message })),
+    )
+    const [one = '', two, three, four = ''] = [3, 2, 1, 0].map((n) =>
+      idOf(repositories, `main~${n}`),
+    )
+    const list = (from: string | undefined, limit = 9) =>
+      latestCommits(repositories, 1, { from, to: four }, limit)
+    expect(await list(one)).toEqual([four, three, two])
+    expect(await list(one, 2)).toEqual([four, three])
+    expect(await list(undefined)).toEqual([four, three, two, one])
+    expect(await list(four)).toEqual([])
+  })
+
   it('loses commits unless the old head is an ancestor of the new one', async () => {
     const repositories = await repositoryWith([
       { message: 'one' },
