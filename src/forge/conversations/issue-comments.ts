@@ -129,12 +129,14 @@ export async function createIssueComment(
   const open = await app.conversations.open(app, caller, name, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
   checkCommentText('body', body)
+  await checkRate(app, app.db, { caller, open }, 'TEXT')
   const comment = await changeComments(
     app,
     caller,
     open,
     'voice',
     async (tx, conversation, now) => {
+      await countContribution(app, tx, { caller, open }, 'TEXT')
       const { id } = conversation
       const created = await rows.insertIssueComment(tx, {
         issue_id: id,
@@ -150,20 +152,6 @@ export async function createIssueComment(
       return { comment: created, action: 'created', concerns }
     },
   )
-  await checkRate(app, app.db, { caller, open }, 'TEXT')
-  const comment = await changeComments(app, caller, open, 'voice', async (tx, { id }, now) => {
-    await countContribution(app, tx, { caller, open }, 'TEXT')
-    const created = await rows.insertIssueComment(tx, {
-      issue_id: id,
-      repository_id: open.repository.id,
-      poster_id: caller.user.id,
-      create_time: now,
-      update_time: now,
-      body,
-    })
-    const concerns = { everybody: true, comment: created.id, mentioned: newMentions([body]) }
-    return { comment: created, action: 'created', concerns }
-  })
   return viewComment(app, open, comment)
 }
 

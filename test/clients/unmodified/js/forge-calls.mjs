@@ -667,11 +667,13 @@ async function makeIssueCalls(bob, carol) {
   })
   const { data: other } = await bob.repos.issueCreateIssue(...HOME, { title: 'Its cause' })
   await call('issueCreateIssueDependencies', number, async () => {
-    const { data } = await bob.repos.issueCreateIssueDependencies(...HOME, number, {
-      owner: HOME[0],
-      repo: HOME[1],
-      index: other.number,
-    })
+    const [owner, repo] = HOME
+    const { data } = await bob.repos.issueCreateIssueDependencies(
+      ...HOME,
+      number,
+      { owner, repo, index: other.number },
+      JSON_BODY,
+    )
     return data.number
   })
   await call('issueListIssueDependencies', ['Its cause'], async () =>
