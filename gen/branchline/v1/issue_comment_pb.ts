@@ -28,14 +28,14 @@ export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
   fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwYKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKAMSNwoNb2xkX21pbGVzdG9uZRgQIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSMwoJbWlsZXN0b25lGBEgASgLMhguYnJhbmNobGluZS52MS5NaWxlc3RvbmVCBvqmGQIIAxIrCgVsYWJlbBgSIAEoCzIULmJyYW5jaGxpbmUudjEuTGFiZWxCBvqmGQIIAxIwCghhc3NpZ25lZRgTIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEjIKDWFzc2lnbmVlX3RlYW0YFCABKAsyEy5icmFuY2hsaW5lLnYxLlRlYW1CBvqmGQIIAxIYChByZW1vdmVkX2Fzc2lnbmVlGBUgASgIEi8KCXJlZl9pc3N1ZRgWIAEoCzIULmJyYW5jaGxpbmUudjEuSXNzdWVCBvqmGQIIAxI4CgtyZWZfY29tbWVudBgXIAEoCzIbLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50Qgb6phkCCAMSEgoKcmVmX2FjdGlvbhgYIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_branchline_v1_issue, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
- * A comment on a pull request as a whole. Comments on lines are part of reviews.
+ * A comment on an issue or on a pull request as a whole. Comments on lines are part of reviews.
  *
  * @generated from message branchline.v1.IssueComment
  */
 export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   /**
-   * Number of the comment, unique among the comments of all pull requests. Comments on lines have
-   * separate numbers.
+   * Number of the comment, unique among the comments of all issues and pull requests. Comments on
+   * lines have separate numbers.
    *
    * @generated from field: int64 id = 1;
    */
@@ -49,14 +49,14 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   htmlUrl: string;
 
   /**
-   * URL of the pull request for people.
+   * URL of the pull request for people. Empty for a comment on an issue.
    *
    * @generated from field: string pull_request_url = 3;
    */
   pullRequestUrl: string;
 
   /**
-   * Always empty: the comment belongs to a pull request.
+   * URL of the issue for people. Empty for a comment on a pull request.
    *
    * @generated from field: string issue_url = 4;
    */
@@ -77,7 +77,7 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   originalAuthor: string;
 
   /**
-   * Always 0: pull requests are not imported.
+   * Always 0: comments are not imported.
    *
    * @generated from field: int64 original_author_id = 7;
    */
@@ -120,7 +120,7 @@ export const IssueCommentSchema: GenMessage<IssueComment> = /*@__PURE__*/
   messageDesc(file_branchline_v1_issue_comment, 0);
 
 /**
- * An entry of the timeline of a pull request.
+ * An entry of the timeline of an issue or pull request.
  *
  * @generated from message branchline.v1.TimelineComment
  */
@@ -152,14 +152,14 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
   htmlUrl: string;
 
   /**
-   * URL of a page for people with the pull request.
+   * URL of a page for people with the pull request. Empty for an issue.
    *
    * @generated from field: string pull_request_url = 4;
    */
   pullRequestUrl: string;
 
   /**
-   * Always empty: there are no issues but pull requests.
+   * URL of a page for people with the issue. Empty for a pull request.
    *
    * @generated from field: string issue_url = 5;
    */
