@@ -1,11 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
 import { useFragment } from './navigation.ts'
 
 /** Names the page in the browser, and for screen readers after a navigation. */
 export function useTitle(title: string): void {
-  useEffect(() => {
+  // Together with the heading, not after the next frame.
+  useLayoutEffect(() => {
     document.title = `${title} · Branchline`
   }, [title])
 }
