@@ -86,10 +86,10 @@ describe('a comment on a pull request', () => {
   })
 
   it.each<[title: string, body: unknown, text: string]>([
-    ['nothing', '', 'body'],
-    ['blanks', ' \n\t', 'body'],
-    ['no text', undefined, 'body'],
-    ['null', null, 'body'],
+    ['nothing', '', '[Body]: Required'],
+    ['blanks', ' \n\t', '[Body]: Required'],
+    ['no text', undefined, '[Body]: Required'],
+    ['null', null, '[Body]: Required'],
     ['a number', 5, 'body'],
     ['too much', 'x'.repeat(65_537), 'body is longer than 65536 characters'],
   ])('is refused when it %s', async (_, body, text) => {

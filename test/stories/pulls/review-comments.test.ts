@@ -145,7 +145,7 @@ describe('a comment on a line', () => {
       { path: 'long.txt', new_position: -1 },
       'the new side of long.txt has no line -1',
     ],
-    ['a line, and nothing', { path: 'long.txt', new_position: 1, body: ' ' }, 'body'],
+    ['a line, and nothing', { path: 'long.txt', new_position: 1, body: ' ' }, '[Body]: Required'],
     [
       'a line, and too much',
       { path: 'long.txt', new_position: 1, body: 'x'.repeat(65_537) },
