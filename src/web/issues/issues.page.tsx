@@ -90,7 +90,8 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
                   ))}
                   <p class="facts">
                     {issue.user?.login}, updated <Time at={issue.updatedAt} />
-                    {issue.comments > 0n && `, ${issue.comments} comments`}
+                    {issue.comments > 0n &&
+                      `, ${issue.comments} ${issue.comments === 1n ? 'comment' : 'comments'}`}
                   </p>
                 </li>
               ))}
