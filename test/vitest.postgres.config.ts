@@ -7,6 +7,9 @@ const WITHOUT_NEED = [
   'scripts/**',
   // They start processes of Git.
   'platform/git/**',
+  // All their tests are skipped. Their servers would run on, since Vitest then calls no hooks.
+  'bench/baseline.test.ts',
+  'stories/memos/filter-cost.test.ts',
   // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
   'platform/database/database.test.ts',
   'platform/database/state-cache.test.ts',

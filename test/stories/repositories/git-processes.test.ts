@@ -53,8 +53,10 @@ beforeAll(async () => {
 
 /** Counts the Git processes that a request starts. */
 async function processesOf(target: string): Promise<number> {
-  // A push is followed by work in the background.
+  // A push is followed by work in the background, and by a worker that reads its commits.
   await server.app.background.settled()
+  const unread = () => server.app.db.selectFrom('reference_work').select('id').execute()
+  await expect.poll(unread).toEqual([])
   const started = vi.spyOn(server.app.git.processes, 'count')
   try {
     const { status } = await rest(undefined, 'GET', `/repos/bob/engine${target}`)
