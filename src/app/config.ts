@@ -202,6 +202,7 @@ function settingsOf(flags: ServeFlags): Settings {
     diffMaxLines: flags.diffMaxLines,
     diffMaxLineCharacters: flags.diffMaxLineCharacters,
     issueRate: flags.issueRate,
+    refuseLfsPointers: flags.refuseLfsPointers,
     maintenance: flags.maintenance,
     gitHooks: flags.gitHooks,
     hookTimeoutMs: flags.hookTimeout,

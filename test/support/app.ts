@@ -52,6 +52,7 @@ const SETTINGS: Settings = {
   diffMaxLineCharacters: 5000,
   issueRate: 0,
   // Off, so that no test counts processes that another one has caused.
+  refuseLfsPointers: false,
   maintenance: false,
   gitHooks: false,
   hookTimeoutMs: 30_000,

@@ -104,6 +104,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         diffMaxLineCharacters: 5000,
         issueRate: 0,
         // Off, so that no test counts processes that another one has caused.
+        refuseLfsPointers: false,
         maintenance: false,
         gitHooks: false,
         hookTimeoutMs: 30_000,

@@ -262,6 +262,7 @@ const OPERATOR_SETTINGS: Settings = {
   diffMaxLines: 0,
   diffMaxLineCharacters: 0,
   issueRate: 0,
+  refuseLfsPointers: false,
   maintenance: false,
   gitHooks: false,
   hookTimeoutMs: 30_000,

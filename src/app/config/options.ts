@@ -214,6 +214,7 @@ function repositoryOptions(): Option[] {
       '10',
       values.wholeNumber(0, 1_000_000),
     ),
+    toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     toggle('--git-hooks', 'on: administrators edit scripts that run on pushes', 'off'),
     setting(

@@ -120,6 +120,8 @@ export interface Settings extends PageSizes {
    * not write. Six times as many comments, reviews and reactions. 0 for no limit.
    */
   readonly issueRate: number
+  /** Whether pushes of pointer files of Git LFS are refused. */
+  readonly refuseLfsPointers: boolean
   /** Whether the server maintains repositories by itself. */
   readonly maintenance: boolean
   /** Whether repositories may have Git hooks. */

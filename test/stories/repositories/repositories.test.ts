@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { MAX_COMMIT_BYTES } from '../../../src/platform/git/objects/large-texts.ts'
-import { openForge } from '../../support/forge.ts'
+import { openForge, startForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
@@ -23,6 +23,9 @@ async function repositoryWithClone(name: string, settings: object = {}): Promise
   await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
   await git('clone', '-q', remote(`bob/${name}`, 'bob'), name)
 }
+
+/** A pointer file of Git LFS (git-lfs specification, docs/spec.md, "The Pointer"). */
+const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 12345\n`
 
 const commit = (folder: string, message: string) => client.commit(folder, message)
 
@@ -157,6 +160,28 @@ describe('a repository', () => {
       'is a commit or tag of more than 1048576 bytes',
     )
     expect((await rest(users.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
+  })
+
+  it('refuses a pointer file of Git LFS where the option says so', async () => {
+    const strict = await startForge({ settings: { refuseLfsPointers: true } })
+    onTestFinished(strict.stop)
+    const git = (...args: string[]) => strict.client.git('.', ...args)
+    await strict.ask(strict.users.bob, 'POST', '/user/repos', { name: 'media', auto_init: true })
+    await git('clone', '-q', remoteOf(strict.server.url, 'bob/media', 'bob', PASSWORD), 'media')
+    const store = async (file: string, text: string) => {
+      await writeFile(join(strict.client.home, 'media', file), text)
+      await git('-C', 'media', 'add', file)
+      await git('-C', 'media', 'commit', '-q', '-m', file)
+    }
+    // The text of a pointer within a longer file is no pointer.
+    await store('notes', `A pointer:\n${POINTER}`)
+    await git('-C', 'media', 'push', '-q')
+    await store('film', POINTER)
+    await store('more', 'text')
+    await expect(git('-C', 'media', 'push', '-q')).rejects.toThrow('is a pointer of Git LFS')
+    await git('-C', 'media', 'reset', '-q', '--hard', 'HEAD~2')
+    await store('more', 'text')
+    await git('-C', 'media', 'push', '-q')
   })
 
   it('refuses reserved names in a push', async () => {

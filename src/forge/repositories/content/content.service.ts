@@ -13,6 +13,7 @@ import {
   type DeleteFileRequest,
   type Identity,
 } from '#gen/branchline/v1/content_service_pb.ts'
+import { parseLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -40,7 +41,6 @@ import {
   getContents,
   getRawFile,
   nameOf,
-  parseLfsPointer,
 } from './contents.ts'
 import { getEditorConfig } from './editorconfig.ts'
 import type { FileChange } from './file-changes.ts'

@@ -2,6 +2,7 @@ import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../platform/git/core/ref-names.ts'
 import type { PushQuestion } from '../../../platform/git/hooks/push-review.ts'
 import { findLargeText, MAX_COMMIT_BYTES } from '../../../platform/git/objects/large-texts.ts'
+import { findLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import type { PackRequest } from '../../../platform/git/packs/pack-services.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { repositoryPath } from '../../../platform/git/repositories/repositories.ts'
@@ -337,14 +338,8 @@ export async function reviewPush(
 ): Promise<PushReview> {
   try {
     // A push that only deletes refs has no quarantine.
-    const large =
-      question.quarantine &&
-      (await findLargeText(
-        app.git.processes,
-        repositoryPath(app.git, repositoryId),
-        question.quarantine,
-      ))
-    if (large) return whole(`${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`)
+    const fault = question.quarantine && (await findFault(app, repositoryId, question.quarantine))
+    if (fault) return whole(fault)
     const [single, updates] = partition(
       question.updates,
       ({ name }) => isReserved(name) || refused.has(name),
@@ -370,6 +365,25 @@ export async function reviewPush(
     // The permission of the caller has ended since the push began.
     return whole('User permission denied for writing.')
   }
+}
+
+/** Returns why pushed objects are refused, or undefined. */
+async function findFault(
+  app: ReposApp,
+  repositoryId: number,
+  quarantine: string,
+): Promise<string | undefined> {
+  const { processes } = app.git
+  const path = repositoryPath(app.git, repositoryId)
+  const large = await findLargeText(processes, path, quarantine)
+  if (large) return `${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`
+  const pointer = app.settings.refuseLfsPointers
+    ? await findLfsPointer(processes, path, quarantine)
+    : undefined
+  return (
+    pointer &&
+    `${pointer} is a pointer of Git LFS, which this server does not have (git lfs migrate export)`
+  )
 }
 
 function whole(text: string): PushReview {

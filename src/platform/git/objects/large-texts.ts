@@ -11,12 +11,47 @@ export const MAX_COMMIT_BYTES = 1024 * 1024
 /** Enough to read the headers of ten million objects. */
 const TIMEOUT_MS = 5 * 60_000
 
+/** Type and size of an object, which its header tells. */
+interface ListedObject {
+  readonly type: string
+  readonly bytes: number
+  readonly id: string
+}
+
 /**
- * Searches new objects for a commit or tag that exceeds `MAX_COMMIT_BYTES`. Git reads only the
- * headers of the objects.
+ * Yields all objects of a folder in no order. Git reads only the headers of the objects.
  *
  * @param repository path of the repository.
- * @param objects path of the folder of objects. Its alternates are searched too.
+ * @param objects path of the folder of objects. Its alternates are listed too.
+ */
+export async function* listedObjects(
+  processes: GitProcesses,
+  repository: string,
+  objects: string,
+): AsyncGenerator<ListedObject, void, undefined> {
+  const format = '%(objecttype) %(objectsize) %(objectname)'
+  const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`]
+  const chunks = printedByGit(args, {
+    processes,
+    repository,
+    env: { GIT_OBJECT_DIRECTORY: objects },
+    timeoutMs: TIMEOUT_MS,
+  })
+  try {
+    const output = new ByteReader(chunks)
+    for (let line = await output.line(); line !== undefined; line = await output.line()) {
+      const [type = '', bytes, id = ''] = line.split(' ')
+      yield { type, bytes: Number(bytes), id }
+    }
+  } finally {
+    await chunks.return()
+  }
+}
+
+/**
+ * Searches new objects for a commit or tag that exceeds `MAX_COMMIT_BYTES`. The parameters are those
+ * of `listedObjects`.
+ *
  * @returns the id of such an object, or undefined.
  */
 export async function findLargeText(
@@ -24,23 +59,8 @@ export async function findLargeText(
   repository: string,
   objects: string,
 ): Promise<string | undefined> {
-  const format = '%(objecttype) %(objectsize) %(objectname)'
-  const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`]
-  const limits = { timeoutMs: TIMEOUT_MS }
-  const chunks = printedByGit(args, {
-    processes,
-    repository,
-    env: { GIT_OBJECT_DIRECTORY: objects },
-    ...limits,
-  })
-  try {
-    const output = new ByteReader(chunks)
-    for (let line = await output.line(); line !== undefined; line = await output.line()) {
-      const [type, bytes, id] = line.split(' ')
-      if ((type === 'commit' || type === 'tag') && Number(bytes) > MAX_COMMIT_BYTES) return id
-    }
-    return undefined
-  } finally {
-    await chunks.return()
+  for await (const { type, bytes, id } of listedObjects(processes, repository, objects)) {
+    if ((type === 'commit' || type === 'tag') && bytes > MAX_COMMIT_BYTES) return id
   }
+  return undefined
 }
