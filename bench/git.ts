@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { http1 } from './http1-load.ts'
@@ -71,6 +72,7 @@ export async function measureGit(servers: GitServers): Promise<string> {
     pushOf(large),
     clonesOf(large, 1, workFolder, 'clone of 100 MiB'),
     clonesOf(small, CONCURRENT_CLONES, workFolder, `${CONCURRENT_CLONES} clones of 10 MiB at once`),
+    besideBusyProcesses(clonesOf(small, 1, workFolder, 'clone of 10 MiB')),
   ]) {
     process.stderr.write(`git: ${trial.name} …\n`)
     rows.push(...(await compare(trial, remotes)))
@@ -105,6 +107,29 @@ function clonesOf(source: string, count: number, folder: string, name: string): 
         )
         // The removal is timed too, on both servers. Otherwise the disk would fill up.
         await Promise.all(targets.map((target) => rm(target, { recursive: true })))
+      }
+    },
+  }
+}
+
+/**
+ * An operation beside one busy process for each core. Each has a session of its own, as another
+ * service of the machine has (sched(7), "The autogroup feature").
+ */
+function besideBusyProcesses(trial: Trial): Trial {
+  return {
+    name: `${trial.name} beside busy processes`,
+    async prepare(remote) {
+      const work = await trial.prepare(remote)
+      return async () => {
+        const busy = Array.from({ length: availableParallelism() }, () =>
+          spawn(process.execPath, ['-e', 'for (;;);'], { detached: true, stdio: 'ignore' }),
+        )
+        try {
+          await work()
+        } finally {
+          for (const process of busy) process.kill('SIGKILL')
+        }
       }
     },
   }
