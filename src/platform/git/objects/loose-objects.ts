@@ -95,6 +95,12 @@ async function makeSubfolder(path: string): Promise<void> {
   }
 }
 
+/**
+ * Attempts to move an object. `git prune-packed`, a part of maintenance, removes empty folders, also
+ * one that was created just now.
+ */
+const MAX_MOVES = 5
+
 async function moveFlushed(from: string, to: string): Promise<void> {
   const file = await open(from)
   try {
@@ -102,5 +108,12 @@ async function moveFlushed(from: string, to: string): Promise<void> {
   } finally {
     await file.close()
   }
-  await rename(from, to)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rename(from, to)
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT') || attempt === MAX_MOVES) throw error
+      await makeSubfolder(dirname(to))
+    }
+  }
 }
