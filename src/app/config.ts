@@ -204,6 +204,7 @@ function settingsOf(flags: ServeFlags): Settings {
     issueRate: flags.issueRate,
     refuseLfsPointers: flags.refuseLfsPointers,
     maintenance: flags.maintenance,
+    maintenanceWindow: flags.maintenanceWindow,
     gitHooks: flags.gitHooks,
     hookTimeoutMs: flags.hookTimeout,
     defaultPageSize,

@@ -100,6 +100,12 @@ describe('the command line', () => {
     ['workers that are no number', ['serve', '--workers', 'abc'], {}, '--workers'],
     ['too many workers', ['serve'], { BRANCHLINE_WORKERS: '1000' }, 'BRANCHLINE_WORKERS'],
     ['several workers on SQLite', ['serve', '--workers', '2'], {}, '--workers 2 needs PostgreSQL'],
+    [
+      'a window without an end',
+      ['serve', '--maintenance-window', '01:00'],
+      {},
+      'such as 01:30-05:00',
+    ],
     ['a stop that takes hours', ['serve', '--stop-delay', '2h'], {}, 'a time from 0s to 5m'],
     ['a certificate without its key', ['serve', '--tls-cert', 'a.pem'], {}, '--tls-key'],
     [

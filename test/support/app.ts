@@ -54,6 +54,7 @@ const SETTINGS: Settings = {
   // Off, so that no test counts processes that another one has caused.
   refuseLfsPointers: false,
   maintenance: false,
+  maintenanceWindow: undefined,
   gitHooks: false,
   hookTimeoutMs: 30_000,
   defaultPageSize: undefined,

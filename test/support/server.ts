@@ -106,6 +106,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         // Off, so that no test counts processes that another one has caused.
         refuseLfsPointers: false,
         maintenance: false,
+        maintenanceWindow: undefined,
         gitHooks: false,
         hookTimeoutMs: 30_000,
         defaultPageSize: undefined,

@@ -396,6 +396,7 @@ export const QueuedMaintenanceSchema: GenMessage<QueuedMaintenance> = /*@__PURE_
  * has turned that off, and waits while it is busy. Pushes and fetches go on meanwhile.
  *
  * The steps are, in the order in which they run:
+ * - `full` joins all packs into one, and sets the objects that no ref reaches apart.
  * - `geometric` joins loose objects and small packs into larger packs.
  * - `bitmap` writes which objects the commits need, for clones and fetches.
  * - `commit-graph` writes the commits and the paths that they change, for histories.

@@ -264,6 +264,7 @@ const OPERATOR_SETTINGS: Settings = {
   issueRate: 0,
   refuseLfsPointers: false,
   maintenance: false,
+  maintenanceWindow: undefined,
   gitHooks: false,
   hookTimeoutMs: 30_000,
   defaultPageSize: undefined,

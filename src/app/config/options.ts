@@ -216,6 +216,12 @@ function repositoryOptions(): Option[] {
     ),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
+    setting(
+      '--maintenance-window <hours>',
+      'hours (UTC) in which repositories are packed as a whole, such as 01:30-05:00',
+      undefined,
+      values.dailyWindow,
+    ),
     toggle('--git-hooks', 'on: administrators edit scripts that run on pushes', 'off'),
     setting(
       '--hook-timeout <time>',

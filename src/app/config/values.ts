@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
+import type { DailyWindow } from '../../platform/concurrency/daily-window.ts'
 import { type AllowedHosts, parseAllowedHosts } from '../../platform/outbound/allowed-hosts.ts'
 
 /** Parsers of the values of options. Each throws InvalidArgumentError with a sentence. */
@@ -227,6 +228,17 @@ export function stopDelay(text: string): number {
     throw new InvalidArgumentError('It must be a time from 0s to 5m.')
   }
   return milliseconds
+}
+
+/** Returns hours of each day. */
+export function dailyWindow(text: string): DailyWindow {
+  const minutes = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text)?.slice(1)
+  const [startHour, startMinute, endHour, endMinute] = (minutes ?? []).map(Number)
+  const start = Number(startHour) * 60 + Number(startMinute)
+  const end = Number(endHour) * 60 + Number(endMinute)
+  if (!minutes || start === end)
+    throw new InvalidArgumentError('It must be two times of a day in UTC, such as 01:30-05:00.')
+  return { start, end }
 }
 
 /** Returns NaN for a text that is not a duration. */

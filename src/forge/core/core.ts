@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { withoutDeadline } from '../../platform/concurrency/call-deadlines.ts'
+import type { DailyWindow } from '../../platform/concurrency/daily-window.ts'
 import type { Holder } from '../../platform/concurrency/holders.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
@@ -124,6 +125,8 @@ export interface Settings extends PageSizes {
   readonly refuseLfsPointers: boolean
   /** Whether the server maintains repositories by itself. */
   readonly maintenance: boolean
+  /** When repositories are packed as a whole; undefined for any time. */
+  readonly maintenanceWindow: DailyWindow | undefined
   /** Whether repositories may have Git hooks. */
   readonly gitHooks: boolean
   /** Maximum running time of a Git hook. */

@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { examine } from '../../../src/forge/administration/doctor.ts'
 import { readState } from '../../../src/platform/git/maintenance/state.ts'
+import { STEPS } from '../../../src/platform/git/maintenance/steps.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { type Forge, openForge, refusalOf, startForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { PASSWORD } from '../../support/server.ts'
+import { createToken, PASSWORD } from '../../support/server.ts'
 import { isLongTier } from '../../support/tier.ts'
 
 /** 200 pushes as the contract of maintenance has them; fewer and larger ones in the usual tier. */
@@ -44,6 +45,15 @@ async function pushMany(name: string, pushes: number, from: Forge = forge): Prom
     await from.client.commit(name, `part ${push}`)
     await from.client.git(name, 'push', '-q', 'origin', 'HEAD', `HEAD:refs/heads/side-${push}`)
   }
+}
+
+/** Pushes a commit with so many new files that the server keeps its pack. */
+async function pushFiles(name: string, files: number, from: Forge): Promise<void> {
+  for (let file = 0; file < files; file++)
+    writeFileSync(join(from.client.home, name, `${files}-${file}.txt`), `${files} ${file}\n`)
+  await from.client.git(name, 'add', '.')
+  await from.client.commit(name, `${files} files`)
+  await from.client.git(name, 'push', '-q', 'origin', 'HEAD')
 }
 
 /** Reads of a repository whose answers maintenance must not change. */
@@ -84,7 +94,7 @@ const maintenanceOf = (name: string) => ask(users.bob, 'GET', `/repos/bob/${name
 /** Asks for all steps as an administrator and waits for their end. */
 async function maintain(name: string, from: Forge = forge): Promise<void> {
   const path = `/repos/bob/${name}/maintenance`
-  await from.ask(from.users.ada, 'POST', path, {})
+  await from.ask(from.users.ada, 'POST', path, { steps: STEPS })
   await expect
     .poll(async () => (await from.ask(from.users.ada, 'GET', path)).requested, WAIT)
     .toEqual([])
@@ -141,6 +151,7 @@ describe('a repository after many pushes', () => {
     expect(found.steps.map(({ name }: { name: string }) => name).sort()).toEqual([
       'bitmap',
       'commit-graph',
+      'full',
       'geometric',
       'refs',
     ])
@@ -283,6 +294,51 @@ describe('forks', () => {
       .map(({ nlink }) => nlink)
     expect(links).toEqual([2])
     await forge.checkObjects()
+  })
+})
+
+const DAY_MS = 24 * 60 * 60_000
+
+describe('a repository that has many small packs for a month', () => {
+  it('is packed as a whole, in the hours of the window', async () => {
+    const times = { now: Date.UTC(2026, 2, 1, 12) }
+    const timed = await startForge({
+      clock: { now: () => times.now },
+      settings: { maintenance: true, maintenanceWindow: { start: 60, end: 180 } },
+    })
+    onTestFinished(timed.stop)
+    // Sessions end before a month is over.
+    const [bob, ada] = await Promise.all(
+      [timed.users.bob, timed.users.ada].map(async (who) => {
+        const token = await createToken(timed.server.url, who, ['all'])
+        return { ...who, authorization: `Bearer ${token}` }
+      }),
+    )
+    const path = '/repos/bob/monthly/maintenance'
+    const look = async () => {
+      await timed.ask(ada, 'POST', path, { steps: ['refs'] })
+      await expect.poll(async () => (await timed.ask(bob, 'GET', path)).requested, WAIT).toEqual([])
+      return timed.ask(bob, 'GET', path)
+    }
+    await clonedRepository('monthly', timed)
+    for (const files of [300, 120]) await pushFiles('monthly', files, timed)
+    const gone = await timed.client.commit('monthly', 'to be removed')
+    await timed.client.git('monthly', 'push', '-q', 'origin', 'HEAD:refs/heads/gone')
+    await timed.client.git('monthly', 'push', '-q', 'origin', ':refs/heads/gone')
+    const ran = ({ steps }: { steps: { name: string }[] }) => steps.map(({ name }) => name)
+    expect(ran(await look())).not.toContain('full')
+    times.now += 31 * DAY_MS
+    const waiting = await look()
+    expect(ran(waiting)).not.toContain('full')
+    expect(waiting.next_check_at).toBe('2026-04-02T01:00:00Z')
+    times.now = Date.parse(waiting.next_check_at) + 1000
+    expect(await look()).toMatchObject({ packs: 2, loose_objects: 0 })
+    expect(ran(await look())).toContain('full')
+    // The server keeps what no ref reaches.
+    expect(await timed.ask(bob, 'GET', `/repos/bob/monthly/git/commits/${gone}`)).toMatchObject({
+      sha: gone,
+    })
+    await timed.checkObjects()
   })
 })
 

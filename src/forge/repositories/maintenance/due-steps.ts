@@ -31,13 +31,22 @@ const LOOSE_REFS = 256
 const LOOSE_REFS_SHARE = 0.25
 
 /**
- * Returns the steps that a repository needs, in the order in which they run.
+ * `full` is due this time after the last one, when this share of the bytes is not in the largest
+ * pack.
+ */
+const FULL_INTERVAL_MS = 30 * 24 * 60 * 60_000
+const FULL_SHARE = 0.2
+
+/**
+ * Returns the steps that a repository needs, in the order in which they run. `full`, which depends
+ * on time, is left out.
  *
  * @param isQuiet whether nobody has pushed for a day.
  */
 export function dueSteps(state: RepositoryState, isQuiet: boolean): Step[] {
   const geometric = needsPacking(state, isQuiet)
   const due: Record<Step, boolean> = {
+    full: false,
     geometric,
     bitmap: state.objects >= MIN_BITMAP_OBJECTS && (geometric || needsBitmap(state)),
     'commit-graph': geometric || needsGraph(state),
@@ -51,9 +60,25 @@ export function isDueWhenQuiet(state: RepositoryState): boolean {
   return needsPacking(state, true)
 }
 
+/**
+ * Returns the time at which `full` is due, in Unix milliseconds. Undefined while it would gain
+ * little.
+ *
+ * @param lastMs time of the last one, or else of the creation of the repository.
+ */
+export function fullDueTime(state: RepositoryState, lastMs: number): number | undefined {
+  const own = state.packs.filter(({ isShared, isKept }) => !isShared && !isKept)
+  const sizes = own.filter(({ isCruft }) => !isCruft).map(({ bytes }) => bytes)
+  const total = sizes.reduce((sum, bytes) => sum + bytes, state.looseBytes)
+  const isWorthwhile = total - Math.max(0, ...sizes) > total * FULL_SHARE
+  return isWorthwhile ? lastMs + FULL_INTERVAL_MS : undefined
+}
+
 function needsPacking(state: RepositoryState, isQuiet: boolean): boolean {
   const bounds = isQuiet ? BOUNDS.quiet : BOUNDS.active
-  const packs = state.packs.filter(({ isShared, isKept }) => !isShared && !isKept)
+  const packs = state.packs.filter(
+    ({ isShared, isKept, isCruft }) => !isShared && !isKept && !isCruft,
+  )
   return (
     state.looseObjects > bounds.looseObjects ||
     (packs.length > bounds.packs && (isQuiet || !isProgression(packs)))

@@ -23,7 +23,7 @@ export async function checkMaintenance(app: ReposApp, repositoryId: number): Pro
   const known = row?.check_time ?? null
   if ((row?.pause_time ?? 0) > now) return
   // One check at the end of a quiet time is enough, however many pushes there are until then.
-  if (!isDue && known !== null) return
+  if (!isDue && known !== null && known <= now + QUIET_MS) return
   const check_time = isDue ? dueSince(known, now) : now + QUIET_MS
   await transaction(app.db, (tx) => rows.putMaintenance(tx, repositoryId, { check_time }))
   if (isDue) app.signals.maintenance.notify()

@@ -55,7 +55,7 @@ export async function viewMaintenance(
 /**
  * Lets the worker run steps of a repository soon, whether they are due or not.
  *
- * @param names of steps; none for all.
+ * @param names of steps; none for all but `full`, which writes every object again.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, UNKNOWN_MAINTENANCE_STEP,
  *   MAINTENANCE_LIMIT_REACHED
  */
@@ -68,7 +68,7 @@ export async function requestMaintenance(
   const { repository } = await openRepository(app, caller, name, 'admin')
   const unknown = names.find((step) => !isStep(step))
   if (unknown !== undefined) throw new DomainError('UNKNOWN_MAINTENANCE_STEP', { name: unknown })
-  const steps = names.length === 0 ? STEPS : names
+  const steps = names.length === 0 ? STEPS.filter((step) => step !== 'full') : names
   const now = app.clock.now()
   const isLimited = !actsAsAdministrator(caller, 'write')
   await transaction(app.db, async (tx) => {

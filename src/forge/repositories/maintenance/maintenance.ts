@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
+import { opening } from '../../../platform/concurrency/daily-window.ts'
 import { transaction } from '../../../platform/database/database.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
 import {
@@ -21,7 +22,7 @@ import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import { storeSize } from '../refs/repository-size.ts'
 import type { MaintenanceChanges, RepositoryMaintenance } from '../schema.ts'
-import { dueSteps, isDueWhenQuiet } from './due-steps.ts'
+import { dueSteps, fullDueTime, isDueWhenQuiet } from './due-steps.ts'
 import * as rows from './maintenance.rows.ts'
 import { QUIET_MS } from './maintenance-checks.ts'
 import { busyWith } from './server-load.ts'
@@ -146,13 +147,19 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
     return
   }
   const isQuiet = app.clock.now() - repository.update_time * 1000 >= QUIET_MS
+  const createMs = repository.create_time * 1000
   const due = app.settings.maintenance ? dueSteps(state, isQuiet) : []
+  if (isFullDue(app, row, state, createMs)) due.unshift('full')
   const wanted = new Set([...parseSteps(row.requested), ...due])
   const steps = STEPS.filter((step) => wanted.has(step))
   const outcome = await runSteps(app, row, steps, signal)
   if (outcome === 'done') {
     const after = steps.length > 0 ? await readState(app.git, id) : state
-    await settle(app, row, after, isQuiet)
+    // After a quiet time, the next push leads to the next check.
+    const quietTime =
+      !isQuiet && after && isDueWhenQuiet(after) ? app.clock.now() + QUIET_MS : undefined
+    const fullTime = after && (await nextFullTime(app, id, after, createMs))
+    await settle(app, row, earlier(quietTime, fullTime))
     if (steps.length > 0) await storeSize(app, id)
   } else {
     const retryTime = app.clock.now() + (outcome === 'paused' ? PAUSE_MS : RETRY_MS)
@@ -169,17 +176,52 @@ async function dropDamaged(app: ReposApp, repository: number): Promise<void> {
   app.log.warn({ repository, damaged }, 'damaged files of maintenance were removed')
 }
 
-/** Records that all steps have run, and when the repository is looked at again. */
+/** Returns whether `full` is due and may run now. */
+function isFullDue(
+  { settings, clock }: ReposApp,
+  row: RepositoryMaintenance,
+  state: RepositoryState,
+  createMs: number,
+): boolean {
+  if (!settings.maintenance) return false
+  const dueTime = fullDueTime(state, readReports(row.steps).full?.startTime ?? createMs)
+  const now = clock.now()
+  return dueTime !== undefined && dueTime <= now && opening(settings.maintenanceWindow, now) === now
+}
+
+/** Returns when `full` is due and may run, in Unix milliseconds. */
+async function nextFullTime(
+  { db, settings, clock }: ReposApp,
+  id: number,
+  state: RepositoryState,
+  createMs: number,
+): Promise<number | undefined> {
+  const row = await rows.findMaintenance(db, id)
+  const lastMs = readReports(row?.steps ?? '{}').full?.startTime ?? createMs
+  const dueTime = fullDueTime(state, lastMs)
+  return dueTime === undefined
+    ? undefined
+    : opening(settings.maintenanceWindow, Math.max(dueTime, clock.now()))
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | null {
+  const times = [a, b].filter((time) => time !== undefined)
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/**
+ * Records that all steps have run.
+ *
+ * @param nextTime when the repository is looked at again, in Unix milliseconds; null for after the
+ *   next push.
+ */
 async function settle(
   app: ReposApp,
   row: RepositoryMaintenance,
-  state: RepositoryState | undefined,
-  wasQuiet: boolean,
+  nextTime: number | null,
 ): Promise<void> {
-  // After a quiet time, the next push leads to the next check.
-  const isLater = app.settings.maintenance && !wasQuiet && state && isDueWhenQuiet(state)
   await transaction(app.db, async (tx) => {
-    await rows.settleCheck(tx, row, isLater ? app.clock.now() + QUIET_MS : null)
+    await rows.settleCheck(tx, row, app.settings.maintenance ? nextTime : null)
     await rows.settleRequest(tx, row)
     const settled = { waiting_time: null, failures: 0, error: '', pause_time: null }
     await rows.putMaintenance(tx, row.repository_id, settled)
@@ -281,7 +323,7 @@ function messageOf(error: unknown): string {
 const REASONS: Readonly<Partial<Record<GitError['kind'], string>>> = {
   BUSY: 'all Git processes together took more memory than allowed',
   OUT_OF_MEMORY: 'Git needed more memory than allowed',
-  TIMEOUT: 'the step took longer than an hour',
+  TIMEOUT: 'the step took longer than allowed',
 }
 
 /** Waits while the server is busy with the work of callers. */

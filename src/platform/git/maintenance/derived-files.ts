@@ -15,7 +15,10 @@ const DERIVED = [
 /** The locks that Git takes to write them, in the same folders (lockfile.h of Git). */
 const LOCK = /^(multi-pack-index|commit-graph|commit-graph-chain)\.lock$/
 
-/** A step of maintenance never runs longer, so an older lock is that of a killed process. */
+/**
+ * Enough to write the objects of several GiB again at the lowest priority. A step has locks while it
+ * writes one file, so an older lock is that of a killed process.
+ */
 export const STEP_TIMEOUT_MS = 60 * 60_000
 
 /** Each of the files ends with the SHA-1 of what comes before (gitformat-pack(5) and others). */

@@ -19,6 +19,8 @@ export interface PackState {
   readonly isLinked: boolean
   /** Whether Git must leave the pack alone: it has a `.keep` file. */
   readonly isKept: boolean
+  /** Whether the pack has the unreachable objects that `full` has set apart (gitformat-pack(5)). */
+  readonly isCruft: boolean
 }
 
 /** What the files of a repository say about its maintenance. */
@@ -129,6 +131,7 @@ async function readPacks(folder: string, names: readonly string[]): Promise<Pack
         isShared: pack.nlink > 1 && pack.size >= MIN_SHARED_BYTES,
         isLinked: pack.nlink > 1,
         isKept: all.has(`${baseOf(name)}.keep`),
+        isCruft: all.has(`${baseOf(name)}.mtimes`),
       }
     })
   return (await Promise.all(found)).flat()
@@ -138,9 +141,12 @@ function baseOf(pack: string): string {
   return pack.slice(0, -'.pack'.length)
 }
 
+/** The list of the files of a commit-graph, within the folder of objects. */
+export const GRAPH_CHAIN = 'info/commit-graphs/commit-graph-chain'
+
 /** Returns the time of the commit-graph, which is one file or a chain of files. */
 async function graphTime(objects: string): Promise<number | undefined> {
-  const chain = await statOf(join(objects, 'info/commit-graphs/commit-graph-chain'))
+  const chain = await statOf(join(objects, GRAPH_CHAIN))
   return (chain ?? (await statOf(join(objects, 'info/commit-graph'))))?.mtimeMs
 }
 

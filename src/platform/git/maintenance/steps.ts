@@ -1,5 +1,8 @@
+import { utimes } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { spawnGit } from '../processes/child-process.ts'
+import { unlessGone } from '../repositories/folders.ts'
 import {
   dropReaders,
   processOptions,
@@ -7,12 +10,15 @@ import {
   repositoryPath,
 } from '../repositories/repositories.ts'
 import { STEP_TIMEOUT_MS } from './derived-files.ts'
-import type { RepositoryState } from './state.ts'
+import { GRAPH_CHAIN, type RepositoryState } from './state.ts'
 
 /** The steps of the maintenance of a repository, in the order in which they run. */
-export const STEPS = ['geometric', 'bitmap', 'commit-graph', 'refs'] as const
+export const STEPS = ['full', 'geometric', 'bitmap', 'commit-graph', 'refs'] as const
 
 export type Step = (typeof STEPS)[number]
+
+/** `full` writes all objects of a repository again, which takes long for those of many GiB. */
+const FULL_TIMEOUT_MS = 6 * 60 * 60_000
 
 /** A step that did not succeed. The message is that of Git, without paths of this machine. */
 export class StepError extends Error {
@@ -58,8 +64,7 @@ export async function runStep(
   const config = ['-c', 'core.fsync=all', '-c', `pack.threads=${threads}`]
   const git = spawnGit([...config, ...args], {
     ...processOptions(repositories, id),
-    // Enough to write the objects of several GiB again at the lowest priority.
-    timeoutMs: STEP_TIMEOUT_MS,
+    timeoutMs: step === 'full' ? FULL_TIMEOUT_MS : STEP_TIMEOUT_MS,
     maxMemoryBytes: processes.maxMemoryBytes,
     priority: 'maintenance',
   })
@@ -70,6 +75,7 @@ export async function runStep(
   try {
     const { code, stderr } = await git.exited
     if (code !== 0) throw new StepError(messageOf(repositories, id, stderr))
+    if (step === 'commit-graph') await markGraph(repositories, id)
   } finally {
     signal.removeEventListener('abort', stop)
     // Open handles and idle processes still refer to the files from before the step.
@@ -77,15 +83,33 @@ export async function runStep(
   }
 }
 
+/**
+ * Sets the time of the commit-graph, which says that the graph lacks nothing. Git leaves the files as
+ * they are when there is no new commit, and packs that `full` has written would count as new ones.
+ */
+async function markGraph(repositories: Repositories, id: number): Promise<void> {
+  const now = new Date()
+  await unlessGone(async () => {
+    await utimes(join(repositoryPath(repositories, id), 'objects', GRAPH_CHAIN), now, now)
+    return []
+  })
+}
+
 /** Returns the arguments of a step. Undefined when there is nothing to do it with. */
 function argumentsOf(step: Step, { packs }: RepositoryState): string[] | undefined {
+  const shared = packs.filter(({ isShared }) => isShared)
+  const repack = [
+    'repack',
+    // `-n`: nobody reads the list of packs for servers without a program.
+    ...['-d', '-n', '-q', '--write-midx'],
+    ...shared.map(({ name }) => `--keep-pack=${name}`),
+  ]
   switch (step) {
-    case 'geometric': {
-      const shared = packs.filter(({ isShared }) => isShared)
-      // `-n`: nobody reads the list of packs for servers without a program.
-      const flags = ['-d', '-n', '-q', '--geometric=2', '--write-midx']
-      return ['repack', ...flags, ...shared.map(({ name }) => `--keep-pack=${name}`)]
-    }
+    case 'full':
+      // Unreachable objects stay, in a pack of their own: rows may still name them.
+      return [...repack, '-a', '--cruft']
+    case 'geometric':
+      return [...repack, '--geometric=2']
     case 'bitmap':
       if (packs.length === 0) return undefined
       return [...PREFERRED_TIPS, 'multi-pack-index', 'write', '--bitmap', '--no-progress']

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   dueSteps,
+  fullDueTime,
   isDueWhenQuiet,
 } from '../../../../src/forge/repositories/maintenance/due-steps.ts'
 import type { PackState, RepositoryState } from '../../../../src/platform/git/maintenance/state.ts'
@@ -27,6 +28,7 @@ const pack = (objects: number, fields: Partial<PackState> = {}): PackState => ({
   isShared: false,
   isLinked: false,
   isKept: false,
+  isCruft: false,
   ...fields,
 })
 const packs = (...objects: number[]) => objects.map((count) => pack(count))
@@ -56,6 +58,11 @@ const ROWS: Row[] = [
   [
     'packs that are kept',
     { packs: [...packs(9, 9, 9), ...[1, 2, 3].map(() => pack(9, { isKept: true }))] },
+    '',
+  ],
+  [
+    'a pack of unreachable objects',
+    { packs: [...packs(9, 9, 9, 9), pack(9, { isCruft: true })] },
     '',
   ],
   ['an import', { packs: packs(5_000), objects: 5_000 }, 'bitmap'],
@@ -94,5 +101,23 @@ describe('steps that a repository needs', () => {
     expect(dueSteps(state, false).join(' ')).toBe(due)
     expect(dueSteps(state, true).join(' ')).toBe(whenQuiet)
     expect(isDueWhenQuiet(state)).toBe(whenQuiet.includes('geometric'))
+  })
+})
+
+const DAY_MS = 24 * 60 * 60_000
+
+describe('the step `full`', () => {
+  it.each<[what: string, state: Partial<RepositoryState>, isWorthwhile: boolean]>([
+    ['nothing', {}, false],
+    ['one pack', { packs: packs(100) }, false],
+    ['a fifth in small packs', { packs: packs(80, 20) }, false],
+    ['more than a fifth in small packs', { packs: packs(79, 21) }, true],
+    ['more than a fifth in loose objects', { packs: packs(79), looseBytes: 2_100 }, true],
+    ['a pack of a fork', { packs: [pack(80), pack(80, { isShared: true })] }, false],
+    ['a pack that is kept', { packs: [pack(80), pack(80, { isKept: true })] }, false],
+    ['unreachable objects', { packs: [pack(80), pack(80, { isCruft: true })] }, false],
+  ])('for %s: %s', (_what, fields, isWorthwhile) => {
+    const expected = isWorthwhile ? 31 * DAY_MS : undefined
+    expect(fullDueTime({ ...EMPTY, ...fields }, DAY_MS)).toBe(expected)
   })
 })

@@ -104,6 +104,34 @@ describe('steps', () => {
     expect(git(repositories, 1, 'cat-file', 'blob', blob)).toBe('alone')
   })
 
+  it('set objects that no ref reaches apart, and leave them there', async () => {
+    const repositories = await testRepositories()
+    await createFilledRepository(repositories, ID)
+    const blob = await storeBlob(repositories, ID, Buffer.from('alone'))
+    await step(repositories, 'full')
+    const apart = async () =>
+      (await readState(repositories, ID))?.packs.map(({ isCruft, objects }) => [isCruft, objects])
+    expect(await apart()).toEqual(
+      expect.arrayContaining([
+        [true, 1],
+        [false, 3],
+      ]),
+    )
+    await addCommits(repositories, 5)
+    for (const name of ['geometric', 'bitmap', 'geometric'] as const) await step(repositories, name)
+    expect(await apart()).toEqual(expect.arrayContaining([[true, 1]]))
+    await addCommits(repositories, 10)
+    await step(repositories, 'full')
+    expect(await apart()).toEqual(
+      expect.arrayContaining([
+        [true, 1],
+        [false, 48],
+      ]),
+    )
+    expect(git(repositories, ID, 'cat-file', 'blob', blob)).toBe('alone')
+    git(repositories, ID, 'fsck', '--full', '--strict')
+  })
+
   it('keep a large pack shared with a fork, and join the others', async () => {
     const repositories = await testRepositories()
     await createFilledRepository(repositories, ID)
