@@ -196,6 +196,8 @@ const KEEPERS: readonly (readonly [packages: RegExp, keptBy: RegExp])[] = [
   [/^node:http2?$/, /^(platform\/(rpc|http)|edge)\/|^platform\/outbound\/git-gateway\.ts$/],
   [/^nodemailer/, /^platform\/mail\//],
   [/^sanitize-html$/, /^platform\/markup\//],
+  // A text can take seconds, so a thread of its own parses.
+  [/^yaml$/, /^platform\/markup\//],
   // Whoever connects elsewhere goes past the check of the destination.
   [/^undici$/, /^platform\/outbound\//],
   // These exports of Connect may change in any release.

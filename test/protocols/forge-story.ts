@@ -19,6 +19,7 @@ import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
@@ -81,6 +82,7 @@ const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueTemplates = IssueTemplateService.method
 const trackedTimes = TrackedTimeService.method
 const stopwatches = StopwatchService.method
 const issueComments = IssueCommentService.method
@@ -710,6 +712,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issuePins.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),
   bob(issuePins.unpinIssue, 'DELETE /repos/guild/engine/issues/2/pin'),
   bob(issuePins.getNewPinAllowed, 'GET /repos/guild/engine/new_pin_allowed'),
+  bob(issueTemplates.listIssueTemplates, 'GET /repos/guild/engine/issue_templates'),
+  bob(issueTemplates.getIssueConfig, 'GET /repos/guild/engine/issue_config'),
+  bob(issueTemplates.validateIssueConfig, 'GET /repos/guild/engine/issue_config/validate'),
+  bob(issueTemplates.renderIssueTemplate, 'POST /repos/guild/engine/issue_templates/render', {}),
   bob(trackedTimes.listIssueTrackedTimes, 'GET /repos/guild/engine/issues/3/times'),
   bob(trackedTimes.addTrackedTime, 'POST /repos/guild/engine/issues/3/times', { time: 60 }),
   bob(trackedTimes.resetTrackedTimes, 'DELETE /repos/guild/engine/issues/3/times'),
@@ -798,6 +804,7 @@ export const UNTOLD: readonly DescMethod[] = [
   templates.listLicenseTemplates,
   contents.getRawFile,
   contents.getArchive,
+  issueTemplates.getPullRequestTemplate,
   emails.addUserEmails,
   emails.verifyUserEmail,
   gpgKeys.verifyGpgKey,

@@ -13,7 +13,7 @@ import type { ConversationsApp, OpenConversation } from './ports.ts'
 import { type ChangePlace, differenceEvents, recordTimelineEvents } from './timeline.ts'
 
 /** Maximum number of assignees. */
-const MAX_ASSIGNEES = 100
+export const MAX_ASSIGNEES = 100
 
 /**
  * Finds assignees of a conversation: active users who may read it.
@@ -37,27 +37,50 @@ export async function findAssignees(
   return [...ids]
 }
 
-async function findAssignee(
+/**
+ * Returns those of some users who can be assigned to a new issue, as `findAssignees` does. Others are
+ * left out.
+ */
+export async function assignableAmong(
+  app: ReposApp,
+  caller: SignedIn,
+  open: Pick<OpenRepository, 'repository' | 'owner'>,
+  names: readonly string[],
+): Promise<number[]> {
+  const ids = new Set<number>()
+  for (const name of new Set(names.slice(0, MAX_ASSIGNEES))) {
+    const found = await assigneeOrRefusal(app, caller, open, 'issues', name)
+    if (typeof found === 'number') ids.add(found)
+  }
+  return [...ids]
+}
+
+async function findAssignee(...args: Parameters<typeof assigneeOrRefusal>): Promise<number> {
+  const found = await assigneeOrRefusal(...args)
+  if (typeof found !== 'number') throw found
+  return found
+}
+
+async function assigneeOrRefusal(
   app: ReposApp,
   caller: SignedIn,
   { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
   unit: 'issues' | 'pulls',
   name: string,
-): Promise<number> {
+): Promise<number | DomainError> {
   const user = await findUserByUsername(app.db, name)
-  if (!user) throw new DomainError('ASSIGNEE_NOT_FOUND', { name: metadataText(name) })
+  if (!user) return new DomainError('ASSIGNEE_NOT_FOUND', { name: metadataText(name) })
   const { id } = user
   const units = await accessOfUser(app, user, repository, owner)
   if (user.state !== 'NORMAL' || !suffices(units[unit], 'read')) {
-    throw new DomainError('ASSIGNEE_NOT_ASSIGNABLE', {
+    return new DomainError('ASSIGNEE_NOT_ASSIGNABLE', {
       user_id: String(id),
       repository: repository.name,
     })
   }
   const isUnwelcome =
     (await isBlocked(app, [id], caller.user.id)) || (await isBlocked(app, [owner.id], id))
-  if (isUnwelcome) throw new DomainError('USER_BLOCKED')
-  return id
+  return isUnwelcome ? new DomainError('USER_BLOCKED') : id
 }
 
 /**

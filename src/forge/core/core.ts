@@ -3,6 +3,7 @@ import { withoutDeadline } from '../../platform/concurrency/call-deadlines.ts'
 import type { DailyWindow } from '../../platform/concurrency/daily-window.ts'
 import type { Holder } from '../../platform/concurrency/holders.ts'
 import type { Db } from '../../platform/database/schema.ts'
+import type { YamlResult } from '../../platform/markup/yaml.ts'
 import type { Outbound } from '../../platform/outbound/outbound.ts'
 import type { Coordination } from './coordination.ts'
 import type { DiskSpace } from './disk-space.ts'
@@ -22,7 +23,7 @@ export interface Core {
   readonly outbound: Outbound
   readonly metrics: MetricsSource
   readonly disk: DiskSpace
-  /** Undefined on the command line, which renders nothing. */
+  /** Undefined on the command line, which renders and parses nothing. */
   readonly markup: MarkupRenderer | undefined
   /**
    * Returns the base URL of links, without a trailing slash. It is known once the server listens,
@@ -30,7 +31,7 @@ export interface Core {
    */
   publicUrl(): string
 }
-/** Renders texts. */
+/** Renders and parses the texts of clients. */
 interface MarkupRenderer {
   /**
    * @param holder whom the work counts for.
@@ -44,6 +45,8 @@ interface MarkupRenderer {
     },
     holder: Holder,
   ): Promise<string>
+  /** Parses YAML, under the conditions of `render`. */
+  parseYaml(yaml: string, holder: Holder): Promise<YamlResult>
 }
 
 /** Signals that a commit left rows for a worker or a stream to process. */

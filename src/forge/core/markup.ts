@@ -1,3 +1,4 @@
+import type { YamlResult } from '../../platform/markup/yaml.ts'
 import { type Caller, holderOf } from './access.ts'
 import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
@@ -39,9 +40,28 @@ export async function renderMarkup(app: Core, caller: Caller, draft: MarkupDraft
   const keepsLineBreaks = mode === 'file' ? false : MODES.get(mode)
   if (keepsLineBreaks === undefined) throw new DomainError('INVALID_FIELD', { field: 'mode' })
   if (!app.markup) throw new DomainError('SERVER_BUSY')
+  const request = { text, keepsLineBreaks, baseUrl: baseUrlOf(app, draft) }
+  return explained(app.markup.render(request, holderOf(caller)))
+}
+
+/**
+ * Returns the value of a text of YAML, or its fault.
+ *
+ * @throws SERVER_BUSY
+ */
+export async function parseYamlText(app: Core, caller: Caller, text: string): Promise<YamlResult> {
+  if (!app.markup) throw new DomainError('SERVER_BUSY')
   try {
-    const request = { text, keepsLineBreaks, baseUrl: baseUrlOf(app, draft) }
-    return await app.markup.render(request, holderOf(caller))
+    return await explained(app.markup.parseYaml(text, holderOf(caller)))
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'TEXT_TOO_COMPLEX') throw error
+    return { error: 'the text takes too long to read' }
+  }
+}
+
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
   } catch (error) {
     if (!(error instanceof Error) || !('kind' in error)) throw error
     throw new DomainError(error.kind === 'BUSY' ? 'SERVER_BUSY' : 'TEXT_TOO_COMPLEX')

@@ -1,5 +1,5 @@
 import type { Tx } from '../../platform/database/schema.ts'
-import { setAssignees } from '../conversations/assignees.ts'
+import { assignableAmong, MAX_ASSIGNEES, setAssignees } from '../conversations/assignees.ts'
 import { newMentions } from '../conversations/concerns.ts'
 import { checkBody, readTitle } from '../conversations/conversation-fields.ts'
 import {
@@ -35,6 +35,8 @@ import {
 } from './issue-fields.ts'
 import { type IssueView, viewIssue } from './issue-views.ts'
 import { insertIssue } from './issues.rows.ts'
+import type { Answers } from './templates/form-answers.ts'
+import { type FilledTemplate, fillTemplate } from './templates/issue-templates.ts'
 
 /** An issue as a client requests it. */
 export interface IssueDraft {
@@ -53,6 +55,10 @@ export interface IssueDraft {
   readonly dueTime: number | null
   /** Whether the issue is closed as soon as it is opened. */
   readonly closed: boolean
+  /** Path or name of the file of a template; empty for none. */
+  readonly template: string
+  /** Answers to the form that the template is. They take the place of `body`. */
+  readonly answers: Answers
 }
 
 /** What a draft plans, as far as the caller may plan. */
@@ -69,7 +75,7 @@ interface Plan {
  *
  * @throws as `openConversations`; REPOSITORY_UNIT_CLOSED if the caller may not read issues;
  *   REPOSITORY_ARCHIVED, INVALID_FIELD, USER_BLOCKED, MILESTONE_NOT_FOUND, LABEL_NOT_FOUND,
- *   ISSUE_RATE_LIMITED
+ *   ISSUE_RATE_LIMITED; with a template as `fillTemplate`
  */
 export async function createIssue(
   app: ReposApp,
@@ -85,11 +91,67 @@ export async function createIssue(
   checkBody(draft.body)
   await checkWelcome(app.db, caller, open)
   await checkRate(app, app.db, { caller, open }, 'ISSUE')
-  const plan = await readPlan(app, caller, open, draft)
+  const filled = await readTemplate(app, caller, name, draft)
+  const plan = withTemplate(
+    await readPlan(app, caller, open, draft),
+    await planOfTemplate(app, caller, open, filled),
+  )
+  const written = { ...draft, title, ...(filled && textsOf(draft, filled)) }
+  checkBody(written.body)
   const issue = await changeWatched(app, (tx) =>
-    store(app, tx, caller, open, { draft: { ...draft, title }, plan }),
+    store(app, tx, caller, open, { draft: written, plan }),
   )
   return viewIssue(app, caller, open, issue)
+}
+
+/** Returns the template that a draft names, filled in. */
+async function readTemplate(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  { template, answers }: IssueDraft,
+): Promise<FilledTemplate | undefined> {
+  if (template !== '') return fillTemplate(app, caller, name, { file: template, answers })
+  if (Object.keys(answers).length === 0) return undefined
+  throw new DomainError('INVALID_FIELD', { field: 'fields', rule: 'template is required' })
+}
+
+/** Returns the texts of an issue with a template. Answers are the description, whatever the draft has. */
+function textsOf(draft: IssueDraft, filled: FilledTemplate): Pick<IssueDraft, 'body' | 'ref'> {
+  const isOwn = !filled.isForm && draft.body !== ''
+  return {
+    body: isOwn ? draft.body : filled.body,
+    ref: draft.ref === '' ? filled.ref : draft.ref,
+  }
+}
+
+/** Labels and assignees. */
+type Tags = Pick<Plan, 'labelIds' | 'assigneeIds'>
+
+/**
+ * Returns the labels and assignees of a template. They are set whoever the caller is, because those
+ * who may push have written the template. Unknown ones are ignored.
+ */
+async function planOfTemplate(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenRepository,
+  filled: FilledTemplate | undefined,
+): Promise<Tags> {
+  if (!filled) return { labelIds: [], assigneeIds: [] }
+  const owners = await labelOwnersFor(app, caller, open)
+  checkLabelCount(filled.labels)
+  return {
+    labelIds: await idsOfLabels(app, owners, filled.labels),
+    assigneeIds: await assignableAmong(app, caller, open, filled.assignees),
+  }
+}
+
+function withTemplate(plan: Plan, { labelIds, assigneeIds }: Tags): Plan {
+  const labels = [...new Set([...labelIds, ...plan.labelIds])]
+  checkLabelCount(labels)
+  const assignees = [...new Set([...plan.assigneeIds, ...assigneeIds])]
+  return { ...plan, labelIds: labels, assigneeIds: assignees.slice(0, MAX_ASSIGNEES) }
 }
 
 async function readPlan(

@@ -32,6 +32,12 @@ export const ISSUES = {
     restStatus: 400,
     field: 'position',
   },
+  ISSUE_FORM_INCOMPLETE: {
+    code: Code.InvalidArgument,
+    message: ({ field, label, rule }) => `[${field}] ${label}: ${rule}`,
+    restStatus: 422,
+    field: 'fields',
+  },
   TIME_TRACKING_DISABLED: { code: Code.NotFound, message: 'timetracker is disabled' },
   TIME_NOT_TRACKED: {
     code: Code.FailedPrecondition,

@@ -75,6 +75,7 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
         milestoneId: Number(request.milestone),
         labels: request.labels.map(referenceOf),
         dueTime: request.dueDate === '' ? null : endOfDay(request.dueDate),
+        answers: request.fields ?? {},
       }
       return issueMessage(app, caller, await createIssue(app, caller, { owner, repo }, draft))
     },

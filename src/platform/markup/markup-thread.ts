@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { FairSlots } from '../concurrency/fair-slots.ts'
 import type { Holder } from '../concurrency/holders.ts'
 import type { MarkupRequest } from './markdown.ts'
+import type { YamlResult } from './yaml.ts'
 
 /** Ordinary texts take milliseconds, the worst ones of the allowed size one or two seconds. */
 const MAX_CPU_MS = 3_000
@@ -17,18 +18,21 @@ const MAX_MEMORY_MIB = 256
 /** Texts that may wait. More would wait longer than a client does. */
 const MAX_WAITING = 50
 
-/** Why a text was not rendered. */
+/** Why there is no result for a text. */
 export class MarkupFailure extends Error {
   readonly kind: 'BUSY' | 'TOO_COMPLEX'
 
   constructor(kind: MarkupFailure['kind']) {
-    super(`a text was not rendered: ${kind}`)
+    super(`a text has no result: ${kind}`)
     this.kind = kind
   }
 }
 
-/** What the thread sends: its number when it starts, and each text as HTML. */
-export type MarkupMessage = { readonly threadNumber: string } | { readonly html: string }
+/** What the thread receives: Markdown to render, or YAML to parse. */
+export type MarkupWork = MarkupRequest | { readonly yaml: string }
+
+/** What the thread sends: its number when it starts, then the result of each text. */
+export type MarkupMessage = { readonly threadNumber: string } | { readonly result: string }
 
 /** A running thread. */
 interface Thread {
@@ -38,8 +42,8 @@ interface Thread {
 }
 
 /**
- * Renders texts in a thread of its own, one after the other, so that no text delays the calls of
- * others. Accounts have their turns one after the other, however many texts each has sent. A text
+ * Renders and parses texts in a thread of its own, one after the other, so that no text delays the
+ * calls of others. Accounts have their turns one after the other, however many texts each has sent. A text
  * that takes too much work ends the thread, and the next text starts another.
  */
 export class MarkupThread {
@@ -51,7 +55,7 @@ export class MarkupThread {
     full: () => new MarkupFailure('BUSY'),
   })
   #thread: Thread | undefined
-  #finish: (html: string | undefined) => void = () => {}
+  #finish: (result: string | undefined) => void = () => {}
 
   /** @param program path of the bundled `markup-program.ts`. */
   constructor(program: string) {
@@ -65,7 +69,19 @@ export class MarkupThread {
    * @throws MarkupFailure
    */
   render(request: MarkupRequest, holder: Holder): Promise<string> {
-    return this.#slots.run(holder, () => this.#render(request))
+    return this.#slots.run(holder, () => this.#run(request))
+  }
+
+  /**
+   * Returns the value of a text of YAML, or its fault.
+   *
+   * @param holder whom the work counts for.
+   * @throws MarkupFailure
+   */
+  async parseYaml(yaml: string, holder: Holder): Promise<YamlResult> {
+    const json = await this.#slots.run(holder, () => this.#run({ yaml }))
+    // The program of the thread makes this text.
+    return JSON.parse(json) as YamlResult
   }
 
   /** Ends the thread. */
@@ -73,16 +89,16 @@ export class MarkupThread {
     await this.#thread?.worker.terminate()
   }
 
-  async #render(request: MarkupRequest): Promise<string> {
+  async #run(work: MarkupWork): Promise<string> {
     const thread = this.#thread ?? this.#start()
     const stopMeasuring = this.#limitWork(thread)
-    const html = await new Promise<string | undefined>((resolve) => {
+    const result = await new Promise<string | undefined>((resolve) => {
       this.#finish = resolve
-      thread.worker.postMessage(request)
+      thread.worker.postMessage(work)
     })
     stopMeasuring()
-    if (html === undefined) throw new MarkupFailure('TOO_COMPLEX')
-    return html
+    if (result === undefined) throw new MarkupFailure('TOO_COMPLEX')
+    return result
   }
 
   /** Ends the thread when it takes too long or too much CPU time, unless the result stops this. */
@@ -107,7 +123,7 @@ export class MarkupThread {
     // The thread alone does not keep the process running.
     worker.unref()
     worker.on('message', (message: MarkupMessage) => {
-      if ('html' in message) this.#finish(message.html)
+      if ('result' in message) this.#finish(message.result)
       else thread.number = message.threadNumber
     })
     // An error is followed by the end of the thread.

@@ -130,6 +130,7 @@ describe('the document', () => {
       'IssueCommentService',
       'IssuePinService',
       'IssueService',
+      'IssueTemplateService',
       'LabelService',
       'LanguageService',
       'MaintenanceService',

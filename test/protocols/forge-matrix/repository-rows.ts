@@ -13,6 +13,7 @@ import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
@@ -165,6 +166,7 @@ const hooks = GitHookService.method
 const objects = GitObjectService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueTemplates = IssueTemplateService.method
 const issueComments = IssueCommentService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
@@ -399,6 +401,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issuePins.listPinnedIssues, { ...issueReaders, ofIssues: true }),
   row(issuePins.listPinnedPullRequests, pullReaders),
   row(issuePins.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
+  row(issueTemplates.listIssueTemplates, readers),
+  row(issueTemplates.getIssueConfig, readers),
+  row(issueTemplates.validateIssueConfig, readers),
+  row(issueTemplates.getPullRequestTemplate, readers),
+  row(issueTemplates.renderIssueTemplate, readers, { template: NOTHING }),
   row(trackedTimes.listIssueTrackedTimes, { ...issueReaders, signedIn: true }, { index: PULL }),
   row(trackedTimes.addTrackedTime, commenters, { index: PULL }),
   row(trackedTimes.resetTrackedTimes, commenters, { index: PULL }),
