@@ -1393,7 +1393,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.COLLABORATOR_NOT_FOUND", "The user is not a collaborator of the repository.\n\nNOT_FOUND, REST 404. Metadata: `username`."],
   ["branchline.v1.ErrorReason.COMMIT_NOT_FOUND", "The repository has no commit of this id or name.\n\nNOT_FOUND, REST 404. Metadata: `ref`, the first 100 characters."],
   ["branchline.v1.ErrorReason.CONFIRMATION_REQUIRED", "A session may not do this without a proof that its owner is present: `current_password` in the\nrequest, or ConfirmSession.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
-  ["branchline.v1.ErrorReason.CONVERSATION_LOCKED", "The conversation is locked for all who may not write to its kind.\n\nPERMISSION_DENIED, REST 403. Metadata: `reason` of the lock, or empty."],
+  ["branchline.v1.ErrorReason.CONVERSATION_LOCKED", "The conversation is locked for all who may not write to its kind.\n\nPERMISSION_DENIED, REST 403. Metadata: `reason` of the lock, or empty, and `action`, which is\n`comment` or `react`."],
   ["branchline.v1.ErrorReason.CROSS_SITE_REQUEST", "The request comes from a page of another site, and its only credential is the header of a\nproxy.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.CURSOR_EXPIRED", "Events after the cursor were deleted. Read the lists, then start without a cursor.\n\nOUT_OF_RANGE, REST 400. Metadata: none."],
   ["branchline.v1.ErrorReason.DEADLINE_EXCEEDED", "The deadline of the client has passed. Nothing changed and nothing will change, unless the\nmetadata says otherwise.\n\nDEADLINE_EXCEEDED, REST 504. Metadata: `committed`, \"true\" if the change was made but the\nresponse is late. Otherwise absent."],

@@ -2962,7 +2962,8 @@ export enum ErrorReason {
   /**
    * The conversation is locked for all who may not write to its kind.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `reason` of the lock, or empty.
+   * PERMISSION_DENIED, REST 403. Metadata: `reason` of the lock, or empty, and `action`, which is
+   * `comment` or `react`.
    *
    * @generated from enum value: CONVERSATION_LOCKED = 533;
    */

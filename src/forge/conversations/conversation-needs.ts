@@ -11,11 +11,12 @@ import type { Conversation } from './schema.ts'
  * What a change of a conversation needs, besides the access with which it was opened:
  * - `voice`: neither the owner of the repository nor the poster of the conversation blocks the
  *   caller, and the conversation is not locked for the caller.
+ * - `reaction`: the same, for a reaction.
  * - `no block`: neither of them blocks the caller.
- * - `no lock`: the conversation is not locked for the caller.
+ * - `no lock`: the conversation is not locked for the caller, who removes a reaction.
  * - `nothing`: for changes that add nothing.
  */
-export type ConversationNeed = 'voice' | 'no block' | 'no lock' | 'nothing'
+export type ConversationNeed = 'voice' | 'reaction' | 'no block' | 'no lock' | 'nothing'
 
 /**
  * Reads a conversation again in the transaction of a change, and checks there what the change needs:
@@ -50,12 +51,15 @@ export async function checkConversation(
   { poster_id, lock_reason }: Pick<Conversation, 'poster_id' | 'lock_reason'>,
   needs: ConversationNeed,
 ): Promise<void> {
-  const minds = needs === 'voice' || needs === 'no block'
+  const reacts = needs === 'reaction' || needs === 'no lock'
+  const minds = needs === 'voice' || needs === 'reaction' || needs === 'no block'
   if (minds && !suffices(units.code, 'admin')) {
     const blockers = poster_id === null ? [owner.id] : [owner.id, poster_id]
     if (await blockExists(db, blockers, caller.user.id)) throw new DomainError('USER_BLOCKED')
   }
-  const isSpoken = needs === 'voice' || needs === 'no lock'
-  if (isSpoken && lock_reason !== null && !suffices(access, 'write'))
-    throw new DomainError('CONVERSATION_LOCKED', { reason: lock_reason })
+  if ((needs === 'voice' || reacts) && lock_reason !== null && !suffices(access, 'write'))
+    throw new DomainError('CONVERSATION_LOCKED', {
+      reason: lock_reason,
+      action: reacts ? 'react' : 'comment',
+    })
 }

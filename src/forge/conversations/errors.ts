@@ -38,7 +38,10 @@ export const CONVERSATIONS = {
   },
   CONVERSATION_LOCKED: {
     code: Code.PermissionDenied,
-    message: 'You cannot comment on a locked issue.',
+    message: ({ action }) =>
+      action === 'react'
+        ? 'no permission to change reaction'
+        : 'You cannot comment on a locked issue.',
   },
   INVALID_LOCK_REASON: {
     code: Code.InvalidArgument,

@@ -81,12 +81,12 @@ export async function addReaction(
   content: string,
 ): Promise<ReactionView & { readonly isNew: boolean }> {
   const { open, target } = await openText(app, caller, text, 'take part')
-  await checkConversation(app.db, caller, open, open.conversation, 'voice')
+  await checkConversation(app.db, caller, open, open.conversation, 'reaction')
   checkContent(content)
   await checkRate(app, app.db, { caller, open }, 'TEXT')
   const { id: userId } = caller.user
   const added = await transaction(app.db, async (tx) => {
-    await rereadConversation(tx, caller, open, 'voice')
+    await rereadConversation(tx, caller, open, 'reaction')
     const { commentId } = target
     // The comment may have been deleted since.
     if (commentId !== null && !(await findIssueComment(tx, open.repository.id, commentId)))
