@@ -364,6 +364,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   ISSUE_RATE_LIMITED: "The account has opened too many issues and pull requests in ten minutes, or written too many comments, reviews and reactions, in repositories to which the account may not write.",
   DEPENDENCIES_DISABLED: "The repository has the dependencies of issues and pull requests switched off.",
   ISSUE_FORM_INCOMPLETE: "An answer to a form of issues is missing or not allowed, or the form has no such field.",
+  FILTER_TEAM_UNKNOWN: "The filter of a search has a team without an organisation, or the team does not exist or is hidden from the caller.",
 }
 /** The failures that every method may have. */
 export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL DELETED_MEANWHILE')
@@ -528,7 +529,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.IssueService.RemoveIssueDependency', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND REPOSITORY_ACCESS_DENIED REPOSITORY_ARCHIVED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT DEPENDENCIES_DISABLED', {"ISSUE_NOT_FOUND":"The repository has no issue or pull request of that number that the caller may read, the dependency included."})],
   ['branchline.v1.IssueService.RemoveIssueLabel', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND REPOSITORY_ACCESS_DENIED REPOSITORY_ARCHIVED LABEL_NOT_FOUND', {"LABEL_NOT_FOUND":"Neither the repository nor the organisation that owns it has such a label."})],
   ['branchline.v1.IssueService.ReplaceIssueLabels', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND REPOSITORY_ACCESS_DENIED REPOSITORY_ARCHIVED INVALID_FIELD', {"INVALID_FIELD":"A label is neither a number nor a name, or there would be too many."})],
-  ['branchline.v1.IssueService.SearchIssues', listed('USER_NOT_FOUND FILTER_OWNER_UNKNOWN INVALID_FIELD', {"USER_NOT_FOUND":"The author in the filter does not exist or is hidden from the caller."})],
+  ['branchline.v1.IssueService.SearchIssues', listed('USER_NOT_FOUND FILTER_OWNER_UNKNOWN FILTER_TEAM_UNKNOWN INVALID_FIELD', {"USER_NOT_FOUND":"The author in the filter does not exist or is hidden from the caller."})],
   ['branchline.v1.IssueService.SetIssueDeadline', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND REPOSITORY_ACCESS_DENIED REPOSITORY_ARCHIVED INVALID_FIELD SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT')],
   ['branchline.v1.IssueService.UnlockIssue', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND REPOSITORY_ACCESS_DENIED REPOSITORY_ARCHIVED')],
   ['branchline.v1.IssueTemplateService.GetIssueConfig', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT', {"SERVER_BUSY":"Too many texts wait."})],

@@ -32,6 +32,15 @@ export const ISSUES = {
     restStatus: 400,
     field: 'position',
   },
+  FILTER_TEAM_UNKNOWN: {
+    code: Code.InvalidArgument,
+    message: ({ name, owner }) =>
+      owner === undefined
+        ? 'owner organisation is required for filtering on team'
+        : `team does not exist [name: ${name}]`,
+    restStatus: 400,
+    field: 'team',
+  },
   ISSUE_FORM_INCOMPLETE: {
     code: Code.InvalidArgument,
     message: ({ field, label, rule }) => `[${field}] ${label}: ${rule}`,

@@ -51,9 +51,14 @@ interface MilestoneNames {
 }
 
 /** The repositories of a list: one of them, or those that a reader may read. */
-export type IssuePlace =
-  | { readonly repositoryId: number }
-  | { readonly reader: RepositoryReader; readonly ownerId: number | undefined }
+export type IssuePlace = { readonly repositoryId: number } | ReadablePlace
+
+interface ReadablePlace {
+  readonly reader: RepositoryReader
+  readonly ownerId: number | undefined
+  /** The team to which the repositories are assigned. */
+  readonly teamId?: number | undefined
+}
 
 /** The conversations of a list. */
 export interface IssueSelection {
@@ -226,7 +231,7 @@ function selected(eb: Issues, { place, filter }: IssueSelection, kinds: readonly
 
 function isReadable(
   eb: Issues,
-  { reader, ownerId }: { readonly reader: RepositoryReader; readonly ownerId: number | undefined },
+  { reader, ownerId, teamId }: ReadablePlace,
   kinds: readonly (0 | 1)[],
 ): Expression<SqlBool> {
   const newest = eb.selectFrom('issues as all').select(({ fn }) => fn.max('all.id').as('id'))
@@ -241,6 +246,13 @@ function isReadable(
           .where(kind === 1 ? 'repositories.has_pull_requests' : 'repositories.has_issues', '=', 1)
           .$if(ownerId !== undefined, (query) =>
             query.where('repositories.owner_id', '=', ownerId ?? 0),
+          )
+          .$if(teamId !== undefined, (query) =>
+            query.where('repositories.id', 'in', ({ selectFrom }) =>
+              selectFrom('team_repositories')
+                .select('team_repositories.repository_id')
+                .where('team_repositories.team_id', '=', teamId ?? 0),
+            ),
           )
           // Pull requests consist of code, so a reader needs both features.
           .$if(kind === 1, (query) => query.where(readableBy(reader, 'code')))

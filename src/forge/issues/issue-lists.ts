@@ -10,6 +10,7 @@ import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.ro
 import type { ReposApp } from '../repositories/ports.ts'
 import { reconcileRefs } from '../repositories/refs/ref-index.ts'
 import type { Repository } from '../repositories/schema.ts'
+import { findFilterTeam } from './filter-teams.ts'
 import * as rows from './issue-lists.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
 
@@ -46,6 +47,8 @@ interface IssueListQuery extends IssueQuery {
 /** A search for issues. The flags mean the caller. */
 interface IssueSearchQuery extends IssueQuery {
   readonly owner: string
+  /** Name of a team of the owner; empty for all repositories. */
+  readonly team: string
   readonly priorityRepoId: number
   readonly assigned: boolean
   readonly created: boolean
@@ -112,6 +115,7 @@ export async function searchIssues(
   page: Page,
 ): Promise<ConversationPage> {
   const owner = query.owner === '' ? undefined : await findFilterOwner(app, caller, query.owner)
+  const team = await findFilterTeam(app, caller, owner, query.team)
   const posterId = await findFilterUser(app, caller, query.createdBy, undefined)
   const asksForCaller =
     query.assigned || query.created || query.mentioned || query.reviewRequested || query.reviewed
@@ -127,7 +131,8 @@ export async function searchIssues(
     reviewerId: mine(query.reviewed),
     mentionedId: mine(query.mentioned),
   }
-  const place = { reader: repositoryReader(app, caller), ownerId: owner?.id }
+  const teamId = team?.hasAll ? undefined : team?.id
+  const place = { reader: repositoryReader(app, caller), ownerId: owner?.id, teamId }
   const selection = { place, kinds: kindsAsked(query.type), filter }
   const firstRepositoryId = query.priorityRepoId || undefined
   const sort = rows.issueSortOf(query.sort)

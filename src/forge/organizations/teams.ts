@@ -114,6 +114,24 @@ async function seesTeam(
 }
 
 /**
+ * Returns the team of an organisation with a name, if the caller may see the team.
+ *
+ * @param organization its name
+ */
+export async function findVisibleTeam(
+  app: AccountsApp,
+  caller: Caller,
+  organization: string,
+  name: string,
+): Promise<Team | undefined> {
+  const open = await openOrganization(app, caller, organization, 'visible')
+  const viewer = teamViewer(caller, open)
+  const filter = { organizationId: open.organization.id, viewer, nameKey: nameKey(name) }
+  const [team] = await rows.listTeams(app.db, filter, 0, 1)
+  return team
+}
+
+/**
  * Lists the teams of an organisation that a caller may see, by name.
  *
  * @param search undefined for all teams.

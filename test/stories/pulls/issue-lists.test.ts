@@ -180,6 +180,7 @@ describe('a search for issues', () => {
       createdBy: '',
       sort: '',
       owner: '',
+      team: '',
       priorityRepoId: 0,
       assigned: false,
       created: false,
