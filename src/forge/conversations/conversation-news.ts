@@ -7,6 +7,7 @@ import { insertConversationMessage, listWebhooksAbout } from './conversation-mes
 import { conversationReaders } from './conversation-readers.ts'
 import { insertNotice } from './notices.rows.ts'
 import { insertMentions } from './participants.rows.ts'
+import { mentionsToTell } from './rates.ts'
 import type { Conversation, Notice } from './schema.ts'
 
 /** A change of a conversation, as its readers are told of it. */
@@ -74,9 +75,11 @@ export async function queueNotice(
   type: Notice['type'],
   concerns: Concerns,
 ): Promise<void> {
-  const { comment, review, ...stored } = concerns
+  const { comment, review, mentioned = [], ...others } = concerns
+  const told = await mentionsToTell(tx, { actorId, timeMs }, mentioned)
+  const stored = told.length === 0 ? others : { ...others, mentioned: told }
   if (!namesAnybody(stored)) return
-  await insertMentions(tx, conversation.id, concerns.mentioned ?? [])
+  await insertMentions(tx, conversation.id, told)
   await insertNotice(tx, {
     issue_id: conversation.id,
     type,

@@ -23,8 +23,12 @@ export function recentContributions(
     .executeTakeFirstOrThrow()
 }
 
-export async function insertContribution(tx: Tx, contribution: Contribution): Promise<void> {
-  await tx.insertInto('contributions').values(contribution).execute()
+export async function insertContributions(
+  tx: Tx,
+  contributions: readonly Contribution[],
+): Promise<void> {
+  if (contributions.length === 0) return
+  await tx.insertInto('contributions').values(contributions).execute()
 }
 
 /** Deletes the contributions of a user before a time, in Unix seconds. */

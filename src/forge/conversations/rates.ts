@@ -1,8 +1,10 @@
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import { findActiveUsersByUsernameKeys, findUserById } from '../accounts/users/users.rows.ts'
 import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
+import { nameKey } from '../core/names.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import * as rows from './rates.rows.ts'
@@ -66,7 +68,46 @@ export async function countContribution(
   await checkRate(app, tx, { caller, open }, kind)
   const now = nowSeconds(app.clock)
   await rows.deleteOldContributions(tx, caller.user.id, now - HOUR_S)
-  await rows.insertContribution(tx, { user_id: caller.user.id, kind, create_time: now })
+  await rows.insertContributions(tx, [{ user_id: caller.user.id, kind, create_time: now }])
+}
+
+/** The users whom mentions by one account may tell in ten minutes. */
+const MAX_TOLD = 200
+
+/**
+ * Returns those of newly mentioned names whose users are told, and counts them. The limit protects
+ * those who are mentioned, so it holds whatever rates are set, and in the account's own repositories
+ * too. Administrators of the server have none.
+ *
+ * @param names folded.
+ */
+export async function mentionsToTell(
+  tx: Tx,
+  { actorId, timeMs }: { readonly actorId: number | null; readonly timeMs: number },
+  names: readonly string[],
+): Promise<readonly string[]> {
+  if (names.length === 0 || actorId === null) return names
+  const actor = await findUserById(tx, actorId)
+  if (!actor || actor.role === 'ADMIN') return names
+  const now = Math.floor(timeMs / 1000)
+  const named = new Set(
+    (await findActiveUsersByUsernameKeys(tx, names)).map(({ username }) => nameKey(username)),
+  )
+  // Nobody is told of their own words.
+  const own = nameKey(actor.username)
+  const recent = await rows.recentContributions(
+    tx,
+    { user_id: actorId, kind: 'MENTION' },
+    now - PERIOD_S,
+  )
+  const others = names.filter((name) => name !== own && named.has(name))
+  const told = others.slice(0, Math.max(0, MAX_TOLD - recent.count))
+  await rows.deleteOldContributions(tx, actorId, now - HOUR_S)
+  await rows.insertContributions(
+    tx,
+    told.map(() => ({ user_id: actorId, kind: 'MENTION', create_time: now })),
+  )
+  return names.includes(own) ? [...told, own] : told
 }
 
 function mayWrite({ units }: Pick<OpenRepository, 'units'>): boolean {

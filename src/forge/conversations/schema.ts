@@ -315,8 +315,11 @@ interface IssueMentionsTable {
 /** What accounts have written of late. Rows are kept for an hour at least. */
 interface ContributionsTable {
   user_id: number
-  /** `TEXT` for a comment, a review or a reaction. Pull requests count as issues. */
-  kind: 'ISSUE' | 'TEXT'
+  /**
+   * `TEXT` for a comment, a review or a reaction. Pull requests count as issues. `MENTION` for a user
+   * who was told of a mention.
+   */
+  kind: 'ISSUE' | 'TEXT' | 'MENTION'
   /** Unix seconds. */
   create_time: number
 }
