@@ -237,8 +237,12 @@ async function followCommit(
       })
 }
 
-/** Returns whether commits of the branch act: of the branch of the issue, or else of the default branch. */
+/**
+ * Returns whether commits of the branch act: of the branch of the issue, or else of the default branch,
+ * unless the repository lets all branches act.
+ */
 function actsOn({ work, repository }: Place, { target }: OpenTarget): boolean {
+  if (repository.close_issues_in_any_branch === 1) return true
   const wanted = target.ref.startsWith(HEADS) ? target.ref.slice(HEADS.length) : target.ref
   return work.branch === (wanted || repository.default_branch)
 }
@@ -283,6 +287,16 @@ async function recordCommit(
   )
 }
 
+/** Returns whether a merge into the branch acts on issues. */
+function isActingBase(
+  { close_issues_in_any_branch, default_branch, default_target_branch }: Repository,
+  branch: string,
+): boolean {
+  return (
+    close_issues_in_any_branch === 1 || [default_branch, default_target_branch].includes(branch)
+  )
+}
+
 /**
  * Does what the texts of a merged pull request say about issues, by the right of who merged or who
  * wrote the text.
@@ -295,8 +309,7 @@ async function actOnMerge(
 ): Promise<void> {
   if (!(await rows.deleteReferenceWork(tx, work.id))) return
   const pull = await findPullRequestById(tx, pullId)
-  const { default_branch, default_target_branch } = repository
-  if (!pull || ![default_branch, default_target_branch].includes(work.branch)) return
+  if (!pull || !isActingBase(repository, work.branch)) return
   const words = await rows.wordsOfPull(tx, pullId, MAX_WORDS)
   const issues = await findConversationsByIds(
     tx,

@@ -57,6 +57,7 @@ import * as issueReferences from './0054-issue-references.ts'
 import * as contributions from './0055-contributions.ts'
 import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
+import * as issueSettings from './0059-issue-settings.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -118,6 +119,7 @@ export const migrations: readonly Migration[] = [
   { name: '0055-contributions', ...contributions },
   { name: '0056-issue-mentions', ...issueMentions },
   { name: '0057-dependency-switch', ...dependencySwitch },
+  { name: '0059-issue-settings', ...issueSettings },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

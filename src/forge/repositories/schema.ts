@@ -206,6 +206,10 @@ interface RepositoriesTable {
   has_issues: Generated<number>
   /** 0 or 1: whether issues and pull requests may wait for others. */
   has_dependencies: Generated<number>
+  /** 0 or 1: whether closing words of commits and merges act in every branch. */
+  close_issues_in_any_branch: Generated<number>
+  /** Who opens issues and comments on them. */
+  issue_access: Generated<IssueAccess>
   has_pull_requests: Generated<number>
   has_releases: Generated<number>
   ignore_whitespace_conflicts: Generated<number>
@@ -245,6 +249,9 @@ interface RepositoriesTable {
   /** Maintained by triggers on `stars`. */
   stars_count: Generated<number>
 }
+
+/** Those with write access; also those who have contributed; or all who may read issues. */
+export type IssueAccess = 'collaborators' | 'contributors' | 'everyone'
 
 /** The ways to update the head of a pull request with its base branch. */
 export type UpdateStyle = 'merge' | 'rebase'

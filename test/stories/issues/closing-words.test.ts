@@ -310,3 +310,24 @@ describe('a pull request whose text closes an issue', () => {
     expect(await stateOf(path)).toBe('closed')
   })
 })
+
+describe('a repository in which all branches close issues', () => {
+  it('has commits and merges act in all of them', async () => {
+    const path = await fresh('all-branches', 3)
+    const setting = { close_issues_via_commit_in_any_branch: true }
+    expect(await forge.ask(users.bob, 'GET', path)).toMatchObject({
+      close_issues_via_commit_in_any_branch: false,
+    })
+    expect(await forge.ask(users.bob, 'PATCH', path, setting)).toMatchObject(setting)
+    await forge.ask(users.bob, 'PATCH', `${path}/issues/2`, { ref: 'main' })
+    await push(await clone(users.carol, path), 'f', 'fixes #1, fixes #2')
+    expect([await stateOf(path, 1), await stateOf(path, 2)]).toEqual(['closed', 'closed'])
+    await forge.change(users.bob, path, 'next')
+    await forge.change(users.bob, path, 'g', 'next')
+    const draft = { title: 'closes #3', head: 'g', base: 'next' }
+    const { number } = await forge.ask(users.bob, 'POST', `${path}/pulls`, draft)
+    const merge = { Do: 'merge', MergeTitleField: 'x' }
+    await forge.ask(users.bob, 'POST', `${path}/pulls/${number}/merge`, merge)
+    expect(await stateOf(path, 3)).toBe('closed')
+  })
+})

@@ -31,6 +31,7 @@ const SWITCHES = [
   'template',
   'has_issues',
   'has_dependencies',
+  'close_issues_in_any_branch',
   'has_pull_requests',
   'has_releases',
 ] as const

@@ -124,6 +124,7 @@ const EMPTY: RepositoryMessage = {
   defaultTargetBranch: '',
   hasCode: true,
   hasIssues: false,
+  closeIssuesViaCommitInAnyBranch: false,
   hasPullRequests: false,
   hasReleases: false,
   hasWiki: false,
@@ -195,6 +196,7 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
   if (message.hasIssues)
     message.internalTracker =
       repository.has_dependencies === 1 ? TRACKER : TRACKER_WITHOUT_DEPENDENCIES
+  message.closeIssuesViaCommitInAnyBranch = repository.close_issues_in_any_branch === 1
   message.hasPullRequests = repository.has_pull_requests === 1
   message.hasReleases = repository.has_releases === 1
 }
