@@ -149,7 +149,7 @@ export async function createIssueComment(
       const stored = { conversation, commentId: created.id, text: { body }, isNew: true }
       await recordReferences(app, tx, caller, stored)
       const concerns = { everybody: true, comment: created.id, mentioned: newMentions([body]) }
-      return { comment: created, action: 'created', concerns }
+      return { comment: created, action: 'created', body, concerns }
     },
   )
   return viewComment(app, open, comment)
@@ -207,7 +207,7 @@ export async function deleteIssueComment(
 /** A changed comment, and what is recorded of the change. */
 type CommentChange = Pick<
   Extract<ConversationChange, { type: 'comment' }>,
-  'action' | 'concerns' | 'formerBody'
+  'action' | 'body' | 'concerns' | 'formerBody'
 > & {
   readonly comment: IssueComment
 }

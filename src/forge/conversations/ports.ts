@@ -82,6 +82,8 @@ export type ConversationChange =
       readonly type: 'comment'
       readonly action: 'created' | 'edited' | 'deleted'
       readonly commentId: number
+      /** The text of a new comment. */
+      readonly body?: string
       /** The text before an edit. */
       readonly formerBody?: string
       readonly concerns?: Concerns

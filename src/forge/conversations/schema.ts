@@ -34,9 +34,16 @@ export interface ConversationColumns {
   lock_reason: Generated<string | null>
   /** Position among the pinned conversations of its kind in the repository, from 1; null for none. */
   pin_order: Generated<number | null>
+  /** Why an issue is closed; empty while it is open, without a reason, and for pull requests. */
+  state_reason: Generated<StateReason | ''>
+  /** The conversation that a closed issue repeats; null for none. */
+  duplicate_of_id: Generated<number | null>
   /** Markdown. */
   body: string
 }
+
+/** Why an issue is closed. */
+export type StateReason = 'completed' | 'not_planned' | 'duplicate'
 
 /** What an issue and a pull request have in common. */
 export type Conversation = Selectable<ConversationColumns>
@@ -188,12 +195,16 @@ export interface TimelineTable {
     | 'unlock'
     | 'pin'
     | 'unpin'
+    | 'duplicate'
+    | 'unduplicate'
+    // An issue says that it repeats the conversation.
+    | 'comment_ref'
   /** Null for the server, and if the account was deleted. */
   actor_id: number | null
   /** Unix seconds. */
   create_time: number
   /**
-   * The former title or base branch; the id of the former milestone, or of the removed label or
+   * The former title or base branch; the reason of a closing; the id of the former milestone, or of the removed label or
    * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
    * in Unix seconds; empty for other types.
    */
@@ -205,6 +216,8 @@ export interface TimelineTable {
    * due date in Unix seconds; empty for other types.
    */
   new_value: string
+  /** The other conversation of an event about two; null for other types. */
+  source_id: number | null
 }
 
 export type NewTimelineEntry = Insertable<TimelineTable>

@@ -93,7 +93,7 @@ export async function setConversationSubscription(
 }
 
 /** Returns whether a user is told of a conversation in general. */
-async function isTold(
+export async function isTold(
   db: Db,
   { id, repository_id }: Pick<Conversation, 'id' | 'repository_id'>,
   userId: number,

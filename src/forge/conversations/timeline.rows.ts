@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely'
+import { expressionBuilder, sql } from 'kysely'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import {
   type RepositoryReader,
@@ -65,15 +65,19 @@ export async function countTimeline(db: Db, selection: TimelineSelection): Promi
 }
 
 function selectTimeline(db: Db, selection: TimelineSelection) {
-  const { conversationId, since, before } = selection
+  const { conversationId, since, before, reader } = selection
   const none = sql.lit('').$castTo<string>()
   const zero = sql.lit(0).$castTo<number>()
   const events = db
-    .selectFrom('issue_timeline')
-    .select(['type', 'id', 'actor_id', 'create_time', 'create_time as update_time'])
-    .select([none.as('body'), 'old_value', 'new_value'])
-    .select([zero.as('source_id'), zero.as('comment_id')])
-    .where('issue_id', '=', conversationId)
+    .selectFrom('issue_timeline as event')
+    .leftJoin('issues as source', 'source.id', 'event.source_id')
+    .select(['event.type', 'event.id', 'event.actor_id', 'event.create_time'])
+    .select(['event.create_time as update_time', none.as('body')])
+    .select(['event.old_value', 'event.new_value'])
+    .select((eb) => [eb.fn.coalesce('event.source_id', zero).as('source_id')])
+    .select(zero.as('comment_id'))
+    .where('event.issue_id', '=', conversationId)
+    .where((eb) => eb.or([eb('event.source_id', 'is', null), sourceReadable(reader)]))
     .$castTo<TimelineRow>()
   const comments = db
     .selectFrom('issue_comments')
@@ -118,17 +122,26 @@ function selectReferences(db: Db, { conversationId, reader }: TimelineSelection)
     .where('reference.target_id', '=', conversationId)
     .where((eb) =>
       eb.or([
-        eb.and([eb('source.is_pull', '=', 0), readable(eb, reader, 'issues')]),
-        // Pull requests consist of code, so a reader needs both features.
+        sourceReadable(reader),
         eb.and([
-          eb('source.is_pull', '=', 1),
-          readable(eb, reader, 'pulls'),
-          readable(eb, reader, 'code'),
+          eb('reference.source_id', 'is', null),
+          readable(reader, 'code', 'reference.repository_id'),
         ]),
-        eb.and([eb('reference.source_id', 'is', null), readable(eb, reader, 'code')]),
       ]),
     )
     .$castTo<TimelineRow>()
+}
+
+/** Returns the condition that the other conversation of an entry is readable. */
+function sourceReadable(reader: RepositoryReader) {
+  const eb = expressionBuilder<Schema>()
+  const isPull = sql.ref<number>('source.is_pull')
+  const reads = (unit: keyof typeof FEATURES) => readable(reader, unit, 'source.repository_id')
+  return eb.or([
+    eb.and([eb(isPull, '=', 0), reads('issues')]),
+    // Pull requests consist of code, so a reader needs both features.
+    eb.and([eb(isPull, '=', 1), reads('pulls'), reads('code')]),
+  ])
 }
 
 /** The feature of a repository that has the texts, and the column that says whether it is on. */
@@ -138,15 +151,15 @@ const FEATURES = {
   code: undefined,
 } as const
 
-type References = ExpressionBuilder<Schema & { reference: Schema['issue_references'] }, 'reference'>
-
-function readable(eb: References, reader: RepositoryReader, unit: keyof typeof FEATURES) {
+/** @param repository the column that names the repository. */
+function readable(reader: RepositoryReader, unit: keyof typeof FEATURES, repository: string) {
+  const eb = expressionBuilder<Schema>()
   const column = FEATURES[unit]
   return eb.exists(
     eb
       .selectFrom('repositories')
       .select('repositories.id')
-      .whereRef('repositories.id', '=', 'reference.repository_id')
+      .where('repositories.id', '=', sql.ref<number>(repository))
       .$if(column !== undefined, (query) => query.where(column ?? 'repositories.id', '=', 1))
       .where(readableBy(reader, unit)),
   )

@@ -21,6 +21,8 @@ export interface TimelineEvent {
   readonly type: TimelineTable['type']
   readonly oldValue?: string
   readonly newValue?: string
+  /** The other conversation of an event about two. Who may not read that one sees no event. */
+  readonly sourceId?: number
 }
 
 /** The user who makes a change, and the conversation. */
@@ -52,13 +54,14 @@ export async function recordTimelineEvents(
   { actorId, conversationId }: ChangePlace,
   events: readonly TimelineEvent[],
 ): Promise<void> {
-  const entries = events.map(({ type, oldValue = '', newValue = '' }) => ({
+  const entries = events.map(({ type, oldValue = '', newValue = '', sourceId = null }) => ({
     issue_id: conversationId,
     type,
     actor_id: actorId ?? null,
     create_time: nowSeconds(app.clock),
     old_value: oldValue,
     new_value: newValue,
+    source_id: sourceId,
   }))
   await rows.insertTimelineEntries(tx, entries)
 }

@@ -7,6 +7,7 @@ import { suffices } from '../core/levels.ts'
 import type { User } from '../core/schema.ts'
 import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import { recordDuplicate } from './duplicates.ts'
 import { recordIssueChange } from './issue-changes.ts'
 import { setIssueState } from './issues.rows.ts'
 
@@ -40,7 +41,9 @@ export async function actOnIssue(
   const now = nowSeconds(app.clock)
   if (!(await setIssueState(tx, issue.id, closes ? 'CLOSED' : 'OPEN', now))) return
   await touchPull(tx, issue.id, now, actorId)
-  await recordIssueChange(app, tx, actorId, issue, {
+  const changed = { ...issue, state_reason: '', duplicate_of_id: null } as const
+  await recordDuplicate(app, tx, actorId, { before: issue, after: changed })
+  await recordIssueChange(app, tx, actorId, changed, {
     type: closes ? 'ISSUE_CLOSED' : 'ISSUE_REOPENED',
     told: [{ type: 'issues', action: closes ? 'closed' : 'reopened', commit }],
   })

@@ -36,6 +36,8 @@ export async function viewDeletedIssue(
       close_time: null,
       lock_reason: null,
       pin_order: null,
+      state_reason: '',
+      duplicate_of_id: null,
       body: '',
     },
     poster: (poster === null ? undefined : await findOwnerById(app.db, poster)) ?? GHOST,
@@ -44,6 +46,7 @@ export async function viewDeletedIssue(
       .filter((label) => isLabelHere(label, open)),
     milestone: undefined,
     assignees: [],
+    duplicateOf: undefined,
     isUnread: false,
   }
 }

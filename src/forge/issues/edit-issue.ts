@@ -2,9 +2,8 @@ import type { Tx } from '../../platform/database/schema.ts'
 import { setAssignees } from '../conversations/assignees.ts'
 import { newMentions } from '../conversations/concerns.ts'
 import { checkBody, readTitle } from '../conversations/conversation-fields.ts'
-import { checkCloseNotBlocked } from '../conversations/dependencies.ts'
 import { assigneesOf, insertParticipants } from '../conversations/participants.rows.ts'
-import type { Conversation } from '../conversations/schema.ts'
+import type { Conversation, StateReason } from '../conversations/schema.ts'
 import { recordReferences } from '../conversations/text-references.ts'
 import {
   deadlineEvent,
@@ -20,6 +19,13 @@ import type { ConversationName } from '../core/names.ts'
 import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
 import { changeWatched, type IssueEventType } from '../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import {
+  changesOfDuplicate,
+  closing,
+  originalOf,
+  recordDuplicate,
+  STATE_REASONS,
+} from './duplicates.ts'
 import { type IssueHookEvent, recordIssueChange } from './issue-changes.ts'
 import { assignEvents, checkWelcome, readAssignees, requireMilestone } from './issue-fields.ts'
 import { removePin } from './issue-pins.ts'
@@ -43,6 +49,10 @@ export interface IssueEdit {
   readonly milestoneId: number | undefined
   /** `open` or `closed`. */
   readonly state: string | undefined
+  /** Why the issue is closed. Empty for no change; ignored for an issue that is or becomes open. */
+  readonly stateReason: string
+  /** The conversation that the issue repeats, which closes the issue. */
+  readonly duplicateOf: ConversationName | undefined
 }
 
 /** An edit after its texts and names were read. Undefined means no change. */
@@ -51,6 +61,8 @@ interface ReadEdit {
   readonly body: string | undefined
   readonly contentVersion: number | undefined
   readonly state: 'OPEN' | 'CLOSED' | undefined
+  readonly stateReason: StateReason | undefined
+  readonly duplicateOf: ConversationName | undefined
   readonly assigneeIds: readonly number[] | undefined
 }
 
@@ -91,17 +103,37 @@ async function readEdit(
     },
     body: edit.body,
     contentVersion: edit.contentVersion,
-    state: readState(edit),
+    ...readState(edit),
     assigneeIds: writes ? await readAssignees(app, caller, open, edit) : undefined,
   }
 }
 
-function readState({ state }: IssueEdit): 'OPEN' | 'CLOSED' | undefined {
-  if (!state) return undefined
-  if (state === 'open') return 'OPEN'
-  if (state === 'closed') return 'CLOSED'
-  throw new DomainError('INVALID_ISSUE_STATE', { state: metadataText(state) })
+function readState({
+  state,
+  stateReason,
+  duplicateOf,
+}: IssueEdit): Pick<ReadEdit, 'state' | 'stateReason' | 'duplicateOf'> {
+  if (state && !Object.hasOwn(STATES, state))
+    throw new DomainError('INVALID_ISSUE_STATE', { state: metadataText(state) })
+  const reason = STATE_REASONS.find((word) => word === stateReason)
+  if (stateReason !== '' && !reason)
+    throw new DomainError('INVALID_FIELD', {
+      field: 'state_reason',
+      rule: `is one of ${STATE_REASONS.join(', ')}`,
+    })
+  if (duplicateOf && (state === 'open' || (reason && reason !== 'duplicate')))
+    throw new DomainError('INVALID_FIELD', {
+      field: 'duplicate_of',
+      rule: 'is of an issue that is closed as a duplicate',
+    })
+  return {
+    state: state === undefined ? undefined : STATES[state],
+    stateReason: reason,
+    duplicateOf,
+  }
 }
+
+const STATES: Readonly<Record<string, 'OPEN' | 'CLOSED'>> = { open: 'OPEN', closed: 'CLOSED' }
 
 /** Applies an edit to the present row of the issue. */
 async function apply(
@@ -117,7 +149,7 @@ async function apply(
   const changes = differing(issue, {
     ...read.changes,
     ...changesOfBody(open.issue, issue, read),
-    ...(await changesOfState(app, tx, issue, read)),
+    ...(await changesOfState(app, tx, caller, issue, read)),
   })
   const actorId = caller.user.id
   const place = { conversationId: issue.id, actorId }
@@ -133,6 +165,7 @@ async function apply(
   await touchPull(tx, issue.id, nowSeconds(app.clock), actorId)
   const edited = await rereadIssue(tx, open)
   await recordTimelineEvents(app, tx, place, timelineOf(issue, changes))
+  await recordDuplicate(app, tx, actorId, { before: issue, after: edited })
   if (changes.title !== undefined || changes.body !== undefined)
     await recordReferences(app, tx, caller, { conversation: edited, text: edited, isNew: false })
   const newAssignees = after.filter((id) => !before.includes(id))
@@ -223,13 +256,19 @@ function changesOfBody(
 async function changesOfState(
   app: ReposApp,
   tx: Tx,
+  caller: SignedIn,
   issue: Conversation,
-  { state }: ReadEdit,
+  { state, stateReason, duplicateOf }: ReadEdit,
 ): Promise<IssueChanges> {
-  if (state === undefined || state === issue.state) return {}
-  if (state === 'OPEN') return { state, close_time: null }
-  await checkCloseNotBlocked(tx, issue)
-  return { state, close_time: nowSeconds(app.clock) }
+  if (duplicateOf) {
+    const original = await originalOf(app, tx, caller, issue, duplicateOf)
+    return changesOfDuplicate(app, tx, issue, original.id)
+  }
+  if ((state ?? issue.state) === 'OPEN')
+    return { state: 'OPEN', close_time: null, state_reason: '', duplicate_of_id: null }
+  const state_reason = stateReason ?? issue.state_reason
+  const duplicate_of_id = state_reason === 'duplicate' ? issue.duplicate_of_id : null
+  return { ...(await closing(app, tx, issue)), state_reason, duplicate_of_id }
 }
 
 /** Returns the entries of the timeline, except those of the state and of assignees. */

@@ -103,7 +103,8 @@ export async function recordIssueChange(
   })
   const entry = TIMELINE[type]
   const newValue = told.find(({ commit }) => commit)?.commit ?? ''
-  if (entry) await recordTimeline(app, tx, actorId, issue.id, { type: entry, newValue })
+  const oldValue = issue.state_reason
+  if (entry) await recordTimeline(app, tx, actorId, issue.id, { type: entry, oldValue, newValue })
   const timeMs = app.clock.now()
   const news = { conversation: issue, actorId: actor, timeMs }
   const repository = issue.repository_id

@@ -10,6 +10,7 @@ import {
   assigneesOfConversations,
   unseenConversations,
 } from '../conversations/participants.rows.ts'
+import type { ConversationRow } from '../conversations/references.rows.ts'
 import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
 import { type Look, noteSeen } from '../conversations/seen.ts'
 import type { Caller } from '../core/access.ts'
@@ -32,8 +33,16 @@ export interface IssueView {
   readonly labels: readonly Label[]
   readonly milestone: Milestone | undefined
   readonly assignees: readonly Owner[]
+  /** The conversation that a closed issue repeats. Undefined if the caller may not read it. */
+  readonly duplicateOf: ConversationLink | undefined
   /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
+}
+
+/** A conversation as others name it. */
+export interface ConversationLink {
+  readonly open: OpenRepository
+  readonly number: number
 }
 
 /** A conversation of either kind in the form in which a caller sees it. */
@@ -64,6 +73,11 @@ export async function viewIssues(
     ...(assignees.get(id) ?? []),
   ])
   const owners = await findOwnersByIds(db, [...new Set(people)])
+  const duplicates = await readableConversations(
+    app,
+    caller,
+    issues.flatMap(({ duplicate_of_id }) => duplicate_of_id ?? []),
+  )
   const unseen =
     caller.kind === 'user' ? await unseenConversations(db, ids, caller.user.id) : new Set<number>()
   return issues.flatMap((issue) => {
@@ -77,6 +91,7 @@ export async function viewIssues(
         labels: (labels.get(issue.id) ?? []).filter((label) => isLabelHere(label, open)),
         milestone: milestones.get(issue.milestone_id ?? 0),
         assignees: (assignees.get(issue.id) ?? []).map((id) => owners.get(id) ?? GHOST),
+        duplicateOf: duplicates.get(issue.duplicate_of_id ?? 0),
         isUnread: unseen.has(issue.id),
       },
     ]
@@ -150,18 +165,38 @@ export async function viewConversationsById(
   caller: Caller,
   ids: readonly number[],
 ): Promise<(ConversationView | undefined)[]> {
-  const found = await findConversationsByIds(app.db, ids)
-  const repositoryIds = [...new Set([...found.values()].map(({ repository_id }) => repository_id))]
-  const repositories = await findRepositoriesByIds(app.db, repositoryIds)
-  const opened = await openRepositories(app, caller, [...repositories.values()], 'issues')
-  const rights = new Map(opened.map(({ repository, units }) => [repository.id, units]))
-  const readable = [...found.values()].filter(({ repository_id, is_pull }) => {
-    const units = rights.get(repository_id)
-    return units !== undefined && readsKind(units, { is_pull })
-  })
-  const views = await viewConversations(app, caller, opened, readable)
+  const readable = [...(await readableConversations(app, caller, ids)).values()]
+  const opened = new Map(readable.map(({ open }) => [open.repository.id, open]))
+  const conversations = readable.map(({ conversation }) => conversation)
+  const views = await viewConversations(app, caller, [...opened.values()], conversations)
   const idOf = (view: ConversationView) =>
     view.kind === 'pull' ? view.pull.pull.id : view.issue.id
   const byId = new Map(views.map((view) => [idOf(view), view]))
   return ids.map((id) => byId.get(id))
+}
+
+/** A conversation that the caller may read. */
+interface ReadableConversation extends ConversationLink {
+  readonly conversation: ConversationRow
+}
+
+/** Returns those of some conversations that the caller may read, by id. */
+async function readableConversations(
+  app: ReposApp,
+  caller: Caller,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ReadableConversation>> {
+  if (ids.length === 0) return new Map()
+  const found = await findConversationsByIds(app.db, ids)
+  const repositoryIds = [...new Set([...found.values()].map(({ repository_id }) => repository_id))]
+  const repositories = await findRepositoriesByIds(app.db, repositoryIds)
+  const opened = await openRepositories(app, caller, [...repositories.values()], 'issues')
+  const byId = new Map(opened.map((open) => [open.repository.id, open]))
+  return new Map(
+    [...found.values()].flatMap((conversation) => {
+      const open = byId.get(conversation.repository_id)
+      if (!open || !readsKind(open.units, conversation)) return []
+      return [[conversation.id, { open, number: conversation.number, conversation }] as const]
+    }),
+  )
 }

@@ -10,7 +10,7 @@ import { pullRequestMessage } from '../pulls/lists/pull-request.message.ts'
 import type { PullView } from '../pulls/lists/pull-views.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import { gitUrls } from '../repositories/lifecycle/repository.message.ts'
-import type { ConversationView, IssueView } from './issue-views.ts'
+import type { ConversationLink, ConversationView, IssueView } from './issue-views.ts'
 
 /** Returns a conversation of either kind as an issue, as its viewer sees it. */
 export function conversationMessage(app: App, viewer: Caller, view: ConversationView): Issue {
@@ -23,7 +23,7 @@ export function conversationMessage(app: App, viewer: Caller, view: Conversation
 export function issueMessage(
   app: App,
   viewer: Caller,
-  { open, issue, poster, labels, milestone, assignees }: IssueView,
+  { open, issue, poster, labels, milestone, assignees, duplicateOf }: IssueView,
 ): Issue {
   const urls = gitUrls(app, open)
   const place = `/issues/${issue.number}`
@@ -54,7 +54,14 @@ export function issueMessage(
     ...(closedAt && { closedAt }),
     ...(dueDate && { dueDate }),
     repository: repositoryOf(open),
+    stateReason: issue.state_reason,
+    ...(duplicateOf && { duplicateOf: linkMessage(duplicateOf) }),
   })
+}
+
+/** Returns a conversation as others name it. */
+function linkMessage({ number, open }: ConversationLink) {
+  return { number: BigInt(number), repository: repositoryOf(open) }
 }
 
 function repositoryOf({ repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>) {

@@ -312,6 +312,22 @@ function dependencyOf(reference: IssueReference | undefined): DependencyReferenc
   }
 }
 
+/** Returns the conversation that an issue repeats, in the repository of the issue by default. */
+function duplicateReference(name: ConversationName, { kind }: Value): ConversationName {
+  if (kind.case === 'numberValue') return { ...name, number: kind.value }
+  if (kind.case !== 'structValue') throw new DomainError('INVALID_FIELD', { field: 'duplicate_of' })
+  const { owner, repo, index } = kind.value.fields
+  return {
+    owner: (owner && textOf(owner)) || name.owner,
+    repo: (repo && textOf(repo)) || name.repo,
+    number: index?.kind.case === 'numberValue' ? index.kind.value : 0,
+  }
+}
+
+function textOf({ kind }: Value): string {
+  return kind.case === 'stringValue' ? kind.value : ''
+}
+
 function referenceOf({ kind }: Value): LabelReference {
   if (kind.case === 'stringValue') return kind.value
   if (kind.case === 'numberValue' && Number.isSafeInteger(kind.value)) return kind.value
@@ -327,7 +343,15 @@ type Edit = Pick<EditIssueRequest, 'title' | 'dueDate' | 'assignee'> &
   Partial<
     Pick<
       EditIssueRequest,
-      'body' | 'contentVersion' | 'unsetDueDate' | 'assignees' | 'milestone' | 'state' | 'ref'
+      | 'body'
+      | 'contentVersion'
+      | 'unsetDueDate'
+      | 'assignees'
+      | 'milestone'
+      | 'state'
+      | 'ref'
+      | 'stateReason'
+      | 'duplicateOf'
     >
   >
 
@@ -359,7 +383,13 @@ async function editConversation(
     return { kind: 'pull', pull: await editPull(app, caller, name, pullEdit) }
   }
   const dueTime = unsetDueDate ? null : dueDate === '' ? undefined : endOfDay(dueDate)
-  const view = await editIssue(app, caller, name, { ...shared, ref: edit.ref, dueTime })
+  const view = await editIssue(app, caller, name, {
+    ...shared,
+    ref: edit.ref,
+    dueTime,
+    stateReason: edit.stateReason ?? '',
+    duplicateOf: edit.duplicateOf && duplicateReference(name, edit.duplicateOf),
+  })
   return { kind: 'issue', ...view }
 }
 
@@ -423,7 +453,7 @@ async function timelineMessages(
       ...timelineMessage(app, viewer, view),
       ...(source && { refIssue: conversationMessage(app, viewer, source) }),
       ...(comment && { refComment: commentMessage(app, viewer, comment) }),
-      refAction: source ? view.entry.old_value : 'none',
+      refAction: (source && view.entry.old_value) || 'none',
     })
   })
 }
@@ -488,6 +518,8 @@ function bodyOf({ entry, isRemoved }: TimelineView): string {
     case 'lock':
     case 'dismiss_review':
       return entry.new_value
+    case 'close':
+      return entry.old_value
     case 'label':
       return isRemoved ? '' : '1'
     case 'added_deadline':

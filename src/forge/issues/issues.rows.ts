@@ -18,6 +18,8 @@ export type IssueChanges = Partial<
     | 'milestone_id'
     | 'due_time'
     | 'ref'
+    | 'state_reason'
+    | 'duplicate_of_id'
   >
 >
 
@@ -46,7 +48,12 @@ export async function updateIssue(tx: Tx, id: number, changes: IssueChanges): Pr
   await tx.updateTable('issues').set(changes).where('id', '=', id).execute()
 }
 
-/** Closes or reopens an issue. @returns false if the issue is in that state already. */
+/** Moves the time of the last change of a conversation that another one names. */
+export async function moveUpdateTime(tx: Tx, id: number, now: number): Promise<void> {
+  await tx.updateTable('issues').set({ update_time: now }).where('id', '=', id).execute()
+}
+
+/** Closes or reopens an issue, without a reason. @returns false if the issue is in that state already. */
 export async function setIssueState(
   tx: Tx,
   id: number,
@@ -55,7 +62,12 @@ export async function setIssueState(
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('issues')
-    .set({ state, close_time: state === 'CLOSED' ? now : null })
+    .set({
+      state,
+      close_time: state === 'CLOSED' ? now : null,
+      state_reason: '',
+      duplicate_of_id: null,
+    })
     .where('id', '=', id)
     .where('state', '<>', state)
     .executeTakeFirst()

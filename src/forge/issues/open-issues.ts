@@ -19,6 +19,7 @@ import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
 import { checkNotArchived, type OpenRepository } from '../repositories/access/permissions.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import { followComment } from './duplicates.ts'
 import { type IssueHookEvent, recordIssueChange } from './issue-changes.ts'
 import { assignEvents, labelEvents } from './issue-fields.ts'
 
@@ -115,7 +116,11 @@ export const conversations: Conversations = {
         const present = await rereadIssue(tx, { issue })
         return {
           conversation: present,
-          record: (actorId, change) => recordChange(app, tx, actorId, present, change),
+          async record(actorId, change) {
+            await recordChange(app, tx, actorId, present, change)
+            if (change.type === 'comment' && change.body !== undefined && caller.kind === 'user')
+              await followComment(app, tx, { caller, open }, present, change.body)
+          },
         }
       },
     }

@@ -58,6 +58,7 @@ import * as contributions from './0055-contributions.ts'
 import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
 import * as issueSettings from './0059-issue-settings.ts'
+import * as stateReasons from './0061-state-reasons.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -120,6 +121,7 @@ export const migrations: readonly Migration[] = [
   { name: '0056-issue-mentions', ...issueMentions },
   { name: '0057-dependency-switch', ...dependencySwitch },
   { name: '0059-issue-settings', ...issueSettings },
+  { name: '0061-state-reasons', ...stateReasons },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */
