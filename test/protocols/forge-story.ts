@@ -617,6 +617,8 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(issueComments.getIssueComment, 'GET /repos/guild/engine/issues/comments/1'),
   bob(issueComments.listIssueComments, 'GET /repos/guild/engine/issues/1/comments'),
+  bob(issueComments.listCommentEdits, 'GET /repos/guild/engine/issues/comments/1/edits'),
+  bob(issueComments.deleteCommentEdit, 'DELETE /repos/guild/engine/issues/comments/1/edits/1'),
   bob(issueComments.listRepositoryComments, 'GET /repos/guild/engine/issues/comments?limit=5'),
   bob(reactions.createIssueReaction, 'POST /repos/guild/engine/issues/1/reactions', {
     content: 'heart',

@@ -25,7 +25,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment.proto.
  */
 export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwYKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKAMSNwoNb2xkX21pbGVzdG9uZRgQIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSMwoJbWlsZXN0b25lGBEgASgLMhguYnJhbmNobGluZS52MS5NaWxlc3RvbmVCBvqmGQIIAxIrCgVsYWJlbBgSIAEoCzIULmJyYW5jaGxpbmUudjEuTGFiZWxCBvqmGQIIAxIwCghhc3NpZ25lZRgTIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEjIKDWFzc2lnbmVlX3RlYW0YFCABKAsyEy5icmFuY2hsaW5lLnYxLlRlYW1CBvqmGQIIAxIYChByZW1vdmVkX2Fzc2lnbmVlGBUgASgIEi8KCXJlZl9pc3N1ZRgWIAEoCzIULmJyYW5jaGxpbmUudjEuSXNzdWVCBvqmGQIIAxI4CgtyZWZfY29tbWVudBgXIAEoCzIbLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50Qgb6phkCCAMSEgoKcmVmX2FjdGlvbhgYIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_branchline_v1_issue, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiggEKEElzc3VlQ29tbWVudEVkaXQSCgoCaWQYASABKAMSJAoEdXNlchgCIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIMCgRib2R5GAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIosGCg9UaW1lbGluZUNvbW1lbnQSCgoCaWQYASABKAMSDAoEdHlwZRgCIAEoCRIQCghodG1sX3VybBgDIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAQgASgJEhEKCWlzc3VlX3VybBgFIAEoCRIkCgR1c2VyGAYgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EgwKBGJvZHkYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJb2xkX3RpdGxlGAogASgJEhEKCW5ld190aXRsZRgLIAEoCRIPCgdvbGRfcmVmGAwgASgJEg8KB25ld19yZWYYDSABKAkSFgoOcmVmX2NvbW1pdF9zaGEYDiABKAkSEQoJcmV2aWV3X2lkGA8gASgDEjcKDW9sZF9taWxlc3RvbmUYECABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjMKCW1pbGVzdG9uZRgRIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSKwoFbGFiZWwYEiABKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsQgb6phkCCAMSMAoIYXNzaWduZWUYEyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIyCg1hc3NpZ25lZV90ZWFtGBQgASgLMhMuYnJhbmNobGluZS52MS5UZWFtQgb6phkCCAMSGAoQcmVtb3ZlZF9hc3NpZ25lZRgVIAEoCBIvCglyZWZfaXNzdWUYFiABKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlQgb6phkCCAMSOAoLcmVmX2NvbW1lbnQYFyABKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudEIG+qYZAggDEhIKCnJlZl9hY3Rpb24YGCABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_issue, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A comment on an issue or on a pull request as a whole. Comments on lines are part of reviews.
@@ -118,6 +118,48 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
  */
 export const IssueCommentSchema: GenMessage<IssueComment> = /*@__PURE__*/
   messageDesc(file_branchline_v1_issue_comment, 0);
+
+/**
+ * An edit of a comment, with the text before.
+ *
+ * @generated from message branchline.v1.IssueCommentEdit
+ */
+export type IssueCommentEdit = Message<"branchline.v1.IssueCommentEdit"> & {
+  /**
+   * Number among the edits of all comments. It never changes.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Who changed the text. A deleted account has the number -1 and the name `Ghost`.
+   *
+   * @generated from field: branchline.v1.Account user = 2;
+   */
+  user?: Account | undefined;
+
+  /**
+   * The text before the edit, in Markdown.
+   *
+   * @generated from field: string body = 3;
+   */
+  body: string;
+
+  /**
+   * Time of the edit.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.IssueCommentEdit.
+ * Use `create(IssueCommentEditSchema)` to create a new message.
+ */
+export const IssueCommentEditSchema: GenMessage<IssueCommentEdit> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_comment, 1);
 
 /**
  * An entry of the timeline of an issue or pull request.
@@ -312,5 +354,5 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
  * Use `create(TimelineCommentSchema)` to create a new message.
  */
 export const TimelineCommentSchema: GenMessage<TimelineComment> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_comment, 1);
+  messageDesc(file_branchline_v1_issue_comment, 2);
 

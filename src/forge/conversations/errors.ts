@@ -92,6 +92,7 @@ export const CONVERSATIONS = {
       'only the author of a comment and users with write access to pull requests may change it',
   },
   ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  COMMENT_EDIT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   SUBSCRIPTION_DENIED: {
     code: Code.PermissionDenied,
     message: ({ username }) => `you are not permitted to change subscriptions for ${username}`,

@@ -9,6 +9,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond, secondsOf } from '../core/wire/times.ts'
+import { deleteCommentEdit, listCommentEdits } from './comment-edits.ts'
 import { conversationUrls } from './conversation-urls.message.ts'
 import {
   createIssueComment,
@@ -88,6 +89,25 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
 
     async deleteIssueComment({ owner, repo, id }, context) {
       await deleteIssueComment(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
+      return {}
+    },
+
+    async listCommentEdits({ owner, repo, id }, context) {
+      const caller = callerOf(context)
+      const views = await listCommentEdits(app, caller, { owner, repo }, Number(id))
+      return {
+        edits: views.map(({ edit, editor }) => ({
+          id: BigInt(edit.id),
+          user: accountMessage(app, caller, editor),
+          body: edit.body,
+          createdAt: atSecond(edit.create_time),
+        })),
+      }
+    },
+
+    async deleteCommentEdit({ owner, repo, id, edit }, context) {
+      const caller = signedIn(callerOf(context))
+      await deleteCommentEdit(app, caller, { owner, repo }, Number(id), Number(edit))
       return {}
     },
   }

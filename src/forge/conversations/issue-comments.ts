@@ -11,6 +11,7 @@ import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import { insertCommentEdit } from './comment-edits.rows.ts'
 import { newMentions } from './concerns.ts'
 import {
   type ConversationNeed,
@@ -32,6 +33,9 @@ import { recordReferences } from './text-references.ts'
 
 /** Maximum length of a review or a comment. */
 export const MAX_TEXT_CHARACTERS = 65_536
+
+/** The number of former texts that a comment keeps. */
+const MAX_EDITS = 20
 
 /** @throws INVALID_FIELD if the text is blank or too long. */
 export function checkCommentText(field: string, text: string): void {
@@ -174,8 +178,11 @@ export async function editIssueComment(
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
   const edited = await changeComments(app, caller, open, 'voice', async (tx, conversation, now) => {
+    const former = await rows.findIssueCommentById(tx, id)
     const changed = await rows.updateIssueComment(tx, id, { body, update_time: now })
-    if (!changed) throw missing()
+    if (!former || !changed) throw missing()
+    const edit = { comment_id: id, editor_id: caller.user.id, body: former.body, create_time: now }
+    await insertCommentEdit(tx, edit, MAX_EDITS)
     const stored = { conversation, commentId: id, text: { body }, isNew: false }
     await recordReferences(app, tx, caller, stored)
     const mentioned = newMentions([body], comment.body)
@@ -267,7 +274,7 @@ export async function openComment(
 }
 
 /** @throws ISSUE_COMMENT_DENIED */
-function checkMayChange(
+export function checkMayChange(
   { user }: SignedIn,
   { access }: OpenConversation,
   { poster_id }: IssueComment,

@@ -144,6 +144,21 @@ export interface IssueCommentsTable {
 
 export type IssueComment = Selectable<IssueCommentsTable>
 
+/** Edits of comments, with the texts before. */
+interface CommentEditsTable {
+  /** Never reused. */
+  id: Generated<number>
+  comment_id: number
+  /** Who changed the text; null if the account was deleted. */
+  editor_id: number | null
+  /** Markdown: the text before the edit. */
+  body: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type CommentEdit = Selectable<CommentEditsTable>
+
 /** Reactions to conversations and to comments. */
 interface IssueReactionsTable {
   id: Generated<number>
@@ -346,6 +361,7 @@ declare module '../../platform/database/schema.ts' {
     labels: LabelsTable
     milestones: MilestonesTable
     issue_comments: IssueCommentsTable
+    issue_comment_edits: CommentEditsTable
     issue_dependencies: IssueDependenciesTable
     issue_messages: ConversationMessagesTable
     issue_notices: NoticesTable

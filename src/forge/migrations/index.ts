@@ -59,6 +59,7 @@ import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
 import * as issueSettings from './0059-issue-settings.ts'
 import * as stateReasons from './0061-state-reasons.ts'
+import * as commentEdits from './0062-comment-edits.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -122,6 +123,7 @@ export const migrations: readonly Migration[] = [
   { name: '0057-dependency-switch', ...dependencySwitch },
   { name: '0059-issue-settings', ...issueSettings },
   { name: '0061-state-reasons', ...stateReasons },
+  { name: '0062-comment-edits', ...commentEdits },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -444,6 +444,12 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // Which pull request it would be on nobody knows.
   row(issueComments.editIssueComment, { ...commenters, writes: false }, { id: NO_NUMBER }),
   row(issueComments.deleteIssueComment, { ...commenters, writes: false }, { id: NO_NUMBER }),
+  row(issueComments.listCommentEdits, issueReaders, { id: NO_NUMBER }),
+  row(
+    issueComments.deleteCommentEdit,
+    { ...commenters, writes: false },
+    { id: NO_NUMBER, edit: NO_NUMBER },
+  ),
 
   row(reactions.listIssueReactions, issueReaders, { index: PULL }),
   row(reactions.createIssueReaction, commenters, { index: PULL, content: NOTHING }),
