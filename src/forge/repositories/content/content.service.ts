@@ -13,7 +13,6 @@ import {
   type DeleteFileRequest,
   type Identity,
 } from '#gen/branchline/v1/content_service_pb.ts'
-import { parseLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -40,6 +39,7 @@ import {
   getBlame,
   getContents,
   getRawFile,
+  lfsPointerOf,
   nameOf,
 } from './contents.ts'
 import { getEditorConfig } from './editorconfig.ts'
@@ -274,7 +274,7 @@ function contentsMessage(app: App, view: EntryView, isListed = false): ContentsR
   const htmlUrl = urls.html(`/src/commit/${commitId}/${path}`)
   const gitUrl = urls.api(`/git/${entry.kind === 'dir' ? 'trees' : 'blobs'}/${entry.id}`)
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
-  const lfs = entry.kind === 'file' && content ? parseLfsPointer(content) : undefined
+  const lfs = lfsPointerOf(view)
   return create(ContentsResponseSchema, {
     name: nameOf(entry),
     path: entry.path,

@@ -5,6 +5,7 @@ import {
   lastChangeOf,
   lastChanges,
 } from '../../../platform/git/history/last-changes.ts'
+import { type LfsPointer, parseLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import { type ObjectInfo, readObject, streamBlob } from '../../../platform/git/objects/objects.ts'
 import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
 import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../../platform/git/objects/submodules.ts'
@@ -326,4 +327,9 @@ export async function getBlame(
   const ids = [...new Set(blame.ranges.map((range) => range.commitId))]
   const found = await reading(readCommits(app.git, id, ids, MAX_BLAMED_COMMIT_BYTES))
   return { ...blame, open, commits: ids.flatMap((wanted) => found.get(wanted) ?? []) }
+}
+
+/** Returns what a file says as a pointer of Git LFS. Undefined for any other entry. */
+export function lfsPointerOf({ entry, content }: EntryView): LfsPointer | undefined {
+  return entry.kind === 'file' && content ? parseLfsPointer(content) : undefined
 }

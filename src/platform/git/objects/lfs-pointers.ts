@@ -4,7 +4,7 @@ import type { GitProcesses } from '../processes/running-processes.ts'
 import { listedObjects } from './large-texts.ts'
 
 /** A file in Git LFS, as described by its pointer file. */
-interface LfsPointer {
+export interface LfsPointer {
   /** SHA-256 of the file, as hexadecimal digits. */
   readonly oid: string
   /** Size of the file. */
