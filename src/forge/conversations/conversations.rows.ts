@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { numbersOf, prepareFirst, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
+import type { Repository } from '../repositories/schema.ts'
 import type { Conversation } from './schema.ts'
 
 export function findConversation(db: Db, id: number): Promise<Conversation | undefined> {
@@ -61,4 +62,30 @@ export function byConversation<T>(
     else groups.set(key, [value])
   }
   return groups
+}
+
+/**
+ * Returns whether a user has opened an issue of a repository, or a pull request that was merged into
+ * its default branch.
+ */
+export async function hasContributed(
+  db: Db,
+  { id, default_branch }: Pick<Repository, 'id' | 'default_branch'>,
+  userId: number,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('issues')
+    .select('id')
+    .where('repository_id', '=', id)
+    .where('is_pull', 'in', [0, 1])
+    .where('poster_id', '=', userId)
+    .where(({ and, eb, or }) =>
+      or([
+        eb('is_pull', '=', 0),
+        and([eb('merge_commit', 'is not', null), eb('base_branch', '=', default_branch)]),
+      ]),
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
 }

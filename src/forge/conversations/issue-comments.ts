@@ -19,6 +19,7 @@ import {
   rereadConversation,
 } from './conversation-needs.ts'
 import { openConversations, readsKind } from './conversation-readers.ts'
+import { checkIssueAccess } from './issue-access.ts'
 import * as rows from './issue-comments.rows.ts'
 import { insertActor } from './participants.rows.ts'
 import type {
@@ -122,7 +123,7 @@ export async function getIssueComment(
  * Creates a comment on a conversation.
  *
  * @throws as `Conversations.open`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD,
- *   ISSUE_RATE_LIMITED
+ *   ISSUE_RATE_LIMITED; on an issue as `checkIssueAccess`
  */
 export async function createIssueComment(
   app: ConversationsApp,
@@ -132,6 +133,7 @@ export async function createIssueComment(
 ): Promise<IssueCommentView> {
   const open = await app.conversations.open(app, caller, name, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
+  if (open.conversation.is_pull === 0) await checkIssueAccess(app, caller, open)
   checkCommentText('body', body)
   await checkRate(app, app.db, { caller, open }, 'TEXT')
   const comment = await changeComments(

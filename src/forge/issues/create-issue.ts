@@ -10,6 +10,7 @@ import {
   setConversationLabels,
 } from '../conversations/conversation-labels.ts'
 import { openConversations } from '../conversations/conversation-readers.ts'
+import { checkIssueAccess } from '../conversations/issue-access.ts'
 import type { LabelOwner } from '../conversations/labels.rows.ts'
 import { insertParticipants, markSeen } from '../conversations/participants.rows.ts'
 import { checkRate, countContribution } from '../conversations/rates.ts'
@@ -75,7 +76,7 @@ interface Plan {
  *
  * @throws as `openConversations`; REPOSITORY_UNIT_CLOSED if the caller may not read issues;
  *   REPOSITORY_ARCHIVED, INVALID_FIELD, USER_BLOCKED, MILESTONE_NOT_FOUND, LABEL_NOT_FOUND,
- *   ISSUE_RATE_LIMITED; with a template as `fillTemplate`
+ *   ISSUE_RATE_LIMITED; as `checkIssueAccess`; with a template as `fillTemplate`
  */
 export async function createIssue(
   app: ReposApp,
@@ -90,6 +91,7 @@ export async function createIssue(
   if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title', rule: 'Required' })
   checkBody(draft.body)
   await checkWelcome(app.db, caller, open)
+  await checkIssueAccess(app, caller, open)
   await checkRate(app, app.db, { caller, open }, 'ISSUE')
   const filled = await readTemplate(app, caller, name, draft)
   const plan = withTemplate(

@@ -41,6 +41,10 @@ export const ISSUES = {
     restStatus: 400,
     field: 'team',
   },
+  ISSUE_CREATION_RESTRICTED: {
+    code: Code.PermissionDenied,
+    message: ({ access }) => `opening issues is limited to ${access}`,
+  },
   ISSUE_FORM_INCOMPLETE: {
     code: Code.InvalidArgument,
     message: ({ field, label, rule }) => `[${field}] ${label}: ${rule}`,

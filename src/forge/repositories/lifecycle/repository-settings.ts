@@ -11,7 +11,7 @@ import type { ReposApp } from '../ports.ts'
 import { findBranch } from '../refs/branches.rows.ts'
 import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { recordUpdates } from '../refs/ref-updates.ts'
-import type { Repository, RepositoryChanges } from '../schema.ts'
+import type { IssueAccess, Repository, RepositoryChanges } from '../schema.ts'
 import { checkMayBePublic } from './forks.ts'
 import { updateMirror } from './mirrors.rows.ts'
 import { mirrorChanges } from './mirrors.ts'
@@ -65,6 +65,7 @@ export interface RepositoryEdit {
   readonly private?: boolean | undefined
   readonly archived?: boolean | undefined
   readonly defaultBranch?: string | undefined
+  readonly issueAccess?: string | undefined
   readonly switches: Readonly<Partial<Record<RepositorySwitch, boolean | undefined>>>
   readonly defaultMergeStyle?: string | undefined
   readonly defaultUpdateStyle?: string | undefined
@@ -186,6 +187,15 @@ function readStyle<Style extends string>(
   return style
 }
 
+const ISSUE_ACCESS: readonly IssueAccess[] = ['everyone', 'contributors', 'collaborators']
+
+function readIssueAccess(text: string | undefined): IssueAccess | undefined {
+  if (!text) return undefined
+  const access = ISSUE_ACCESS.find((known) => known === text)
+  if (!access) throw new DomainError('INVALID_FIELD', { field: 'issue_access' })
+  return access
+}
+
 function changesOf(edit: RepositoryEdit, repository: Repository, now: number): RepositoryChanges {
   const changes: RepositoryChanges = { update_time: now }
   if (edit.description !== undefined) changes.description = edit.description
@@ -193,6 +203,8 @@ function changesOf(edit: RepositoryEdit, repository: Repository, now: number): R
   if (edit.private !== undefined) changes.private = edit.private ? 1 : 0
   if (edit.archived !== undefined)
     changes.archive_time = edit.archived ? (repository.archive_time ?? now) : null
+  const issueAccess = readIssueAccess(edit.issueAccess)
+  if (issueAccess) changes.issue_access = issueAccess
   const usesPulls = edit.switches.has_pull_requests ?? repository.has_pull_requests === 1
   for (const name of usesPulls ? [...SWITCHES, ...PULL_SWITCHES] : SWITCHES) {
     const on = edit.switches[name]

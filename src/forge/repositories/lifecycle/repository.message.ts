@@ -125,6 +125,7 @@ const EMPTY: RepositoryMessage = {
   hasCode: true,
   hasIssues: false,
   closeIssuesViaCommitInAnyBranch: false,
+  issueAccess: 'everyone',
   hasPullRequests: false,
   hasReleases: false,
   hasWiki: false,
@@ -197,6 +198,7 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
     message.internalTracker =
       repository.has_dependencies === 1 ? TRACKER : TRACKER_WITHOUT_DEPENDENCIES
   message.closeIssuesViaCommitInAnyBranch = repository.close_issues_in_any_branch === 1
+  message.issueAccess = repository.issue_access
   message.hasPullRequests = repository.has_pull_requests === 1
   message.hasReleases = repository.has_releases === 1
 }

@@ -58,6 +58,43 @@ export function listAuthors(
   )
 }
 
+/** Memory of all cached lists of addresses, and limits of what is read for one. */
+const MAX_ADDRESSES_BYTES = 8 * 1024 ** 2
+const MAX_WALKED_COMMITS = 100_000
+const MAX_ADDRESSES = 5_000
+
+/**
+ * Returns the addresses of the authors of a commit and of those before it, as the commits have them:
+ * up to `MAX_ADDRESSES` of the latest `MAX_WALKED_COMMITS` commits. The result never changes and is
+ * cached.
+ *
+ * @param from full id of a commit.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function authorAddresses(
+  repositories: Repositories,
+  id: number,
+  from: string,
+): Promise<readonly string[]> {
+  if (!isObjectId(from)) throw new Error(`no id of a commit: ${from}`)
+  const cache = resultsOf<readonly string[]>(
+    repositories,
+    'author addresses',
+    MAX_ADDRESSES_BYTES,
+    (addresses) => addresses.reduce((bytes, address) => bytes + address.length * 2 + 16, 0),
+  )
+  return cache.get(id, from, async () => {
+    const range = [`--max-count=${MAX_WALKED_COMMITS}`, from, '--']
+    const args = ['log', '-z', '--no-mailmap', '--format=%ae', ...range]
+    const addresses = new Set<string>()
+    for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_AUTHORS_BYTES)) {
+      addresses.add(record.toString())
+      if (addresses.size === MAX_ADDRESSES) break
+    }
+    return [...addresses]
+  })
+}
+
 function memoryOf({ authors, coAuthors }: Credits): number {
   return [...authors, ...coAuthors].reduce(
     (bytes, { name, email }) => bytes + (name.length + email.length) * 2 + AUTHOR_BYTES,
