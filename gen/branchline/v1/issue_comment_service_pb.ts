@@ -6,7 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
-import type { IssueComment, IssueCommentSchema } from "./issue_comment_pb.ts";
+import type { IssueComment, IssueCommentEdit, IssueCommentSchema } from "./issue_comment_pb.ts";
 import { file_branchline_v1_issue_comment } from "./issue_comment_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment_service.proto.
  */
 export const file_branchline_v1_issue_comment_service: GenFile = /*@__PURE__*/
-  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYATKvCwoTSXNzdWVDb21tZW50U2VydmljZRLkAQoRTGlzdElzc3VlQ29tbWVudHMSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ8kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCPYEgtPkkwJAYghjb21tZW50cxI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cxLmAQoWTGlzdFJlcG9zaXRvcnlDb21tZW50cxIsLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwiMAYLT5JMCOGIIY29tbWVudHMSLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzEuMBChJDcmVhdGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCKFAZACAPqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGQMIkAGKpxkDCJUEiqcZAggFiqcZAwicBYqnGQMIigWC0+STAjk6ASoiNC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMSrAEKD0dldElzc3VlQ29tbWVudBIlLmJyYW5jaGxpbmUudjEuR2V0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IlWQAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCJoDgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9Eo4CChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IrQBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCJsDiqcZAwiQAYqnGQMIlQSKpxkCCAWC0+STAnY6ASpaPjoBKjI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9MjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EvoBChJEZWxldGVJc3N1ZUNvbW1lbnQSKC5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlQ29tbWVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkioQGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIhQGKpxkDCJsDgtPkkwJwWjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vY29tbWVudHMve2lkfSoxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYASJCChdMaXN0Q29tbWVudEVkaXRzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDIkoKGExpc3RDb21tZW50RWRpdHNSZXNwb25zZRIuCgVlZGl0cxgBIAMoCzIfLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50RWRpdCJRChhEZWxldGVDb21tZW50RWRpdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIMCgRlZGl0GAQgASgDMsoOChNJc3N1ZUNvbW1lbnRTZXJ2aWNlEuQBChFMaXN0SXNzdWVDb21tZW50cxInLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0SXNzdWVDb21tZW50c1Jlc3BvbnNlInyQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSC0+STAkBiCGNvbW1lbnRzEjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzEuYBChZMaXN0UmVwb3NpdG9yeUNvbW1lbnRzEiwuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ0kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCIwBgtPkkwI4Yghjb21tZW50cxIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMS4wEKEkNyZWF0ZUlzc3VlQ29tbWVudBIoLmJyYW5jaGxpbmUudjEuQ3JlYXRlSXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IoUBkAIA+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZAwiQAYqnGQMIlQSKpxkCCAWKpxkDCJwFiqcZAwiKBYLT5JMCOToBKiI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cxKsAQoPR2V0SXNzdWVDb21tZW50EiUuYnJhbmNobGluZS52MS5HZXRJc3N1ZUNvbW1lbnRSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Jc3N1ZUNvbW1lbnQiVZACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMImgOC0+STAjMSMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0SjgIKEEVkaXRJc3N1ZUNvbW1lbnQSJi5icmFuY2hsaW5lLnYxLkVkaXRJc3N1ZUNvbW1lbnRSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Jc3N1ZUNvbW1lbnQitAGQAgKCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMImwOKpxkDCJABiqcZAwiVBIqnGQIIBYLT5JMCdjoBKlo+OgEqMjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzL3tpZH0yMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0S+gEKEkRlbGV0ZUlzc3VlQ29tbWVudBIoLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKhAZACAoKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCJoDiqcZAwiFAYqnGQMImwOC0+STAnBaOyo5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9KjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EscBChBMaXN0Q29tbWVudEVkaXRzEiYuYnJhbmNobGluZS52MS5MaXN0Q29tbWVudEVkaXRzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdENvbW1lbnRFZGl0c1Jlc3BvbnNlImKQAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCJoDgtPkkwJAYgVlZGl0cxI3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9lZGl0cxLOAQoRRGVsZXRlQ29tbWVudEVkaXQSJy5icmFuY2hsaW5lLnYxLkRlbGV0ZUNvbW1lbnRFZGl0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJ4kAICgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMImgOKpxkDCIUBiqcZAwibA4qnGQMIngWC0+STAkAqPi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vZWRpdHMve2VkaXR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssueComments.
@@ -346,6 +346,104 @@ export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentReque
   messageDesc(file_branchline_v1_issue_comment_service, 6);
 
 /**
+ * Request of ListCommentEdits.
+ *
+ * @generated from message branchline.v1.ListCommentEditsRequest
+ */
+export type ListCommentEditsRequest = Message<"branchline.v1.ListCommentEditsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the comment.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.ListCommentEditsRequest.
+ * Use `create(ListCommentEditsRequestSchema)` to create a new message.
+ */
+export const ListCommentEditsRequestSchema: GenMessage<ListCommentEditsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_comment_service, 7);
+
+/**
+ * The former texts of a comment.
+ *
+ * @generated from message branchline.v1.ListCommentEditsResponse
+ */
+export type ListCommentEditsResponse = Message<"branchline.v1.ListCommentEditsResponse"> & {
+  /**
+   * Oldest first.
+   *
+   * @generated from field: repeated branchline.v1.IssueCommentEdit edits = 1;
+   */
+  edits: IssueCommentEdit[];
+};
+
+/**
+ * Describes the message branchline.v1.ListCommentEditsResponse.
+ * Use `create(ListCommentEditsResponseSchema)` to create a new message.
+ */
+export const ListCommentEditsResponseSchema: GenMessage<ListCommentEditsResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_comment_service, 8);
+
+/**
+ * Request of DeleteCommentEdit.
+ *
+ * @generated from message branchline.v1.DeleteCommentEditRequest
+ */
+export type DeleteCommentEditRequest = Message<"branchline.v1.DeleteCommentEditRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the comment.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+
+  /**
+   * Number of the edit.
+   *
+   * @generated from field: int64 edit = 4;
+   */
+  edit: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.DeleteCommentEditRequest.
+ * Use `create(DeleteCommentEditRequestSchema)` to create a new message.
+ */
+export const DeleteCommentEditRequestSchema: GenMessage<DeleteCommentEditRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_comment_service, 9);
+
+/**
  * Comments on issues and pull requests, under the paths that compatible systems have for them.
  *
  * A repository of which the caller may read neither issues nor pull requests does not exist for the
@@ -414,6 +512,27 @@ export const IssueCommentService: GenService<{
   deleteIssueComment: {
     methodKind: "unary";
     input: typeof DeleteIssueCommentRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists the former texts of a comment, oldest first: those of the latest 20 edits.
+   *
+   * @generated from rpc branchline.v1.IssueCommentService.ListCommentEdits
+   */
+  listCommentEdits: {
+    methodKind: "unary";
+    input: typeof ListCommentEditsRequestSchema;
+    output: typeof ListCommentEditsResponseSchema;
+  },
+  /**
+   * Removes a former text of a comment. For the author of the comment and for users who may write to
+   * the conversation.
+   *
+   * @generated from rpc branchline.v1.IssueCommentService.DeleteCommentEdit
+   */
+  deleteCommentEdit: {
+    methodKind: "unary";
+    input: typeof DeleteCommentEditRequestSchema;
     output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/

@@ -50,14 +50,14 @@ export type Milestone = Message<"branchline.v1.Milestone"> & {
   state: string;
 
   /**
-   * Number of its open issues and pull requests.
+   * Number of its open issues and pull requests, of the kinds that the caller may read.
    *
    * @generated from field: int64 open_issues = 5;
    */
   openIssues: bigint;
 
   /**
-   * Number of its closed issues and pull requests.
+   * Number of its closed issues and pull requests, of the kinds that the caller may read.
    *
    * @generated from field: int64 closed_issues = 6;
    */

@@ -18,7 +18,7 @@ import type { Conversation, ConversationKinds } from './schema.ts'
  * Returns the kinds of conversations that can be read with some rights in a repository. Pull
  * requests consist of code, so their readers need both features.
  */
-function readableKinds({ issues, pulls, code }: OpenRepository['units']): ConversationKinds {
+export function readableKinds({ issues, pulls, code }: OpenRepository['units']): ConversationKinds {
   return {
     issues: suffices(issues, 'read'),
     pulls: suffices(pulls, 'read') && suffices(code, 'read'),

@@ -30,10 +30,10 @@ function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
 
   return {
     async listMilestones(request, context) {
-      const repository = await open(request, context, 'read')
+      const opened = await open(request, context, 'read')
       const page = readNumberedPage(app.settings, request)
       const { state, name } = request
-      const { milestones, total } = await listMilestones(app, repository, state, name, page)
+      const { milestones, total } = await listMilestones(app, opened, state, name, page)
       return {
         milestones: milestones.map(milestoneMessage),
         total: BigInt(total),
@@ -42,21 +42,21 @@ function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
     },
 
     async createMilestone(request, context) {
-      const repository = await open(request, context, 'write')
+      const opened = await open(request, context, 'write')
       const dueTime = dueTimeOf(request.dueOn) ?? null
-      return milestoneMessage(await createMilestone(app, repository, { ...request, dueTime }))
+      return milestoneMessage(await createMilestone(app, opened, { ...request, dueTime }))
     },
 
     async getMilestone(request, context) {
-      const repository = await open(request, context, 'read')
-      return milestoneMessage(await getMilestone(app, repository, request.id))
+      const opened = await open(request, context, 'read')
+      return milestoneMessage(await getMilestone(app, opened, request.id))
     },
 
     async editMilestone(request, context) {
-      const repository = await open(request, context, 'write')
+      const opened = await open(request, context, 'write')
       const { id, title, description, dueOn, state } = request
       const edit = { title, description, dueTime: dueTimeOf(dueOn), state }
-      return milestoneMessage(await editMilestone(app, repository, id, edit))
+      return milestoneMessage(await editMilestone(app, opened, id, edit))
     },
 
     async deleteMilestone(request, context) {

@@ -76,6 +76,29 @@ const milestonesByIds = prepareQuery((db, ids: string) =>
   db.selectFrom('milestones').selectAll().where('id', 'in', numbersOf(ids)),
 )
 
+/** The conversations of one milestone, kind and state. */
+interface MilestoneCount {
+  readonly milestone_id: number | null
+  readonly is_pull: number
+  readonly is_open: number
+  readonly count: number
+}
+
+/** Counts the conversations of some milestones. Those without conversations are left out. */
+export function countByMilestone(db: Db, ids: readonly number[]): Promise<MilestoneCount[]> {
+  return db
+    .selectFrom('issues')
+    .select(({ fn }) => [
+      'milestone_id',
+      'is_pull',
+      sql<number>`cast(state = 'OPEN' as integer)`.as('is_open'),
+      fn.countAll<number>().as('count'),
+    ])
+    .where('milestone_id', 'in', numbersOf(JSON.stringify(ids)))
+    .groupBy(['milestone_id', 'is_pull', sql`cast(state = 'OPEN' as integer)`])
+    .execute()
+}
+
 /** Returns the oldest milestone with a title. */
 export function findMilestoneByTitle(
   db: Db,

@@ -5,8 +5,10 @@ import type { Caller } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
+import type { OpenRepository } from '../repositories/access/permissions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { Repository } from '../repositories/schema.ts'
+import { countsFor } from './milestone-counts.ts'
 import * as rows from './milestones.rows.ts'
 import { openForPlanning } from './planning-access.ts'
 import type { Milestone } from './schema.ts'
@@ -52,8 +54,8 @@ export async function openMilestones(
   caller: Caller,
   name: RepositoryName,
   needed: 'read' | 'write',
-): Promise<Repository> {
-  return (await openForPlanning(app, caller, name, needed)).repository
+): Promise<OpenRepository> {
+  return openForPlanning(app, caller, name, needed)
 }
 
 /**
@@ -64,31 +66,45 @@ export async function openMilestones(
  */
 export async function listMilestones(
   app: ReposApp,
-  { id }: Repository,
+  open: OpenRepository,
   state: string,
   titlePart: string,
   page: Page,
 ): Promise<{ milestones: readonly Milestone[]; total: number }> {
+  const { id } = open.repository
   const filter = { state: state === 'all' ? undefined : stateOf(state), titlePart }
   return {
-    milestones: await rows.listMilestones(app.db, id, filter, page.offset, page.limit),
+    milestones: await countsFor(
+      app.db,
+      [open],
+      await rows.listMilestones(app.db, id, filter, page.offset, page.limit),
+    ),
     total: await rows.countMilestones(app.db, id, filter),
   }
 }
 
 /** Returns the milestone with an id or, if none has it, with a title. */
-export function getMilestone(
+export async function getMilestone(
   app: ReposApp,
-  repository: Repository,
+  open: OpenRepository,
   text: string,
 ): Promise<Milestone> {
-  return findMilestone(app.db, repository, text)
+  return counted(app, open, await findMilestone(app.db, open.repository, text))
+}
+
+async function counted(
+  app: ReposApp,
+  open: OpenRepository,
+  milestone: Milestone,
+): Promise<Milestone> {
+  const [seen = milestone] = await countsFor(app.db, [open], [milestone])
+  return seen
 }
 
 /** Creates a milestone. */
 export async function createMilestone(
   app: ReposApp,
-  { id }: Repository,
+  { repository: { id } }: OpenRepository,
   draft: MilestoneDraft,
 ): Promise<Milestone> {
   const { title, description, dueTime } = draft
@@ -116,13 +132,13 @@ export async function createMilestone(
 /** Changes the given fields of a milestone. */
 export async function editMilestone(
   app: ReposApp,
-  repository: Repository,
+  open: OpenRepository,
   text: string,
   edit: MilestoneEdit,
 ): Promise<Milestone> {
   const now = nowSeconds(app.clock)
-  return transaction(app.db, async (tx) => {
-    const milestone = await findMilestone(tx, repository, text)
+  const edited = await transaction(app.db, async (tx) => {
+    const milestone = await findMilestone(tx, open.repository, text)
     checkTexts(edit.title, edit.description)
     const state = edit.state === '' ? milestone.state : stateOf(edit.state)
     return rows.updateMilestone(tx, milestone.id, {
@@ -134,12 +150,13 @@ export async function editMilestone(
       update_time: now,
     })
   })
+  return counted(app, open, edited)
 }
 
 /** Deletes a milestone, and removes it from everything that has it. */
 export async function deleteMilestone(
   app: ReposApp,
-  repository: Repository,
+  { repository }: OpenRepository,
   text: string,
 ): Promise<void> {
   await transaction(app.db, async (tx) => {

@@ -11,7 +11,7 @@ import { viewTeams } from '../repositories/access/team-repositories.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { CommentPeriod } from './issue-comments.rows.ts'
 import { findLabelsFor } from './labels.rows.ts'
-import { findMilestonesByIds } from './milestones.rows.ts'
+import { milestonesFor } from './milestone-counts.ts'
 import type { ConversationsApp, OpenConversation } from './ports.ts'
 import type { Label, Milestone, TimelineTable } from './schema.ts'
 import * as rows from './timeline.rows.ts'
@@ -203,7 +203,7 @@ async function viewEntries(
   const actorIds = entries.flatMap(({ actor_id }) => actor_id ?? [])
   const users = await findOwnersByIds(db, [...new Set([...actorIds, ...idsOf('userId')])])
   const teams = await viewTeams(app, caller, open, idsOf('teamId'))
-  const milestones = await findMilestonesByIds(db, idsOf('oldMilestoneId', 'milestoneId'))
+  const milestones = await milestonesFor(db, [open], idsOf('oldMilestoneId', 'milestoneId'))
   return entries.map((entry, i) => {
     const subject = subjects[i] ?? {}
     const { userId } = subject

@@ -5,7 +5,7 @@ import { isLabelHere } from '../conversations/conversation-labels.ts'
 import { readsKind } from '../conversations/conversation-readers.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import { labelsOfConversations } from '../conversations/labels.rows.ts'
-import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
+import { milestonesFor } from '../conversations/milestone-counts.ts'
 import {
   assigneesOfConversations,
   unseenConversations,
@@ -67,7 +67,7 @@ export async function viewIssues(
   const labels = await labelsOfConversations(db, ids)
   const assignees = await assigneesOfConversations(db, ids)
   const milestoneIds = issues.flatMap(({ milestone_id }) => milestone_id ?? [])
-  const milestones = await findMilestonesByIds(db, [...new Set(milestoneIds)])
+  const milestones = await milestonesFor(db, opened, milestoneIds)
   const people = issues.flatMap(({ id, poster_id }) => [
     ...(poster_id === null ? [] : [poster_id]),
     ...(assignees.get(id) ?? []),

@@ -3,7 +3,7 @@ import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import { isLabelHere } from '../../conversations/conversation-labels.ts'
 import { labelsOfConversations } from '../../conversations/labels.rows.ts'
-import { findMilestonesByIds } from '../../conversations/milestones.rows.ts'
+import { milestonesFor } from '../../conversations/milestone-counts.ts'
 import {
   assigneesOfConversations,
   unseenConversations,
@@ -117,8 +117,9 @@ export async function viewPullsOf(
   const bases = new Map(opened.map((open) => [open.repository.id, open]))
   const labels = await labelsOfConversations(db, ids)
   const assignees = await assigneesOfConversations(db, ids)
-  const milestones = await findMilestonesByIds(
+  const milestones = await milestonesFor(
     db,
+    opened,
     present(pulls.map(({ milestone_id }) => milestone_id)),
   )
   const scheduledMerges = await findScheduledMerges(db, ids)
