@@ -24,6 +24,8 @@ export interface TimelineRow {
   readonly source_id: number
   /** The comment that has a reference; 0 for other entries. */
   readonly comment_id: number
+  /** One of `PLACES`. */
+  readonly place: number
 }
 
 /** The entries of a timeline: those that a reader may see, of a period. */
@@ -39,6 +41,12 @@ export async function insertTimelineEntries(
   if (entries.length > 0) await tx.insertInto('issue_timeline').values(entries).execute()
 }
 
+/**
+ * The order of entries of the same second, which have ids of four tables: what somebody said comes
+ * before what followed from it, and the events stay in the order in which they happened.
+ */
+const PLACES = { review: 0, comment: 1, reference: 2, event: 3 } as const
+
 /** Lists the events, references, comments and submitted reviews of a conversation, oldest first. */
 export function listTimeline(
   db: Db,
@@ -49,7 +57,7 @@ export function listTimeline(
   return selectTimeline(db, selection)
     .selectAll()
     .orderBy('create_time')
-    .orderBy('type')
+    .orderBy('place')
     .orderBy('id')
     .limit(limit)
     .offset(offset)
@@ -75,7 +83,7 @@ function selectTimeline(db: Db, selection: TimelineSelection) {
     .select(['event.create_time as update_time', none.as('body')])
     .select(['event.old_value', 'event.new_value'])
     .select((eb) => [eb.fn.coalesce('event.source_id', zero).as('source_id')])
-    .select(zero.as('comment_id'))
+    .select([zero.as('comment_id'), placeOf('event')])
     .where('event.issue_id', '=', conversationId)
     .where((eb) => eb.or([eb('event.source_id', 'is', null), sourceReadable(reader)]))
     .$castTo<TimelineRow>()
@@ -83,14 +91,14 @@ function selectTimeline(db: Db, selection: TimelineSelection) {
     .selectFrom('issue_comments')
     .select([sql.lit('comment').as('type'), 'id', 'poster_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
-    .select([zero.as('source_id'), zero.as('comment_id')])
+    .select([zero.as('source_id'), zero.as('comment_id'), placeOf('comment')])
     .where('issue_id', '=', conversationId)
     .$castTo<TimelineRow>()
   const reviews = db
     .selectFrom('reviews')
     .select([sql.lit('review').as('type'), 'id', 'reviewer_id as actor_id', 'create_time'])
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
-    .select([zero.as('source_id'), zero.as('comment_id')])
+    .select([zero.as('source_id'), zero.as('comment_id'), placeOf('review')])
     .where('pull_request_id', '=', conversationId)
     .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
     .$castTo<TimelineRow>()
@@ -106,6 +114,10 @@ function selectTimeline(db: Db, selection: TimelineSelection) {
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
 
+function placeOf(table: keyof typeof PLACES) {
+  return sql.lit(PLACES[table]).$castTo<number>().as('place')
+}
+
 /** Selects the references whose text or commit the reader may read. */
 function selectReferences(db: Db, { conversationId, reader }: TimelineSelection) {
   return db
@@ -118,6 +130,7 @@ function selectReferences(db: Db, { conversationId, reader }: TimelineSelection)
     .select((eb) => [
       eb.fn.coalesce('reference.source_id', sql.lit(0)).as('source_id'),
       eb.fn.coalesce('reference.comment_id', sql.lit(0)).as('comment_id'),
+      placeOf('reference'),
     ])
     .where('reference.target_id', '=', conversationId)
     .where((eb) =>
