@@ -121,7 +121,7 @@ const UPWARD: readonly (readonly [from: RegExp, to: RegExp, reason: string])[] =
 
 /** The subjects whose `.rows.ts` a higher subject imports. Each must be in use. */
 const ROWS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
-  administration: ['accounts', 'memos', 'repositories'],
+  administration: ['accounts', 'conversations', 'memos', 'repositories'],
   conversations: ['accounts', 'repositories', 'webhooks'],
   deliveries: ['accounts', 'conversations', 'pulls', 'repositories', 'webhooks'],
   issues: ['accounts', 'conversations', 'pulls', 'repositories'],

@@ -194,6 +194,8 @@ function settingsOf(flags: ServeFlags): Settings {
     memoContentBytes: flags.memoContentBytes,
     maxPushBytes: flags.maxPushBytes,
     maxAssetBytes: flags.maxAssetBytes,
+    maxAttachmentBytes: flags.maxAttachmentBytes,
+    attachmentTypes: flags.attachmentTypes,
     webhookRetryScheduleMs: flags.webhookRetrySchedule,
     mailFrom: flags.mailFrom,
     defaultMergeStyle: flags.defaultMergeStyle,

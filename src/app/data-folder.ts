@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate, migrations } from '../forge/migrations/index.ts'
-import type { AttachmentFiles } from '../forge/repositories/releases/attachment-files.ts'
+import type { AttachmentFiles } from '../forge/repositories/attachments/attachment-files.ts'
 import { createSharedExclusive, SharedLocks } from '../platform/database/coordination/locks.ts'
 import {
   ServerSession,

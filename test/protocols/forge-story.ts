@@ -16,6 +16,7 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
+import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
@@ -83,6 +84,7 @@ const reviews = ReviewService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
 const issueTemplates = IssueTemplateService.method
+const attachments = IssueAttachmentService.method
 const trackedTimes = TrackedTimeService.method
 const stopwatches = StopwatchService.method
 const issueComments = IssueCommentService.method
@@ -641,6 +643,37 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issues.lockIssue, 'PUT /repos/guild/engine/issues/1/lock', { lock_reason: 'Resolved' }),
   bob(issues.unlockIssue, 'DELETE /repos/guild/engine/issues/1/lock'),
   bob(issues.listIssueTimeline, 'GET /repos/guild/engine/issues/1/timeline?limit=2'),
+  bob(attachments.createIssueAttachment, 'POST /repos/guild/engine/issues/1/assets?name=plan', [
+    'a',
+  ]),
+  bob(attachments.getIssueAttachment, 'GET /repos/guild/engine/issues/1/assets/1'),
+  bob(attachments.editIssueAttachment, 'PATCH /repos/guild/engine/issues/1/assets/1', {
+    name: 'plan.json',
+  }),
+  bob(attachments.listIssueAttachments, 'GET /repos/guild/engine/issues/1/assets'),
+  bob(attachments.deleteIssueAttachment, 'DELETE /repos/guild/engine/issues/1/assets/1'),
+  by(
+    'carol',
+    attachments.createIssueCommentAttachment,
+    'POST /repos/guild/engine/issues/comments/1/assets?name=map',
+    ['b'],
+  ),
+  bob(attachments.getIssueCommentAttachment, 'GET /repos/guild/engine/issues/comments/1/assets/2'),
+  by(
+    'carol',
+    attachments.editIssueCommentAttachment,
+    'PATCH /repos/guild/engine/issues/comments/1/assets/2',
+    { name: 'map.json' },
+  ),
+  bob(attachments.listIssueCommentAttachments, 'GET /repos/guild/engine/issues/comments/1/assets'),
+  by(
+    'carol',
+    attachments.deleteIssueCommentAttachment,
+    'DELETE /repos/guild/engine/issues/comments/1/assets/2',
+  ),
+  by('carol', attachments.createIssueUpload, 'POST /repos/guild/engine/issue_uploads?name=late', [
+    'c',
+  ]),
   by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
   by('carol', subscriptions.setRepositorySubscription, 'PUT /repos/guild/engine/subscription'),
   by('carol', subscriptions.getRepositorySubscription, 'GET /repos/guild/engine/subscription'),
@@ -812,6 +845,7 @@ export const UNTOLD: readonly DescMethod[] = [
   gpgKeys.verifyGpgKey,
   pullFiles.getPullRequestDiff,
   releases.getAttachment,
+  attachments.downloadAttachment,
   RepositoryEventService.method.watchRepository,
   ServerService.method.getSigningKey,
 ]

@@ -43,6 +43,8 @@ const SETTINGS: Settings = {
   memoContentBytes: 8192,
   maxPushBytes: 64 * 1024 * 1024,
   maxAssetBytes: 64 * 1024 * 1024,
+  maxAttachmentBytes: 1024 * 1024,
+  attachmentTypes: ['*/*'],
   webhookRetryScheduleMs: [5_000, 300_000],
   mailFrom: undefined,
   defaultMergeStyle: 'merge',

@@ -95,6 +95,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         memoContentBytes: 8192,
         maxPushBytes: 64 * 1024 * 1024,
         maxAssetBytes: 64 * 1024 * 1024,
+        maxAttachmentBytes: 1024 * 1024,
+        attachmentTypes: ['*/*'],
         webhookRetryScheduleMs: [],
         mailFrom: undefined,
         defaultMergeStyle: 'merge',

@@ -212,27 +212,27 @@ export const UiSettingsSchema: GenMessage<UiSettings> = /*@__PURE__*/
   messageDesc(file_branchline_v1_instance_service, 7);
 
 /**
- * Limits of the files of releases.
+ * Limits of the attachments of issues, pull requests and comments.
  *
  * @generated from message branchline.v1.AttachmentSettings
  */
 export type AttachmentSettings = Message<"branchline.v1.AttachmentSettings"> & {
   /**
-   * Whether releases may have files.
+   * Always true.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * Allowed media types and extensions, separated by commas. `*\/*` means all.
+   * Allowed media types and extensions, separated by commas. `*\/*` means all but executable files.
    *
    * @generated from field: string allowed_types = 2;
    */
   allowedTypes: string;
 
   /**
-   * Maximum number of files of a release.
+   * Maximum number of attachments of an issue or pull request, with those of its comments.
    *
    * @generated from field: int32 max_files = 3;
    */
@@ -461,7 +461,7 @@ export const InstanceService: GenService<{
     output: typeof UiSettingsSchema;
   },
   /**
-   * Returns the limits of the files of releases.
+   * Returns the limits of the attachments of issues, pull requests and comments.
    *
    * @generated from rpc branchline.v1.InstanceService.GetAttachmentSettings
    */

@@ -91,7 +91,7 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   body: string;
 
   /**
-   * Always empty: comments have no attachments.
+   * Attachments, oldest first.
    *
    * @generated from field: repeated branchline.v1.Attachment assets = 9;
    */

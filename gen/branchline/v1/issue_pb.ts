@@ -100,7 +100,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   ref: string;
 
   /**
-   * Always empty: there are no attachments.
+   * Attachments of the issue itself, oldest first. Its comments have their own.
    *
    * @generated from field: repeated branchline.v1.Attachment assets = 11;
    */

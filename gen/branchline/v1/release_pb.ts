@@ -144,7 +144,7 @@ export const ReleaseSchema: GenMessage<Release> = /*@__PURE__*/
   messageDesc(file_branchline_v1_release, 0);
 
 /**
- * A file of a release.
+ * A file of a release, or an attachment of an issue, a pull request or a comment.
  *
  * @generated from message branchline.v1.Attachment
  */

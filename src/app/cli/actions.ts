@@ -255,6 +255,8 @@ const OPERATOR_SETTINGS: Settings = {
   webhookRetryScheduleMs: [],
   maxPushBytes: 0,
   maxAssetBytes: 0,
+  maxAttachmentBytes: 0,
+  attachmentTypes: [],
   mailFrom: undefined,
   defaultMergeStyle: 'merge',
   signing: false,

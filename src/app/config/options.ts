@@ -295,6 +295,18 @@ function limitOptions(): Option[] {
     ),
     setting('--max-asset-bytes <size>', 'largest release asset', '2GiB', values.byteSize),
     setting(
+      '--max-attachment-bytes <size>',
+      'largest attachment of an issue, a pull request or a comment',
+      '100MiB',
+      values.byteSize,
+    ),
+    setting(
+      '--attachment-types <types>',
+      'extensions and media types of attachments; */*: all but executable files',
+      '*/*',
+      values.attachmentTypes,
+    ),
+    setting(
       '--git-memory <size>',
       'most memory that all Git processes may take together',
       '2GiB',

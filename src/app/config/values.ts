@@ -259,6 +259,21 @@ export function origins(text: string): string[] {
   })
 }
 
+const MEDIA_TYPE = /^(\*\/\*|[a-z]+\/(\*|[a-z\d][a-z\d.+-]*))$/
+const EXTENSION = /^\.?[a-z\d][a-z\d.+_-]*$/
+
+/** Returns media types and extensions in lower case, extensions with a dot in front. */
+export function attachmentTypes(text: string): string[] {
+  const types = commaSeparated(text.toLowerCase())
+  const wrong = types.find((type) => !MEDIA_TYPE.test(type) && !EXTENSION.test(type))
+  if (types.length === 0 || wrong !== undefined) {
+    throw new InvalidArgumentError(
+      'It must be a list of extensions and media types, such as .pdf,image/*.',
+    )
+  }
+  return types.map((type) => (type.includes('/') || type.startsWith('.') ? type : `.${type}`))
+}
+
 export function gitMemorySize(text: string): number {
   const bytes = byteSize(text)
   if (bytes < MIN_GIT_MEMORY_BYTES) throw new InvalidArgumentError('It must be at least 256MiB.')

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { startMails } from '../../forge/accounts/credentials/mail-queue.ts'
 import { startLeftoverSweeps } from '../../forge/administration/leftovers.ts'
 import type { App } from '../../forge/app.ts'
+import { startUploadSweeps } from '../../forge/conversations/unlinked-uploads.ts'
 import type { Worker } from '../../forge/core/coordination.ts'
 import type { Clock } from '../../forge/core/core.ts'
 import { VERSION } from '../../forge/core/version.ts'
@@ -214,6 +215,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['references', startReferenceWork],
   ['maintenance', startMaintenance],
   ['leftover sweeps', startLeftoverSweeps],
+  ['upload sweeps', startUploadSweeps],
   ['pending updates', startReconciling],
 ]
 

@@ -18,7 +18,7 @@ const OTHER_PATHS: ReadonlySet<string> = new Set([
 ])
 
 /** Folders of a repository that REST serves, with web pages or without. */
-const SERVED_BY_REST: ReadonlySet<string> = new Set(['archive', 'raw'])
+const SERVED_BY_REST: ReadonlySet<string> = new Set(['archive', 'attachments', 'raw'])
 
 /** Folders of a repository that have pages. */
 const REPOSITORY_PAGES: ReadonlySet<string> = new Set([

@@ -51,6 +51,8 @@ export interface Complete {
    */
   readonly deletedRepositories: readonly number[]
   readonly deletedAssets: readonly number[]
+  /** The same for attachments of issues. Older backups do not have it. */
+  readonly deletedIssueAttachments?: readonly number[]
   /** The digest of all entries before this one. */
   readonly digest: string
 }
@@ -299,6 +301,7 @@ export function jsonOf(content: Buffer): unknown {
 export function completeOf(json: unknown): Complete {
   if (!isRecord(json)) throw damaged()
   const { tables, lastIds, deletedRepositories, deletedAssets, digest } = json
+  const { deletedIssueAttachments = [] } = json
   const isComplete =
     isRecord(tables) &&
     Object.values(tables).every(isTable) &&
@@ -306,6 +309,7 @@ export function completeOf(json: unknown): Complete {
     Object.values(lastIds).every(Number.isSafeInteger) &&
     isIds(deletedRepositories) &&
     isIds(deletedAssets) &&
+    isIds(deletedIssueAttachments) &&
     typeof digest === 'string'
   if (!isComplete) throw damaged()
   return json as unknown as Complete

@@ -4,9 +4,8 @@ import { RowSum } from '../../platform/database/row-copy/row-text.ts'
 import type { RowReader } from '../../platform/database/row-copy/rows.ts'
 import { repositoryExists } from '../../platform/git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../platform/git/repositories/repository-files.ts'
+import { attachmentPath, openAttachment } from '../repositories/attachments/attachment-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { attachmentPath, openAttachment } from '../repositories/releases/attachment-files.ts'
-import { pageOfAttachments } from '../repositories/releases/release-assets.rows.ts'
 import {
   ABOUT_ENTRY,
   type About,
@@ -19,6 +18,7 @@ import {
   type Progress,
   REPOSITORIES_ENTRY,
 } from './archive.ts'
+import { issueFiles, releaseFiles } from './stored-file-rows.ts'
 
 interface BackupOptions {
   /** The version of this program. */
@@ -29,10 +29,11 @@ interface BackupOptions {
 
 type Source = Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>
 
-/** The rows of the backup: their tables, and the repositories and assets that have files. */
+/** The rows of the backup: their tables, and the rows that have files. */
 interface Snapshot extends Pick<Complete, 'tables' | 'lastIds'> {
   readonly repositories: readonly number[]
   readonly assets: readonly number[]
+  readonly issueAttachments: readonly number[]
 }
 
 /**
@@ -54,11 +55,21 @@ export async function writeBackup(
 ): Promise<void> {
   const archive = new ArchiveWriter(output)
   try {
-    const { tables, lastIds, repositories, assets } = await addRows(archive, source, options)
-    const deletedRepositories = await addRepositories(archive, source, repositories, options)
+    const { tables, lastIds, ...ids } = await addRows(archive, source, options)
+    const deletedRepositories = await addRepositories(archive, source, ids.repositories, options)
+    const assets = { ids: ids.assets, rowsOf: releaseFiles }
     const deletedAssets = await addAttachments(archive, source, assets, options)
+    const ofIssues = { ids: ids.issueAttachments, rowsOf: issueFiles }
+    const deletedIssueAttachments = await addAttachments(archive, source, ofIssues, options)
     const { digest } = archive
-    const complete: Complete = { tables, lastIds, deletedRepositories, deletedAssets, digest }
+    const complete: Complete = {
+      tables,
+      lastIds,
+      deletedRepositories,
+      deletedAssets,
+      deletedIssueAttachments,
+      digest,
+    }
     await archive.addContent(COMPLETE_ENTRY, JSON.stringify(complete))
     await archive.end()
   } catch (error) {
@@ -76,11 +87,15 @@ function addRows(
   return readRows(db, async (reader) => {
     const about: About = { format: BACKUP_FORMAT, version, schema: reader.schema, timeMs }
     await archive.addContent(ABOUT_ENTRY, JSON.stringify(about))
+    const tables = await addTables(archive, reader, progress)
+    // A new Branchline may back up the data of an older one.
+    const hasAttachments = tables.issue_attachments !== undefined
     return {
-      tables: await addTables(archive, reader, progress),
+      tables,
       lastIds: await reader.lastIds(),
       repositories: await reader.ids('repositories'),
       assets: await reader.ids('release_assets'),
+      issueAttachments: hasAttachments ? await reader.ids('issue_attachments') : [],
     }
   })
 }
@@ -140,32 +155,26 @@ async function addRepositories(
   return deleted
 }
 
-/** Adds the attachments of some rows. Returns the ids of the rows whose files no longer exist. */
+/** Adds the files of some rows. Returns the ids of the rows whose files no longer exist. */
 async function addAttachments(
   archive: ArchiveWriter,
   { db, attachments }: Source,
-  ids: readonly number[],
+  { ids, rowsOf }: { readonly ids: readonly number[]; readonly rowsOf: typeof releaseFiles },
   { progress }: BackupOptions,
 ): Promise<number[]> {
   const missing = new Set(ids)
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    // A row is created after its file, so those that are new have no part in the backup.
-    const page = await pageOfAttachments(db, after, ATTACHMENTS_PER_QUERY)
-    for (const { id, uuid, repository_id } of page) {
-      if (!missing.has(id)) continue
-      // An open file can still be read after its deletion.
-      const file = await openAttachment(attachments, repository_id, uuid)
-      if (!file) continue
-      const name = `${ATTACHMENTS_ENTRY}${attachmentPath(repository_id, uuid)}`
-      const { size } = await file.stat()
-      await archive.addFile({ name, size }, file.createReadStream())
-      missing.delete(id)
-      progress.attachments += 1
-    }
-    after = page.at(-1)?.uuid
+  if (missing.size === 0) return []
+  // A row is created after its file, so those that are new have no part in the backup.
+  for await (const { id, uuid, repository_id } of rowsOf(db)) {
+    if (!missing.has(id)) continue
+    // An open file can still be read after its deletion.
+    const file = await openAttachment(attachments, repository_id, uuid)
+    if (!file) continue
+    const name = `${ATTACHMENTS_ENTRY}${attachmentPath(repository_id, uuid)}`
+    const { size } = await file.stat()
+    await archive.addFile({ name, size }, file.createReadStream())
+    missing.delete(id)
+    progress.attachments += 1
   }
   return [...missing]
 }
-
-/** The number of rows that are read at a time. */
-const ATTACHMENTS_PER_QUERY = 500

@@ -14,19 +14,21 @@ import {
 } from '../../platform/git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
+import { findAttachmentByUuid } from '../conversations/attachments.rows.ts'
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
-import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
-import { listPaused, putMaintenance } from '../repositories/maintenance/maintenance.rows.ts'
-import type { ReposApp } from '../repositories/ports.ts'
-import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
 import {
   attachmentBytes,
   removeAttachment,
   storedAttachments,
-} from '../repositories/releases/attachment-files.ts'
-import { findAttachment, pageOfAttachments } from '../repositories/releases/release-assets.rows.ts'
+} from '../repositories/attachments/attachment-files.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import { listPaused, putMaintenance } from '../repositories/maintenance/maintenance.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
+import { findAttachment } from '../repositories/releases/release-assets.rows.ts'
 import { wrongCounters } from './counters.rows.ts'
+import { issueFiles, releaseFiles } from './stored-file-rows.ts'
 
 /** A problem in the data. */
 export interface Finding {
@@ -156,27 +158,22 @@ async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Find
 
 /** An attachment's row is created after its file, and deleted before it. */
 async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page = await pageOfAttachments(app.db, after, ATTACHMENTS_PER_QUERY)
-    for (const { uuid, repository_id, bytes } of page) {
+  for (const rowsOf of [releaseFiles, issueFiles]) {
+    for await (const { uuid, repository_id, bytes } of rowsOf(app.db)) {
       const found = await attachmentBytes(app.attachments, repository_id, uuid)
       if (found === bytes) continue
       const problem =
         found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
       yield { subject: `attachment ${uuid}`, problem, outcome: IRREPARABLE }
     }
-    after = page.at(-1)?.uuid
   }
   for await (const { repositoryId, uuid } of storedAttachments(app.attachments)) {
-    if (await findAttachment(app.db, uuid)) continue
+    if ((await findAttachment(app.db, uuid)) ?? (await findAttachmentByUuid(app.db, uuid))) continue
     yield await repairable(fix, `attachment ${uuid}`, 'nothing leads to its file', () =>
       removeAttachment(app.attachments, repositoryId, uuid),
     )
   }
 }
-
-/** The number of rows that are read at a time. */
-const ATTACHMENTS_PER_QUERY = 500
 
 async function repairable(
   fix: boolean,

@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import type { App } from '../app.ts'
+import { MAX_ATTACHMENTS } from '../conversations/attachment-rules.ts'
 import { REACTIONS } from '../conversations/reactions.ts'
 import { actsAsAdministrator } from '../core/access.ts'
 import { VERSION } from '../core/version.ts'
@@ -9,7 +10,6 @@ import { defineService } from '../core/wire/define-service.ts'
 import { numberedPageSizes } from '../core/wire/pages.ts'
 import { MAX_INLINE_BYTES } from '../repositories/content/contents.ts'
 import { MAX_TREE_ENTRIES } from '../repositories/content/git-object.service.ts'
-import { MAX_ASSETS } from '../repositories/releases/release-assets.ts'
 
 const MEBIBYTE = 1024 ** 2
 
@@ -36,9 +36,9 @@ function instanceService({ settings }: App): ServiceImpl<typeof InstanceService>
 
     getAttachmentSettings: () => ({
       enabled: true,
-      allowedTypes: '*/*',
-      maxFiles: MAX_ASSETS,
-      maxSize: BigInt(Math.floor(settings.maxAssetBytes / MEBIBYTE)),
+      allowedTypes: settings.attachmentTypes.join(','),
+      maxFiles: MAX_ATTACHMENTS,
+      maxSize: BigInt(Math.floor(settings.maxAttachmentBytes / MEBIBYTE)),
     }),
 
     getNodeInfo: () => ({

@@ -9,10 +9,11 @@ import { RowsRefusedError } from '../../platform/database/row-copy/row-text.ts'
 import type { RowLoader, RowTable } from '../../platform/database/row-copy/rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
+import { deleteIssueAttachment } from '../conversations/attachments.rows.ts'
 import { migrate, migrations } from '../migrations/index.ts'
+import { removeAttachmentsOf } from '../repositories/attachments/attachment-files.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
 import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
-import { removeAttachmentsOf } from '../repositories/releases/attachment-files.ts'
 import { deleteReleaseAsset } from '../repositories/releases/release-assets.rows.ts'
 import {
   ABOUT_ENTRY,
@@ -173,9 +174,13 @@ async function readComplete(entry: ArchiveEntry): Promise<Complete> {
  * Deletes the rows of what was deleted during the backup. Lets servers read all refs from Git, where
  * they may be newer than the rows.
  */
-async function adjust(tx: Tx, { deletedRepositories, deletedAssets }: Complete): Promise<void> {
+async function adjust(
+  tx: Tx,
+  { deletedRepositories, deletedAssets, deletedIssueAttachments = [] }: Complete,
+): Promise<void> {
   for (const id of deletedRepositories) await deleteRepository(tx, id)
   for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
+  for (const id of deletedIssueAttachments) await deleteIssueAttachment(tx, id)
   await markAllRepositoriesPending(tx)
   // A backup has no files that maintenance derives from others.
   await checkAllRepositories(tx)

@@ -51,10 +51,8 @@ export async function takeNumber(tx: Tx, repositoryId: number): Promise<number> 
   return taken?.last_issue_number ?? 0
 }
 
-/** Groups values by the id of their conversation, in their order. */
-export function byConversation<T>(
-  pairs: readonly (readonly [number, T])[],
-): ReadonlyMap<number, T[]> {
+/** Groups values by an id, such as that of their conversation, in their order. */
+export function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<number, T[]> {
   const groups = new Map<number, T[]>()
   for (const [key, value] of pairs) {
     const group = groups.get(key)

@@ -7,6 +7,27 @@ export const noAccess = ({ user_id, repository }: Metadata) =>
 
 /** Errors of what issues and pull requests share, and of commit statuses. */
 export const CONVERSATIONS = {
+  ATTACHMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  ATTACHMENT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only the author and users with write access may change the attachments',
+  },
+  ATTACHMENT_TYPE_REFUSED: {
+    code: Code.InvalidArgument,
+    message: ({ allowed }) => `files of this type are not allowed, only: ${allowed}`,
+    restStatus: 422,
+    field: 'name',
+  },
+  ATTACHMENT_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: ({ max_bytes }) => `a file can have at most ${max_bytes} bytes`,
+    restStatus: 413,
+  },
+  TOO_MANY_ATTACHMENTS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `the limit of ${limit} attachments has been reached`,
+    restStatus: 422,
+  },
   INVALID_LABEL_COLOR: {
     code: Code.InvalidArgument,
     message: ({ color }) => `bad color code: ${color}`,

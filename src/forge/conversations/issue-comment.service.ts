@@ -9,6 +9,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond, secondsOf } from '../core/wire/times.ts'
+import { attachmentMessage } from '../repositories/attachments/attachment.message.ts'
 import { deleteCommentEdit, listCommentEdits } from './comment-edits.ts'
 import { conversationUrls } from './conversation-urls.message.ts'
 import {
@@ -60,12 +61,12 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
       }
     },
 
-    async createIssueComment({ owner, repo, index, body }, context) {
+    async createIssueComment({ owner, repo, index, ...draft }, context) {
       const caller = signedIn(callerOf(context))
       return commentMessage(
         app,
         caller,
-        await createIssueComment(app, caller, { owner, repo, number: Number(index) }, body),
+        await createIssueComment(app, caller, { owner, repo, number: Number(index) }, draft),
       )
     },
 
@@ -117,7 +118,7 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
 export function commentMessage(
   app: App,
   viewer: Caller,
-  { open, conversation, comment, poster }: IssueCommentView,
+  { open, conversation, comment, poster, assets }: IssueCommentView,
 ): IssueComment {
   const { page, ...urls } = conversationUrls(app, open, conversation)
   return create(IssueCommentSchema, {
@@ -126,6 +127,7 @@ export function commentMessage(
     ...urls,
     user: accountMessage(app, viewer, poster),
     body: comment.body,
+    assets: assets.map((asset) => attachmentMessage(app, asset)),
     createdAt: atSecond(comment.create_time),
     updatedAt: atSecond(comment.update_time),
   })

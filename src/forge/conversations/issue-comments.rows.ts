@@ -162,7 +162,7 @@ export function insertIssueComment(
 export function updateIssueComment(
   tx: Tx,
   id: number,
-  changes: Pick<IssueComment, 'body' | 'update_time'>,
+  changes: Partial<Pick<IssueComment, 'body'>> & Pick<IssueComment, 'update_time'>,
 ): Promise<IssueComment | undefined> {
   return tx
     .updateTable('issue_comments')

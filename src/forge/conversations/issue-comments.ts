@@ -10,7 +10,9 @@ import { suffices } from '../core/levels.ts'
 import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
+import { removeFiles } from '../repositories/attachments/stored-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import { attachmentsOfComments, deleteAttachmentsOfComment } from './attachments.rows.ts'
 import { insertCommentEdit } from './comment-edits.rows.ts'
 import { newMentions } from './concerns.ts'
 import {
@@ -29,8 +31,9 @@ import type {
   OpenConversation,
 } from './ports.ts'
 import { checkRate, countContribution } from './rates.ts'
-import type { Conversation, IssueComment } from './schema.ts'
+import type { Conversation, IssueAttachment, IssueComment } from './schema.ts'
 import { recordReferences } from './text-references.ts'
+import { linkUploads } from './unlinked-uploads.ts'
 
 /** Maximum length of a review or a comment. */
 export const MAX_TEXT_CHARACTERS = 65_536
@@ -50,6 +53,8 @@ export interface IssueCommentView {
   readonly conversation: Pick<Conversation, 'number' | 'is_pull'>
   readonly comment: IssueComment
   readonly poster: Owner
+  /** Attachments, oldest first. */
+  readonly assets: readonly IssueAttachment[]
 }
 
 /** A page of a list. */
@@ -119,17 +124,25 @@ export async function getIssueComment(
   return viewComment(app, open, comment)
 }
 
+/** A comment as a client requests it. */
+export interface IssueCommentDraft {
+  readonly body: string
+  /** The uuids of uploads of the caller. */
+  readonly attachments: readonly string[]
+}
+
 /**
  * Creates a comment on a conversation.
  *
  * @throws as `Conversations.open`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD,
- *   ISSUE_RATE_LIMITED; on an issue as `checkIssueAccess`
+ *   ISSUE_RATE_LIMITED, ATTACHMENT_NOT_FOUND, TOO_MANY_ATTACHMENTS; on an issue as
+ *   `checkIssueAccess`
  */
 export async function createIssueComment(
   app: ConversationsApp,
   caller: SignedIn,
   name: ConversationName,
-  body: string,
+  { body, attachments }: IssueCommentDraft,
 ): Promise<IssueCommentView> {
   const open = await app.conversations.open(app, caller, name, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'voice')
@@ -152,6 +165,9 @@ export async function createIssueComment(
         update_time: now,
         body,
       })
+      const uploads = { repositoryId: open.repository.id, uuids: attachments }
+      const holder = { conversationId: id, commentId: created.id }
+      await linkUploads(app, tx, caller, uploads, holder)
       const stored = { conversation, commentId: created.id, text: { body }, isNew: true }
       await recordReferences(app, tx, caller, stored)
       const concerns = { everybody: true, comment: created.id, mentioned: newMentions([body]) }
@@ -207,10 +223,13 @@ export async function deleteIssueComment(
 ): Promise<void> {
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
+  let uuids: readonly string[] = []
   await changeComments(app, caller, open, 'nothing', async (tx) => {
+    uuids = await deleteAttachmentsOfComment(tx, id)
     if (!(await rows.deleteIssueComment(tx, id))) throw missing()
     return { comment, action: 'deleted' }
   })
+  removeFiles(app, open.repository.id, uuids)
 }
 
 /** A changed comment, and what is recorded of the change. */
@@ -248,11 +267,13 @@ export async function viewCommentsById(
   const posters = await findOwnersByIds(app.db, [
     ...new Set(comments.flatMap(({ poster_id }) => poster_id ?? [])),
   ])
+  const assets = await attachmentsOfComments(app.db, ids)
   return new Map(
     comments.flatMap((comment) => {
       const opened = conversations.get(comment.issue_id)
       const poster = posters.get(comment.poster_id ?? 0) ?? GHOST
-      return opened ? [[comment.id, { ...opened, comment, poster }] as const] : []
+      const view = { comment, poster, assets: assets.get(comment.id) ?? [] }
+      return opened ? [[comment.id, { ...opened, ...view }] as const] : []
     }),
   )
 }
@@ -303,11 +324,16 @@ async function viewComments(
 ): Promise<IssueCommentView[]> {
   const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
   const posters = await findOwnersByIds(app.db, [...ids])
+  const assets = await attachmentsOfComments(
+    app.db,
+    comments.map(({ id }) => id),
+  )
   return comments.map(({ number, is_pull, ...comment }) => ({
     open,
     conversation: { number, is_pull },
     comment,
     poster: posters.get(comment.poster_id ?? 0) ?? GHOST,
+    assets: assets.get(comment.id) ?? [],
   }))
 }
 

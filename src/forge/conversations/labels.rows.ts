@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import { byConversation } from './conversations.rows.ts'
+import { grouped } from './conversations.rows.ts'
 import type { Label, LabelsTable } from './schema.ts'
 
 /** The repository or organisation of a label. */
@@ -146,7 +146,7 @@ export async function labelsOfConversations(
 ): Promise<ReadonlyMap<number, Label[]>> {
   if (conversationIds.length === 0) return new Map()
   const rows = await labelsAmong(db, JSON.stringify(conversationIds))
-  return byConversation(rows.map(({ issue_id, ...label }) => [issue_id, label]))
+  return grouped(rows.map(({ issue_id, ...label }) => [issue_id, label]))
 }
 
 const labelsAmong = prepareQuery((db, conversationIds: string) =>

@@ -1,7 +1,7 @@
 import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { findActiveUsersByUsernameKeys } from '../accounts/users/users.rows.ts'
-import { byConversation } from './conversations.rows.ts'
+import { grouped } from './conversations.rows.ts'
 
 /** Adds a participant who has seen nothing yet. Has no effect on existing participants. */
 export async function insertParticipants(
@@ -162,7 +162,7 @@ export async function assigneesOfConversations(
 ): Promise<ReadonlyMap<number, number[]>> {
   if (conversationIds.length === 0) return new Map()
   const rows = await assigneesAmong(db, JSON.stringify(conversationIds))
-  return byConversation(rows.map(({ issue_id, user_id }) => [issue_id, user_id]))
+  return grouped(rows.map(({ issue_id, user_id }) => [issue_id, user_id]))
 }
 
 const assigneesAmong = prepareQuery((db, conversationIds: string) =>

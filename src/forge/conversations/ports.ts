@@ -70,7 +70,7 @@ export interface ChangingConversation {
 /** A change of a conversation. */
 export type ConversationChange =
   /** A `setting`, such as a lock or a pin, is no change that participants would want to see. */
-  | { readonly type: 'setting' | 'dependencies' }
+  | { readonly type: 'setting' | 'dependencies' | 'attachments' }
   /** The ids of the labels or users before and after the change. */
   | {
       readonly type: 'labels' | 'assignees'

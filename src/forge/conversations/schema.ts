@@ -159,6 +159,36 @@ interface CommentEditsTable {
 
 export type CommentEdit = Selectable<CommentEditsTable>
 
+/**
+ * Attachments of conversations and comments. The file is written before its row and removed after
+ * it, so that no row is without its file.
+ */
+export interface IssueAttachmentsTable {
+  /** Never reused. */
+  id: Generated<number>
+  /** The repository of the conversation, in whose folder the file is. */
+  repository_id: number
+  /** Null for an upload that nothing has taken yet. */
+  issue_id: number | null
+  /** Null for an attachment of the conversation itself. */
+  comment_id: number | null
+  /** Null if the account was deleted. */
+  uploader_id: number | null
+  /** Names the file on disk and in download URLs. */
+  uuid: string
+  name: string
+  /** Size of the file in bytes. */
+  bytes: number
+  /** The number of downloads that were started. */
+  download_count: Generated<number>
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type IssueAttachment = Selectable<IssueAttachmentsTable>
+
+export type NewIssueAttachment = Insertable<IssueAttachmentsTable>
+
 /** Reactions to conversations and to comments. */
 interface IssueReactionsTable {
   id: Generated<number>
@@ -360,6 +390,7 @@ declare module '../../platform/database/schema.ts' {
     issue_mentions: IssueMentionsTable
     labels: LabelsTable
     milestones: MilestonesTable
+    issue_attachments: IssueAttachmentsTable
     issue_comments: IssueCommentsTable
     issue_comment_edits: CommentEditsTable
     issue_dependencies: IssueDependenciesTable

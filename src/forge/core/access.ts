@@ -104,6 +104,17 @@ export function holdsScope(caller: SignedIn, scope: string): boolean {
   return scopesOf(caller)?.includes(scope) ?? true
 }
 
+/**
+ * Checks a scope that depends on what the caller asks for, so that the access rule of the method
+ * cannot name the scope.
+ *
+ * @throws SCOPE_MISSING for a token without the scope.
+ */
+export function requireScope(caller: Caller, scope: string): void {
+  if (caller.kind === 'user' && !holdsScope(caller, scope))
+    throw new DomainError('SCOPE_MISSING', { scope })
+}
+
 /** Returns whether the caller's credential is restricted to public data. */
 export function seesPublicDataOnly(caller: Caller): boolean {
   return caller.kind === 'user' && scopesOf(caller)?.publicOnly === true

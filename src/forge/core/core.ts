@@ -102,6 +102,10 @@ export interface Settings extends PageSizes {
   readonly maxPushBytes: number
   /** Maximum size in bytes of a release asset. */
   readonly maxAssetBytes: number
+  /** Maximum size in bytes of an attachment of an issue, a pull request or a comment. */
+  readonly maxAttachmentBytes: number
+  /** Extensions with their dot, and media types, in lower case. Any type: all but executables. */
+  readonly attachmentTypes: readonly string[]
   /**
    * Delays in milliseconds before each retry of a failed webhook delivery. After the last retry,
    * the delivery is abandoned.

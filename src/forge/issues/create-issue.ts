@@ -17,6 +17,7 @@ import { checkRate, countContribution } from '../conversations/rates.ts'
 import type { Conversation } from '../conversations/schema.ts'
 import { recordReferences } from '../conversations/text-references.ts'
 import { milestoneEvent, recordTimelineEvents } from '../conversations/timeline.ts'
+import { linkUploads } from '../conversations/unlinked-uploads.ts'
 import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
@@ -60,6 +61,8 @@ export interface IssueDraft {
   readonly template: string
   /** Answers to the form that the template is. They take the place of `body`. */
   readonly answers: Answers
+  /** The uuids of uploads of the caller. */
+  readonly attachments: readonly string[]
 }
 
 /** What a draft plans, as far as the caller may plan. */
@@ -76,7 +79,8 @@ interface Plan {
  *
  * @throws as `openConversations`; REPOSITORY_UNIT_CLOSED if the caller may not read issues;
  *   REPOSITORY_ARCHIVED, INVALID_FIELD, USER_BLOCKED, MILESTONE_NOT_FOUND, LABEL_NOT_FOUND,
- *   ISSUE_RATE_LIMITED; as `checkIssueAccess`; with a template as `fillTemplate`
+ *   ISSUE_RATE_LIMITED, ATTACHMENT_NOT_FOUND, TOO_MANY_ATTACHMENTS; as `checkIssueAccess`; with a
+ *   template as `fillTemplate`
  */
 export async function createIssue(
   app: ReposApp,
@@ -205,6 +209,8 @@ async function store(
     update_time: now,
     close_time: draft.closed ? now : null,
   })
+  const uploads = { repositoryId: repository.id, uuids: draft.attachments }
+  await linkUploads(app, tx, caller, uploads, { conversationId: issue.id, commentId: null })
   await recordReferences(app, tx, caller, { conversation: issue, text: issue, isNew: true })
   const actorId = caller.user.id
   const place = { conversationId: issue.id, actorId }

@@ -47,6 +47,7 @@ export async function viewDeletedIssue(
     milestone: undefined,
     assignees: [],
     duplicateOf: undefined,
+    assets: [],
     isUnread: false,
   }
 }

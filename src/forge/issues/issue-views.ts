@@ -1,6 +1,7 @@
 import type { Owner } from '../accounts/schema.ts'
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
 import { GHOST } from '../accounts/users/owners.ts'
+import { attachmentsOfConversations } from '../conversations/attachments.rows.ts'
 import { isLabelHere } from '../conversations/conversation-labels.ts'
 import { readsKind } from '../conversations/conversation-readers.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
@@ -11,7 +12,7 @@ import {
   unseenConversations,
 } from '../conversations/participants.rows.ts'
 import type { ConversationRow } from '../conversations/references.rows.ts'
-import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
+import type { Conversation, IssueAttachment, Label, Milestone } from '../conversations/schema.ts'
 import { type Look, noteSeen } from '../conversations/seen.ts'
 import type { Caller } from '../core/access.ts'
 import type { ConversationName } from '../core/names.ts'
@@ -35,6 +36,8 @@ export interface IssueView {
   readonly assignees: readonly Owner[]
   /** The conversation that a closed issue repeats. Undefined if the caller may not read it. */
   readonly duplicateOf: ConversationLink | undefined
+  /** Attachments, oldest first. */
+  readonly assets: readonly IssueAttachment[]
   /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
 }
@@ -66,6 +69,7 @@ export async function viewIssues(
   const repositories = new Map(opened.map((open) => [open.repository.id, open]))
   const labels = await labelsOfConversations(db, ids)
   const assignees = await assigneesOfConversations(db, ids)
+  const assets = await attachmentsOfConversations(db, ids)
   const milestoneIds = issues.flatMap(({ milestone_id }) => milestone_id ?? [])
   const milestones = await milestonesFor(db, opened, milestoneIds)
   const people = issues.flatMap(({ id, poster_id }) => [
@@ -92,6 +96,7 @@ export async function viewIssues(
         milestone: milestones.get(issue.milestone_id ?? 0),
         assignees: (assignees.get(issue.id) ?? []).map((id) => owners.get(id) ?? GHOST),
         duplicateOf: duplicates.get(issue.duplicate_of_id ?? 0),
+        assets: assets.get(issue.id) ?? [],
         isUnread: unseen.has(issue.id),
       },
     ]

@@ -9,6 +9,7 @@ import { atSecond } from '../core/wire/times.ts'
 import { pullRequestMessage } from '../pulls/lists/pull-request.message.ts'
 import type { PullView } from '../pulls/lists/pull-views.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
+import { attachmentMessage } from '../repositories/attachments/attachment.message.ts'
 import { gitUrls } from '../repositories/lifecycle/repository.message.ts'
 import type { ConversationLink, ConversationView, IssueView } from './issue-views.ts'
 
@@ -23,7 +24,7 @@ export function conversationMessage(app: App, viewer: Caller, view: Conversation
 export function issueMessage(
   app: App,
   viewer: Caller,
-  { open, issue, poster, labels, milestone, assignees, duplicateOf }: IssueView,
+  { open, issue, poster, labels, milestone, assignees, assets, duplicateOf }: IssueView,
 ): Issue {
   const urls = gitUrls(app, open)
   const place = `/issues/${issue.number}`
@@ -40,6 +41,7 @@ export function issueMessage(
     title: issue.title,
     body: issue.body,
     ref: issue.ref,
+    assets: assets.map((asset) => attachmentMessage(app, asset)),
     labels: labelMessagesIn(app, open, labels),
     assignees: people,
     state: issue.state === 'OPEN' ? 'open' : 'closed',
@@ -100,6 +102,7 @@ export function pullAsIssue(app: App, viewer: Caller, view: PullView): Issue {
     body,
     labels,
     assignees,
+    assets: view.assets.map((asset) => attachmentMessage(app, asset)),
     state,
     isLocked: message.isLocked,
     pinOrder: message.pinOrder,

@@ -151,6 +151,7 @@ function concernsOf(change: ConversationChange): Concerns | undefined {
 
 /** Returns the events of webhooks. Compatible systems have none for locks, pins and dependencies. */
 function eventsOf(change: ConversationChange): readonly IssueHookEvent[] {
+  if (change.type === 'attachments') return [{ type: 'issues', action: 'edited' }]
   if (change.type === 'labels') return labelEvents(change.before, change.after)
   if (change.type === 'assignees') return assignEvents(change.before, change.after)
   if (change.type !== 'comment') return []

@@ -57,6 +57,7 @@ import * as issueReferences from './0054-issue-references.ts'
 import * as contributions from './0055-contributions.ts'
 import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
+import * as issueAttachments from './0058-issue-attachments.ts'
 import * as issueSettings from './0059-issue-settings.ts'
 import * as stateReasons from './0061-state-reasons.ts'
 import * as commentEdits from './0062-comment-edits.ts'
@@ -124,6 +125,7 @@ export const migrations: readonly Migration[] = [
   { name: '0059-issue-settings', ...issueSettings },
   { name: '0061-state-reasons', ...stateReasons },
   { name: '0062-comment-edits', ...commentEdits },
+  { name: '0058-issue-attachments', ...issueAttachments },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

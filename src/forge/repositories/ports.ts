@@ -6,8 +6,8 @@ import type { GatewayTimes } from '../../platform/outbound/git-gateway.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { Owner } from '../accounts/schema.ts'
 import type { SignedIn } from '../core/access.ts'
+import type { AttachmentFiles } from './attachments/attachment-files.ts'
 import type { MaintenanceFigures } from './maintenance/figures.ts'
-import type { AttachmentFiles } from './releases/attachment-files.ts'
 import type { Repository } from './schema.ts'
 
 /** Dependencies of repositories and pull requests on the server. */

@@ -127,6 +127,7 @@ describe('the document', () => {
       'HookService',
       'IdentityProviderService',
       'InstanceService',
+      'IssueAttachmentService',
       'IssueCommentService',
       'IssuePinService',
       'IssueService',

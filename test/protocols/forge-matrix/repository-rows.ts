@@ -10,6 +10,7 @@ import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
+import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
@@ -150,6 +151,12 @@ const pinners: RepositoryNeeds = {
   ...commenters,
   ofPull: { of: ofCode('admin', 'REPOSITORY_ACCESS_DENIED'), first: true },
 }
+/** Of comments that nobody has made. */
+const menders: RepositoryNeeds = { ...commenters, writes: false }
+const attachers: RepositoryNeeds = {
+  ...commenters,
+  ofPull: { of: ofPulls('write', 'ATTACHMENT_DENIED'), first: true },
+}
 const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit: 'planning' }
 const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
 
@@ -167,6 +174,7 @@ const objects = GitObjectService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
 const issueTemplates = IssueTemplateService.method
+const attachments = IssueAttachmentService.method
 const issueComments = IssueCommentService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
@@ -395,6 +403,18 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.listIssueTimeline, issueReaders, { index: PULL }),
   row(issues.lockIssue, labellers, { index: PULL, lockReason: NOTHING }),
   row(issues.unlockIssue, labellers, { index: PULL }),
+  row(attachments.listIssueAttachments, issueReaders, { index: PULL }),
+  row(attachments.createIssueAttachment, attachers, { index: PULL, name: 'file' }),
+  row(attachments.getIssueAttachment, issueReaders, { index: PULL, id: NO_NUMBER }),
+  row(attachments.editIssueAttachment, attachers, { index: PULL, id: NO_NUMBER }),
+  row(attachments.deleteIssueAttachment, attachers, { index: PULL, id: NO_NUMBER }),
+  row(attachments.listIssueCommentAttachments, issueReaders, { id: NO_NUMBER }),
+  row(attachments.createIssueCommentAttachment, menders, { id: NO_NUMBER, name: 'file' }),
+  row(attachments.getIssueCommentAttachment, issueReaders, { id: NO_NUMBER, aid: NO_NUMBER }),
+  row(attachments.editIssueCommentAttachment, menders, { id: NO_NUMBER, aid: NO_NUMBER }),
+  row(attachments.deleteIssueCommentAttachment, menders, { id: NO_NUMBER, aid: NO_NUMBER }),
+  row(attachments.createIssueUpload, { ...subscribers, writes: true }, { name: '' }),
+  row(attachments.downloadAttachment, { ...visitors, scopes: [] }, { uuid: 'none' }),
   row(issuePins.pinIssue, pinners, { index: PULL }),
   row(issuePins.moveIssuePin, pinners, { index: PULL, position: 1n }),
   row(issuePins.unpinIssue, pinners, { index: PULL }),

@@ -103,7 +103,7 @@ describe('a change of a conversation, in its transaction', () => {
     const pull = await forge.pull('hasty-lock')
     const { caller, place, open } = await opened(pull)
     const said = Array.from({ length: 10 }, (_, i) =>
-      createIssueComment(server.app, caller, place, `Word ${i}.`).then(
+      createIssueComment(server.app, caller, place, { body: `Word ${i}.`, attachments: [] }).then(
         () => 'said',
         ({ reason }: { reason: string }) => reason,
       ),

@@ -4,7 +4,7 @@ import { VERSION } from '../../../src/forge/core/version.ts'
 import { openForge, startForge } from '../../support/forge.ts'
 
 const { users, rest, ask, grpc } = await openForge({
-  settings: { maxPageSize: 20, maxAssetBytes: 5 * 1024 ** 2 + 1, registration: 'closed' },
+  settings: { maxPageSize: 20, maxAttachmentBytes: 5 * 1024 ** 2 + 1, registration: 'closed' },
 })
 
 describe('everybody reads the settings of the instance', () => {

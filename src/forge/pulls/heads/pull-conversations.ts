@@ -67,6 +67,7 @@ function pullChangeOf(change: ConversationChange): Parameters<typeof recordPullC
     case 'setting':
       return { type: 'PULL_REQUEST_EDITED', told: [] }
     case 'dependencies':
+    case 'attachments':
       return 'PULL_REQUEST_EDITED'
     case 'labels':
       return { type: 'PULL_REQUEST_EDITED', told: [labelEvent(change.after.length)] }

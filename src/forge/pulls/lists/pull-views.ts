@@ -1,6 +1,7 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
+import { attachmentsOfConversations } from '../../conversations/attachments.rows.ts'
 import { isLabelHere } from '../../conversations/conversation-labels.ts'
 import { labelsOfConversations } from '../../conversations/labels.rows.ts'
 import { milestonesFor } from '../../conversations/milestone-counts.ts'
@@ -8,7 +9,7 @@ import {
   assigneesOfConversations,
   unseenConversations,
 } from '../../conversations/participants.rows.ts'
-import type { Label, Milestone } from '../../conversations/schema.ts'
+import type { IssueAttachment, Label, Milestone } from '../../conversations/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Settings } from '../../core/core.ts'
 import { suffices } from '../../core/levels.ts'
@@ -36,6 +37,8 @@ export interface PullView {
   readonly labels: readonly Label[]
   readonly milestone: Milestone | undefined
   readonly assignees: readonly Owner[]
+  /** Attachments, oldest first. */
+  readonly assets: readonly IssueAttachment[]
   readonly requestedReviewers: readonly Owner[]
   /** The requested teams that the caller may see. */
   readonly requestedTeams: readonly TeamView[]
@@ -117,6 +120,7 @@ export async function viewPullsOf(
   const bases = new Map(opened.map((open) => [open.repository.id, open]))
   const labels = await labelsOfConversations(db, ids)
   const assignees = await assigneesOfConversations(db, ids)
+  const assets = await attachmentsOfConversations(db, ids)
   const milestones = await milestonesFor(
     db,
     opened,
@@ -144,6 +148,7 @@ export async function viewPullsOf(
       ),
       milestone: milestones.get(pull.milestone_id ?? 0),
       assignees: (assignees.get(pull.id) ?? []).map((id) => owners.get(id) ?? GHOST),
+      assets: assets.get(pull.id) ?? [],
       requestedReviewers: [],
       requestedTeams: [],
       merger: pull.state === 'MERGED' ? (owners.get(pull.merger_id ?? 0) ?? GHOST) : undefined,

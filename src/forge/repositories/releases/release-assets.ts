@@ -1,6 +1,5 @@
 import type { Tx } from '../../../platform/database/schema.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
-import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
+import { type Caller, requireScope, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
@@ -12,41 +11,25 @@ import {
   visibleRelease,
 } from '../access/permissions.ts'
 import { changeWatched, recordReleaseChange } from '../activity/repository-events.ts'
+import {
+  type Download,
+  type DownloadRequest,
+  FILE_NAME,
+  openDownload,
+  removeFiles,
+  storeFile,
+} from '../attachments/stored-files.ts'
 import type { ReposApp } from '../ports.ts'
 import { findTag } from '../refs/tags.rows.ts'
-import {
-  AttachmentGoneError,
-  AttachmentTooLargeError,
-  openAttachment,
-  removeAttachment,
-  writeAttachment,
-} from './attachment-files.ts'
 import * as rows from './release-assets.rows.ts'
 import { deleteRelease, findRelease, updateRelease } from './releases.rows.ts'
 import type { Release, ReleaseAsset } from './schema.ts'
-
-/**
- * Files attached to releases. An upload writes the file before its row, and a deletion deletes the
- * row before its file. So a row always has its file, and `doctor` removes files without a row.
- */
 
 /** Assets of one release, all of which lists of releases contain. */
 export const MAX_ASSETS = 250
 
 /** The longest file name on Linux. */
 const MAX_NAME_BYTES = 255
-
-/** A name that is valid for a file wherever it is saved. */
-const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u
-
-/** The whole or a part of an asset. */
-export interface Download {
-  readonly asset: ReleaseAsset
-  /** Undefined for the whole asset. */
-  readonly range: ByteRange | undefined
-  /** The content. Its file stays open until this is read to its end or stopped. */
-  readonly chunks: AsyncIterable<Buffer>
-}
 
 /** Returns the assets of a release, oldest first. */
 export async function listAssets(
@@ -114,10 +97,9 @@ export async function addAsset(
   checkName(name)
   checkCount(await rows.countReleaseAssets(app.db, release.id))
   const { repository_id } = release
-  const { uuid, bytes } = await storeFile(app, repository_id, content)
-  try {
+  return storeFile(app, repository_id, content, assetRules(app), async ({ uuid, bytes }) => {
     await reopen()
-    return await changeWatched(app, async (tx) => {
+    return changeWatched(app, async (tx) => {
       // The release may have been deleted meanwhile, or reduced to its tag.
       if (!(await findRelease(tx, repository_id, release.id)))
         throw new DomainError('RELEASE_NOT_FOUND')
@@ -132,23 +114,18 @@ export async function addAsset(
       await recordAssetChange(app, tx, caller, release)
       return rows.insertReleaseAsset(tx, asset)
     })
-  } catch (error) {
-    await removeAttachment(app.attachments, repository_id, uuid)
-    throw error
-  }
+  })
 }
 
-async function storeFile(app: ReposApp, repositoryId: number, content: AsyncIterable<Uint8Array>) {
-  const { maxAssetBytes } = app.settings
-  try {
-    return await writeAttachment(app.attachments, repositoryId, content, maxAssetBytes)
-  } catch (error) {
-    if (error instanceof AttachmentTooLargeError) {
-      throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxAssetBytes) })
-    }
-    // The deletion of a repository deletes its folder, too.
-    if (error instanceof AttachmentGoneError) throw new DomainError('RELEASE_NOT_FOUND')
-    throw error
+/** The rules of uploads of assets. */
+export function assetRules({ settings }: ReposApp) {
+  const maxBytes = settings.maxAssetBytes
+  return {
+    maxBytes,
+    allowsEmpty: true,
+    tooLarge: () => new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxBytes) }),
+    noFile: () => new DomainError('INVALID_UPLOAD'),
+    gone: () => new DomainError('RELEASE_NOT_FOUND'),
   }
 }
 
@@ -223,46 +200,26 @@ export async function removeReleaseRow(
   removeFiles(app, repository_id, uuids)
 }
 
-/** Removes files in the background, since no row refers to them any more. */
-function removeFiles(app: ReposApp, repositoryId: number, uuids: readonly string[]): void {
-  if (uuids.length === 0) return
-  app.background.run('remove attachments', async () => {
-    for (const uuid of uuids) await removeAttachment(app.attachments, repositoryId, uuid)
-  })
-}
-
 /**
  * Returns the content of an asset to a caller who can see its release.
  *
- * @param rangeText a `Range` header. Undefined for the whole asset.
- * @param isCounted whether to count the download.
+ * @throws ASSET_NOT_FOUND; SCOPE_MISSING for a token without `read:repository`
  */
 export async function download(
   app: ReposApp,
   caller: Caller,
   uuid: string,
-  rangeText: string | undefined,
-  isCounted: boolean,
+  request: DownloadRequest,
 ): Promise<Download> {
   const asset = found(await rows.findAttachment(app.db, uuid))
-  const { repository_id, draft } = asset
   // A caller without access gets ASSET_NOT_FOUND in all cases.
-  const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(
+  const open = await openRepositoryById(app, caller, asset.repository_id, 'read', 'releases').catch(
     notFoundInstead,
   )
-  if (draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
-  const range = rangeText === undefined ? undefined : readRange(rangeText, asset.bytes)
-  // A client that continues an interrupted download was counted before.
-  if (isCounted && (range === undefined || range.first === 0))
-    await rows.countDownload(app.db, asset.id)
-  const file = await openAttachment(app.attachments, repository_id, uuid)
-  // The release has just been deleted.
-  if (!file) throw new DomainError('ASSET_NOT_FOUND')
-  return {
-    asset,
-    range,
-    chunks: file.createReadStream(range && { start: range.first, end: range.last }),
-  }
+  if (asset.draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
+  requireScope(caller, 'read:repository')
+  const count = () => rows.countDownload(app.db, asset.id)
+  return openDownload(app, asset, request, count, () => new DomainError('ASSET_NOT_FOUND'))
 }
 
 function notFoundInstead(error: unknown): never {

@@ -1,5 +1,5 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { Attachment, Release as ReleaseMessage } from '#gen/branchline/v1/release_pb.ts'
+import type { Release as ReleaseMessage } from '#gen/branchline/v1/release_pb.ts'
 import {
   type CreateReleaseRequest,
   type EditReleaseRequest,
@@ -8,16 +8,22 @@ import {
 import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
-import { readUpload } from '../../core/wire/asset-uploads.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
-import { rangeTextOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
 import { httpBodies } from '../../core/wire/http-bodies.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
+import { readUpload } from '../../core/wire/uploads.ts'
+import {
+  attachmentMessage,
+  downloadRequestOf,
+  OCTETS,
+  setFileDownloadHeaders,
+} from '../attachments/attachment.message.ts'
 import { encodePath, gitUrls } from '../lifecycle/repository.message.ts'
 import {
   addAsset,
+  assetRules,
   deleteAsset,
   download,
   getAsset,
@@ -38,7 +44,6 @@ import {
   type ReleaseEdit,
   type ReleaseView,
 } from './releases.ts'
-import type { ReleaseAsset } from './schema.ts'
 
 /** Implements ReleaseService. */
 function releaseService(app: App): ServiceImpl<typeof ReleaseService> {
@@ -143,7 +148,7 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
     },
 
     async createReleaseAsset(requests, context) {
-      return readUpload(requests, app.settings.maxAssetBytes, async (request, file) => {
+      return readUpload(requests, assetRules(app), async (request, file) => {
         const caller = signedIn(callerOf(context))
         const reopen = () => open(request, context)
         const release = await reopen()
@@ -175,21 +180,15 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
     },
 
     async *getAttachment({ uuid }, context) {
-      const { requestHeader, requestMethod } = context
-      // A file never changes.
-      const entityTag = `"${uuid}"`
-      const isCounted = requestMethod !== 'HEAD' && !requestHeader.has('if-none-match')
-      const rangeText = rangeTextOf(context, entityTag)
-      const { asset, range, chunks } = await download(
+      const caller = callerOf(context)
+      const { file, range, chunks } = await download(
         app,
-        callerOf(context),
+        caller,
         uuid,
-        rangeText,
-        isCounted,
+        downloadRequestOf(context, uuid),
       )
-      const { name, bytes } = asset
-      setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes, range })
-      yield* httpBodies('application/octet-stream', chunks)
+      setFileDownloadHeaders(context, file, 'attachment', range)
+      yield* httpBodies(OCTETS, chunks)
     },
   }
 }
@@ -258,19 +257,6 @@ function messageWith(
     publishedAt: time,
     author: ofAccount(publisher),
     assets: assets.map((asset) => attachmentMessage(app, asset)),
-  }
-}
-
-function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
-  return {
-    $typeName: 'branchline.v1.Attachment',
-    id: BigInt(asset.id),
-    name: asset.name,
-    size: BigInt(asset.bytes),
-    downloadCount: BigInt(asset.download_count),
-    createdAt: atSecond(asset.create_time),
-    uuid: asset.uuid,
-    browserDownloadUrl: `${app.publicUrl()}/attachments/${asset.uuid}`,
   }
 }
 

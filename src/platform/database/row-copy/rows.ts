@@ -17,7 +17,7 @@ export interface RowReader {
   /** Yields the rows of a table in groups of about a mebibyte, in any order. */
   rows(table: RowTable): AsyncIterable<readonly RowText[]>
   /** Returns the ids of the rows of a table, in ascending order. */
-  ids(table: 'repositories' | 'release_assets'): Promise<number[]>
+  ids(table: 'repositories' | 'release_assets' | 'issue_attachments'): Promise<number[]>
   lastIds(): Promise<LastIds>
 }
 

@@ -2,8 +2,24 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
-import type { CreateReleaseAssetRequest } from '#gen/branchline/v1/release_service_pb.ts'
-import { DomainError } from '../errors.ts'
+import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
+import type { DomainError } from '../errors.ts'
+
+/** A message of an upload: each has a part of the file or of the form. */
+interface UploadRequest {
+  readonly attachment?: HttpBody | undefined
+}
+
+/** The limit of a kind of uploads, and the errors of those that break a rule. */
+export interface UploadRules {
+  /** Maximum size of the file. */
+  readonly maxBytes: number
+  readonly tooLarge: () => DomainError
+  /** The form has no file, or cannot be read. */
+  readonly noFile: () => DomainError
+  /** Whether raw content without bytes is a file, or a request without a file. */
+  readonly allowsEmpty: boolean
+}
 
 /** A file that is being uploaded. */
 export interface UploadedFile {
@@ -25,27 +41,26 @@ const MAX_PARTS = 100
  * Handles an upload. The first message identifies the target, and the file is read only after the
  * target was checked.
  *
- * @param maxBytes the maximum size of the file.
  * @param handle receives the first message and a function that starts reading the file, which
- *   rejects with INVALID_UPLOAD or ASSET_TOO_LARGE.
+ *   rejects with the errors of the rules.
  */
-export async function readUpload<T>(
-  requests: AsyncIterable<CreateReleaseAssetRequest>,
-  maxBytes: number,
-  handle: (first: CreateReleaseAssetRequest, file: () => Promise<UploadedFile>) => Promise<T>,
+export async function readUpload<R extends UploadRequest, T>(
+  requests: AsyncIterable<R>,
+  rules: UploadRules,
+  handle: (first: R, file: () => Promise<UploadedFile>) => Promise<T>,
 ): Promise<T> {
   const iterator = requests[Symbol.asyncIterator]()
   const ended = new AbortController()
   try {
     const { done, value: first } = await iterator.next()
-    if (done) throw new DomainError('INVALID_UPLOAD')
+    if (done) throw rules.noFile()
     const chunks = chunksOf(first, iterator)
     const contentType = first.attachment?.contentType ?? ''
     const isForm = /^multipart\/form-data\b/i.test(contentType)
     return await handle(first, async () =>
       isForm
-        ? readForm(contentType, chunks, maxBytes, ended.signal)
-        : { name: '', content: chunks },
+        ? readForm(contentType, chunks, rules, ended.signal)
+        : { name: '', content: rules.allowsEmpty ? chunks : notEmpty(chunks, rules.noFile) },
     )
   } finally {
     ended.abort()
@@ -55,8 +70,8 @@ export async function readUpload<T>(
 }
 
 async function* chunksOf(
-  first: CreateReleaseAssetRequest,
-  rest: AsyncIterator<CreateReleaseAssetRequest>,
+  first: UploadRequest,
+  rest: AsyncIterator<UploadRequest>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let request = first
   for (;;) {
@@ -68,14 +83,26 @@ async function* chunksOf(
   }
 }
 
+async function* notEmpty(
+  content: AsyncIterable<Uint8Array>,
+  noFile: UploadRules['noFile'],
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let isEmpty = true
+  for await (const chunk of content) {
+    isEmpty = false
+    yield chunk
+  }
+  if (isEmpty) throw noFile()
+}
+
 /** Returns the file of a form (RFC 7578). The form is read at the pace of its file. */
 async function readForm(
   contentType: string,
   source: AsyncIterable<Uint8Array>,
-  maxBytes: number,
+  { maxBytes, tooLarge, noFile }: UploadRules,
   signal: AbortSignal,
 ): Promise<UploadedFile> {
-  const form = openForm(contentType)
+  const form = openForm(contentType, noFile)
   let failure: unknown
   let isFound = false
   async function* bounded() {
@@ -83,9 +110,7 @@ async function readForm(
     try {
       for await (const chunk of source) {
         bytes += chunk.length
-        if (bytes > maxBytes + MAX_FORM_BYTES) {
-          throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxBytes) })
-        }
+        if (bytes > maxBytes + MAX_FORM_BYTES) throw tooLarge()
         yield chunk
       }
     } catch (error) {
@@ -94,13 +119,13 @@ async function readForm(
     }
   }
   form.on('partsLimit', () => {
-    form.destroy(new DomainError('INVALID_UPLOAD'))
+    form.destroy(noFile())
   })
   // The parser never closes a form that ends within its first part.
   const parsed = Promise.race([pipeline(bounded(), form, { signal }), once(form, 'finish')]).then(
     () => {},
     () => {
-      throw failure ?? new DomainError('INVALID_UPLOAD')
+      throw failure ?? noFile()
     },
   )
   return new Promise((resolve, reject) => {
@@ -114,13 +139,13 @@ async function readForm(
       isFound = true
       // Otherwise an interrupted request would not end the file.
       parsed.catch((error) => file.destroy(error))
-      resolve({ name: name ?? '', content: contentOf(file, parsed) })
+      resolve({ name: name ?? '', content: contentOf(file, parsed, noFile) })
     })
-    parsed.then(() => reject(new DomainError('INVALID_UPLOAD')), reject)
+    parsed.then(() => reject(noFile()), reject)
   })
 }
 
-function openForm(contentType: string) {
+function openForm(contentType: string, noFile: UploadRules['noFile']) {
   try {
     // As a file, a field is not buffered in memory.
     return new Busboy({
@@ -129,7 +154,7 @@ function openForm(contentType: string) {
       limits: { parts: MAX_PARTS },
     })
   } catch {
-    throw new DomainError('INVALID_UPLOAD')
+    throw noFile()
   }
 }
 
@@ -137,12 +162,13 @@ function openForm(contentType: string) {
 async function* contentOf(
   file: Readable,
   parsed: Promise<void>,
+  noFile: UploadRules['noFile'],
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* file
   } catch {
     await parsed
-    throw new DomainError('INVALID_UPLOAD')
+    throw noFile()
   }
   await parsed
 }

@@ -1,0 +1,203 @@
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
+import { grouped } from './conversations.rows.ts'
+import type { IssueAttachment, NewIssueAttachment } from './schema.ts'
+
+/** What attachments belong to: a conversation itself, or a comment on the conversation. */
+export interface AttachmentHolder {
+  readonly conversationId: number
+  /** Null for the conversation itself. */
+  readonly commentId: number | null
+}
+
+/** Returns the attachments of conversations, without those of their comments, oldest first. */
+export async function attachmentsOfConversations(
+  db: Db,
+  conversationIds: readonly number[],
+): Promise<ReadonlyMap<number, IssueAttachment[]>> {
+  if (conversationIds.length === 0) return new Map()
+  const found = await db
+    .selectFrom('issue_attachments')
+    .selectAll()
+    .where('issue_id', 'in', numbersOf(JSON.stringify(conversationIds)))
+    .where('comment_id', 'is', null)
+    .orderBy('id')
+    .execute()
+  return grouped(found.map((attachment) => [attachment.issue_id ?? 0, attachment]))
+}
+
+/** Returns the attachments of comments, oldest first. */
+export async function attachmentsOfComments(
+  db: Db,
+  commentIds: readonly number[],
+): Promise<ReadonlyMap<number, IssueAttachment[]>> {
+  if (commentIds.length === 0) return new Map()
+  const found = await db
+    .selectFrom('issue_attachments')
+    .selectAll()
+    .where('comment_id', 'in', numbersOf(JSON.stringify(commentIds)))
+    .orderBy('id')
+    .execute()
+  return grouped(found.map((attachment) => [attachment.comment_id ?? 0, attachment]))
+}
+
+/** Returns the attachment of a holder with an id. */
+export function findIssueAttachment(
+  db: Db,
+  { conversationId, commentId }: AttachmentHolder,
+  id: number,
+): Promise<IssueAttachment | undefined> {
+  return db
+    .selectFrom('issue_attachments')
+    .selectAll()
+    .where('id', '=', id)
+    .where('issue_id', '=', conversationId)
+    .where('comment_id', commentId === null ? 'is' : '=', commentId)
+    .executeTakeFirst()
+}
+
+/** Returns the attachment of a download URL. */
+export function findAttachmentByUuid(db: Db, uuid: string): Promise<IssueAttachment | undefined> {
+  return db.selectFrom('issue_attachments').selectAll().where('uuid', '=', uuid).executeTakeFirst()
+}
+
+/** Returns the number of attachments of a conversation, with those of its comments. */
+export async function countAttachments(db: Db, conversationId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('issue_attachments')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('issue_id', '=', conversationId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Returns the number of uploads of a user that nothing has taken yet. */
+export async function countUnlinked(db: Db, uploaderId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('issue_attachments')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('uploader_id', '=', uploaderId)
+    .where('issue_id', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+export function insertIssueAttachment(
+  tx: Tx,
+  attachment: NewIssueAttachment,
+): Promise<IssueAttachment> {
+  return tx
+    .insertInto('issue_attachments')
+    .values(attachment)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** An upload that nothing has taken yet, as its uploader names it. */
+interface UnlinkedUpload {
+  readonly uuid: string
+  readonly repositoryId: number
+  readonly uploaderId: number
+  /** Unix seconds. The upload is not older than this. */
+  readonly sinceTime: number
+}
+
+/** Gives an upload to a holder. @returns whether there is such an upload. */
+export async function linkUpload(
+  tx: Tx,
+  { uuid, repositoryId, uploaderId, sinceTime }: UnlinkedUpload,
+  { conversationId, commentId }: AttachmentHolder,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('issue_attachments')
+    .set({ issue_id: conversationId, comment_id: commentId })
+    .where('uuid', '=', uuid)
+    .where('repository_id', '=', repositoryId)
+    .where('uploader_id', '=', uploaderId)
+    .where('issue_id', 'is', null)
+    .where('create_time', '>=', sinceTime)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Renames an attachment. Returns undefined if it has been deleted. */
+export function renameIssueAttachment(
+  tx: Tx,
+  id: number,
+  name: string,
+): Promise<IssueAttachment | undefined> {
+  return tx
+    .updateTable('issue_attachments')
+    .set({ name })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Counts a download. */
+export async function countAttachmentDownload(db: Db, id: number): Promise<void> {
+  await db
+    .updateTable('issue_attachments')
+    .set((eb) => ({ download_count: eb('download_count', '+', 1) }))
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function deleteIssueAttachment(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('issue_attachments').where('id', '=', id).execute()
+}
+
+/** Deletes the attachments of a conversation and of its comments. @returns the uuids of the files. */
+export async function deleteAttachmentsOfConversation(
+  tx: Tx,
+  conversationId: number,
+): Promise<string[]> {
+  const deleted = await tx
+    .deleteFrom('issue_attachments')
+    .where('issue_id', '=', conversationId)
+    .returning('uuid')
+    .execute()
+  return deleted.map(({ uuid }) => uuid)
+}
+
+/** Deletes the attachments of a comment. @returns the uuids of the files. */
+export async function deleteAttachmentsOfComment(tx: Tx, commentId: number): Promise<string[]> {
+  const deleted = await tx
+    .deleteFrom('issue_attachments')
+    .where('comment_id', '=', commentId)
+    .returning('uuid')
+    .execute()
+  return deleted.map(({ uuid }) => uuid)
+}
+
+/** Deletes uploads before a time, in Unix seconds, that nothing has taken. */
+export function deleteUnlinkedBefore(
+  tx: Tx,
+  time: number,
+): Promise<Pick<IssueAttachment, 'uuid' | 'repository_id'>[]> {
+  return tx
+    .deleteFrom('issue_attachments')
+    .where('issue_id', 'is', null)
+    .where('create_time', '<', time)
+    .returning(['uuid', 'repository_id'])
+    .execute()
+}
+
+/**
+ * Returns a page of all attachments, sorted by uuid.
+ *
+ * @param after the last uuid of the previous page; empty for the first page
+ */
+export function pageOfIssueAttachments(
+  db: Db,
+  after: string,
+  limit: number,
+): Promise<Pick<IssueAttachment, 'id' | 'uuid' | 'repository_id' | 'bytes'>[]> {
+  return db
+    .selectFrom('issue_attachments')
+    .select(['id', 'uuid', 'repository_id', 'bytes'])
+    .where('uuid', '>', after)
+    .orderBy('uuid')
+    .limit(limit)
+    .execute()
+}
