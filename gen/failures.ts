@@ -523,6 +523,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.IssueCommentService.ListCommentEdits', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED ISSUE_COMMENT_NOT_FOUND')],
   ['branchline.v1.IssueCommentService.ListIssueComments', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND')],
   ['branchline.v1.IssueCommentService.ListRepositoryComments', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED')],
+  ['branchline.v1.IssueEventService.WatchIssue', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED ISSUE_NOT_FOUND INVALID_CURSOR CURSOR_EXPIRED TOO_MANY_STREAMS', {"TOO_MANY_STREAMS":"An account has 64 open streams of issues and pull requests, or an anonymous peer 8."})],
   ['branchline.v1.IssuePinService.GetNewPinAllowed', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED')],
   ['branchline.v1.IssuePinService.ListPinnedIssues', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED', {"REPOSITORY_UNIT_CLOSED":"Issues are off or closed to the caller."})],
   ['branchline.v1.IssuePinService.ListPinnedPullRequests', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED')],

@@ -18,6 +18,7 @@ import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
@@ -847,6 +848,7 @@ export const UNTOLD: readonly DescMethod[] = [
   releases.getAttachment,
   attachments.downloadAttachment,
   RepositoryEventService.method.watchRepository,
+  IssueEventService.method.watchIssue,
   ServerService.method.getSigningKey,
 ]
 

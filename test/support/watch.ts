@@ -15,6 +15,11 @@ import {
   type WatchEventsRequestSchema,
   type WatchEventsResponse,
 } from '#gen/branchline/v1/event_service_pb.ts'
+import {
+  IssueEventService,
+  type WatchIssueRequestSchema,
+  type WatchIssueResponse,
+} from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import {
   RepositoryEventService,
@@ -73,6 +78,19 @@ export function watchRepository(
     path: `/repos/${owner}/${repo}/events:watch?${query}`,
   }
   return open(target, RepositoryEventService.method.watchRepository, request)
+}
+
+/** Opens a stream of the changes of an issue or pull request. */
+export function watchIssue(
+  url: string,
+  protocol: WatchProtocol,
+  authorization: string | undefined,
+  request: MessageInitShape<typeof WatchIssueRequestSchema>,
+): Watcher<WatchIssueResponse> {
+  const { owner = '', repo = '', index = 0n, cursor = '' } = request
+  const path = `/repos/${owner}/${repo}/issues/${index}/events:watch?${queryOf(cursor, [])}`
+  const target = { url, protocol, authorization, path }
+  return open(target, IssueEventService.method.watchIssue, request)
 }
 
 function queryOf(cursor: string, types: readonly string[]): URLSearchParams {

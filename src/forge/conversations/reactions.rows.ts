@@ -42,18 +42,37 @@ export function insertReaction(tx: Tx, reaction: NewIssueReaction): Promise<Issu
   return tx.insertInto('issue_reactions').values(reaction).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Deletes a reaction, if there is one. */
+/** The reactions of one kind to a text. */
+export interface ReactionCount {
+  readonly content: string
+  readonly count: number
+}
+
+/** Returns the numbers of the reactions to a text, by name. */
+export function countReactionsByContent(db: Db, target: ReactionTarget): Promise<ReactionCount[]> {
+  return selectReactions(db, target)
+    .select((eb) => ['content', eb.fn.countAll<number>().as('count')])
+    .groupBy('content')
+    .orderBy('content')
+    .execute()
+}
+
+/** Deletes a reaction. @returns false if there was none. */
 export async function deleteReaction(
   db: Db,
   target: ReactionTarget,
   userId: number,
   content: string,
-): Promise<void> {
+): Promise<boolean> {
   const found = selectReactions(db, target)
     .select('id')
     .where('content', '=', content)
     .where('user_id', '=', userId)
-  await db.deleteFrom('issue_reactions').where('id', 'in', found).execute()
+  const { numDeletedRows } = await db
+    .deleteFrom('issue_reactions')
+    .where('id', 'in', found)
+    .executeTakeFirst()
+  return numDeletedRows > 0
 }
 
 /** The condition has the form of the unique index. */

@@ -1,4 +1,3 @@
-import { transaction } from '../../platform/database/database.ts'
 import type { Owner } from '../accounts/schema.ts'
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
 import { GHOST, userAsOwner } from '../accounts/users/owners.ts'
@@ -6,6 +5,7 @@ import type { Caller, SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
+import { changeWatched, recordReactions } from '../repositories/activity/repository-events.ts'
 import { checkConversation, rereadConversation } from './conversation-needs.ts'
 import { findIssueComment } from './issue-comments.rows.ts'
 import { openComment } from './issue-comments.ts'
@@ -85,8 +85,8 @@ export async function addReaction(
   checkContent(content)
   await checkRate(app, app.db, { caller, open }, 'TEXT')
   const { id: userId } = caller.user
-  const added = await transaction(app.db, async (tx) => {
-    await rereadConversation(tx, caller, open, 'reaction')
+  const added = await changeWatched(app, async (tx) => {
+    const { conversation } = await rereadConversation(tx, caller, open, 'reaction')
     const { commentId } = target
     // The comment may have been deleted since.
     if (commentId !== null && !(await findIssueComment(tx, open.repository.id, commentId)))
@@ -101,6 +101,7 @@ export async function addReaction(
       content,
       create_time: nowSeconds(app.clock),
     })
+    await recordReactions(app, tx, userId, conversation, commentId)
     return { reaction, isNew: true }
   })
   return { ...added, user: userAsOwner(caller.user) }
@@ -120,9 +121,11 @@ export async function removeReaction(
   const { open, target } = await openText(app, caller, text, 'take part')
   await checkConversation(app.db, caller, open, open.conversation, 'no lock')
   checkContent(content)
-  await transaction(app.db, async (tx) => {
-    await rereadConversation(tx, caller, open, 'no lock')
-    await rows.deleteReaction(tx, target, caller.user.id, content)
+  const { id } = caller.user
+  await changeWatched(app, async (tx) => {
+    const { conversation } = await rereadConversation(tx, caller, open, 'no lock')
+    if (await rows.deleteReaction(tx, target, id, content))
+      await recordReactions(app, tx, id, conversation, target.commentId)
   })
 }
 

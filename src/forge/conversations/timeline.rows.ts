@@ -72,11 +72,41 @@ export async function countTimeline(db: Db, selection: TimelineSelection): Promi
   return count
 }
 
-function selectTimeline(db: Db, selection: TimelineSelection) {
-  const { conversationId, since, before, reader } = selection
-  const none = sql.lit('').$castTo<string>()
-  const zero = sql.lit(0).$castTo<number>()
-  const events = db
+/** The events that one read returns. A watcher gets further ones with the next change. */
+const MAX_NEW_ENTRIES = 1000
+
+/** Lists the events of a conversation with ids above `after`, in the order in which they happened. */
+export function listTimelineAfter(
+  db: Db,
+  selection: Pick<TimelineSelection, 'conversationId' | 'reader'>,
+  after: number,
+): Promise<TimelineRow[]> {
+  return selectEvents(db, selection)
+    .where('event.id', '>', after)
+    .orderBy('event.id')
+    .limit(MAX_NEW_ENTRIES)
+    .execute()
+}
+
+/** Returns the id of the latest event of a conversation; 0 if there is none. */
+export async function newestTimelineEntry(db: Db, conversationId: number): Promise<number> {
+  const { newest } = await db
+    .selectFrom('issue_timeline')
+    .select((eb) => eb.fn.max('id').as('newest'))
+    .where('issue_id', '=', conversationId)
+    .executeTakeFirstOrThrow()
+  return newest ?? 0
+}
+
+const none = sql.lit('').$castTo<string>()
+const zero = sql.lit(0).$castTo<number>()
+
+/** Selects the events whose other conversation, if they have one, the reader may read. */
+function selectEvents(
+  db: Db,
+  { conversationId, reader }: Pick<TimelineSelection, 'conversationId' | 'reader'>,
+) {
+  return db
     .selectFrom('issue_timeline as event')
     .leftJoin('issues as source', 'source.id', 'event.source_id')
     .select(['event.type', 'event.id', 'event.actor_id', 'event.create_time'])
@@ -87,6 +117,11 @@ function selectTimeline(db: Db, selection: TimelineSelection) {
     .where('event.issue_id', '=', conversationId)
     .where((eb) => eb.or([eb('event.source_id', 'is', null), sourceReadable(reader)]))
     .$castTo<TimelineRow>()
+}
+
+function selectTimeline(db: Db, selection: TimelineSelection) {
+  const { conversationId, since, before } = selection
+  const events = selectEvents(db, selection)
   const comments = db
     .selectFrom('issue_comments')
     .select([sql.lit('comment').as('type'), 'id', 'poster_id as actor_id', 'create_time'])

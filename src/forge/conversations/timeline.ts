@@ -9,7 +9,7 @@ import type { TeamView } from '../organizations/teams.ts'
 import { repositoryReader } from '../repositories/access/permissions.ts'
 import { viewTeams } from '../repositories/access/team-repositories.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { CommentPeriod } from './issue-comments.rows.ts'
+import { type CommentPeriod, findIssueComments } from './issue-comments.rows.ts'
 import { findLabelsFor } from './labels.rows.ts'
 import { milestonesFor } from './milestone-counts.ts'
 import type { ConversationsApp, OpenConversation } from './ports.ts'
@@ -178,6 +178,48 @@ export async function listTimeline(
     entries: await viewEntries(app, caller, open, found),
     total: await rows.countTimeline(app.db, selection),
   }
+}
+
+/** Returns the events of a conversation with ids above `after` that the caller may see. */
+export async function entriesAfter(
+  app: ConversationsApp,
+  caller: Caller,
+  open: OpenConversation,
+  after: number,
+): Promise<TimelineView[]> {
+  const selection = {
+    conversationId: open.conversation.id,
+    reader: repositoryReader(app, caller),
+  }
+  return viewEntries(app, caller, open, await rows.listTimelineAfter(app.db, selection, after))
+}
+
+/** Returns those of some comments that exist as entries of the timeline, by id. */
+export async function viewCommentEntries(
+  app: ConversationsApp,
+  caller: Caller,
+  open: OpenConversation,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, TimelineView>> {
+  const comments = await findIssueComments(app.db, ids)
+  const views = await viewEntries(
+    app,
+    caller,
+    open,
+    comments.map(({ id, poster_id, create_time, update_time, body }) => ({
+      type: 'comment',
+      id,
+      actor_id: poster_id,
+      create_time,
+      update_time,
+      body,
+      old_value: '',
+      new_value: '',
+      source_id: 0,
+      comment_id: 0,
+    })),
+  )
+  return new Map(views.map((view) => [view.entry.id, view]))
 }
 
 async function viewEntries(

@@ -7,6 +7,7 @@ import { recordTimeline } from '../conversations/timeline.ts'
 import {
   type IssueEventType,
   issueSubject,
+  type NotedComment,
   recordEvent,
 } from '../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../repositories/ports.ts'
@@ -99,7 +100,7 @@ export async function recordIssueChange(
     audience: 'issues',
     actor_id: actor,
     subject_id: issue.id,
-    subject: issueSubject(issue.number, told.find(({ comment }) => comment)?.comment),
+    subject: issueSubject(issue.number, notedComment(told)),
   })
   const entry = TIMELINE[type]
   const newValue = told.find(({ commit }) => commit)?.commit ?? ''
@@ -122,6 +123,15 @@ export async function recordIssueChange(
     })
   await queueHookEvents(tx, repository, eventsOf, timeMs)
 }
+
+/** Returns what happened to a comment. */
+function notedComment(told: readonly IssueHookEvent[]): NotedComment | undefined {
+  const event = told.find(({ comment }) => comment)
+  const change = COMMENT_CHANGES.find((action) => action === event?.action)
+  return event?.comment && change ? { commentId: event.comment, change } : undefined
+}
+
+const COMMENT_CHANGES = ['created', 'edited', 'deleted'] as const
 
 /** Returns what remains of an issue that is about to be deleted. */
 async function remainsOf(

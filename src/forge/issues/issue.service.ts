@@ -436,7 +436,7 @@ function conversationMethods(app: App): ConversationMethods {
 }
 
 /** Returns entries of a timeline, those that are references with the texts that have them. */
-async function timelineMessages(
+export async function timelineMessages(
   app: App,
   viewer: Caller,
   entries: readonly TimelineView[],

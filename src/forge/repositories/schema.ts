@@ -497,9 +497,18 @@ export interface RepositoryEventsTable {
     | 'ISSUE_DELETED'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
-   * draft releases, or the administrators of the repository.
+   * draft releases, or the administrators of the repository. `reactions` are for those who watch the
+   * conversation alone.
    */
-  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'issues' | 'administration'
+  audience:
+    | 'any'
+    | 'code'
+    | 'releases'
+    | 'drafts'
+    | 'pulls'
+    | 'issues'
+    | 'reactions'
+    | 'administration'
   /** Id of the account that caused the event. Null for the server. */
   actor_id: number | null
   /** Id of the release, protection, pull request or issue. */
@@ -507,7 +516,8 @@ export interface RepositoryEventsTable {
   /**
    * The tag name of a release, or the name or pattern of a protection. For refs, the JSON
    * `{"count", "refs": [[ref, old id, new id]]}`. For a pull request, the JSON `[number, base,
-   * head]`. For an issue, the JSON `[number, comment id]`; 0 without a comment. For a status, the
+   * head]`, for an issue, the JSON `[number, 0]`, with `comment id, change` at the end or in place of 0
+   * if the event is about a comment or reactions. For a status, the
    * JSON `[commit, number, context, state]`.
    */
   subject: string

@@ -12,6 +12,7 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
@@ -318,6 +319,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(hooks.deleteGitHook, hookWriters, { id: NOTHING }),
 
   row(RepositoryEventService.method.watchRepository, visitors, { cursor: NOTHING }),
+  row(IssueEventService.method.watchIssue, issueReaders, { index: PULL, cursor: NOTHING }),
 
   row(releases.listReleases, releaseReaders),
   row(releases.getRelease, releaseReaders, { id: NO_NUMBER }),

@@ -3,6 +3,7 @@ import type { Concerns } from '../../conversations/concerns.ts'
 import { queueConversationMessage, queueNotice } from '../../conversations/conversation-news.ts'
 import { recordTimeline, type TimelineEvent } from '../../conversations/timeline.ts'
 import {
+  type NotedComment,
   type PullEventType,
   pullSubject,
   recordEvent,
@@ -46,17 +47,15 @@ export async function recordPullChange(
   pull: ToldPull,
   change: PullEventType | DetailedPullChange,
 ): Promise<void> {
-  const { type, told, concerns } =
-    typeof change === 'string'
-      ? { type: change, told: usualEvents(change), concerns: undefined }
-      : change
+  const { type, told, concerns, comment }: DetailedPullChange =
+    typeof change === 'string' ? { type: change, told: usualEvents(change) } : change
   await recordEvent(app, tx, {
     repository_id: pull.repository_id,
     type,
     audience: 'pulls',
     actor_id: actorId ?? null,
     subject_id: pull.id,
-    subject: pullSubject(pull),
+    subject: pullSubject(pull, comment),
   })
   const event = timelineEventOf(type, pull)
   if (event) await recordTimeline(app, tx, actorId, pull.id, event)
@@ -85,6 +84,8 @@ interface DetailedPullChange {
   readonly told: readonly PullHookEvent[]
   /** Whom the change concerns, in place of the usual ones. */
   readonly concerns?: Concerns | undefined
+  /** What happened to a comment on the conversation. */
+  readonly comment?: NotedComment
 }
 
 /** The facts of an event of a pull request. */

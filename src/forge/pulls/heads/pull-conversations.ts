@@ -83,7 +83,8 @@ function pullChangeOf(change: ConversationChange): Parameters<typeof recordPullC
     case 'comment': {
       const { action, commentId: comment, concerns } = change
       const told = [{ type: 'pull_request_comment', action, comment } as const]
-      return { type: 'PULL_REQUEST_COMMENTED', told, concerns }
+      const noted = { commentId: comment, change: action }
+      return { type: 'PULL_REQUEST_COMMENTED', told, concerns, comment: noted }
     }
   }
 }

@@ -9,6 +9,8 @@ interface RepositoryEventFilter {
   /** Undefined for all. */
   readonly types: readonly RepositoryEvent['type'][] | undefined
   readonly audiences: readonly RepositoryEvent['audience'][]
+  /** The id of what the events are about; undefined for all. */
+  readonly subjectId?: number
 }
 
 /** @returns the id of the event, and the number of stored events of its repository */
@@ -55,7 +57,7 @@ export async function listRepositoryEvents(
   db: Db,
   repositoryId: number,
   after: number,
-  { types, audiences }: RepositoryEventFilter,
+  { types, audiences, subjectId }: RepositoryEventFilter,
   limit: number,
 ): Promise<{ log: Pick<RepositoryEventLog, 'newest' | 'floor'>; events: RepositoryEvent[] }> {
   // One statement reads the log and the events, so that no event is added or pruned in between.
@@ -66,7 +68,8 @@ export async function listRepositoryEvents(
         .onRef('event.repository_id', '=', 'log.repository_id')
         .on('event.id', '>', after)
         .on('event.audience', 'in', audiences)
-      return types ? behind.on('event.type', 'in', types) : behind
+      const typed = types ? behind.on('event.type', 'in', types) : behind
+      return subjectId === undefined ? typed : typed.on('event.subject_id', '=', subjectId)
     })
     .select(['log.newest', 'log.floor'])
     .select([

@@ -326,8 +326,35 @@ interface NotedPull {
 }
 
 /** Returns the subject of an event of a pull request. */
-export function pullSubject({ number, base_branch, head_commit }: NotedPull): string {
-  return JSON.stringify([number, base_branch, head_commit])
+export function pullSubject(
+  { number, base_branch, head_commit }: NotedPull,
+  comment?: NotedComment,
+): string {
+  const about = comment ? [comment.commentId, comment.change] : []
+  return JSON.stringify([number, base_branch, head_commit, ...about])
+}
+
+/** What happened to a comment, or to the reactions to a comment or to the conversation itself. */
+export interface NotedComment {
+  /** 0 for the conversation itself. */
+  readonly commentId: number
+  readonly change: 'created' | 'edited' | 'deleted' | 'reactions'
+}
+
+/** The comment or the reactions that an event of a conversation is about; undefined for neither. */
+export function notedCommentOf({
+  type,
+  subject,
+}: Pick<RepositoryEvent, 'type' | 'subject'>): NotedComment | undefined {
+  const values = JSON.parse(subject) as unknown[]
+  const [commentId, change] = values.slice(type.startsWith('ISSUE_') ? 1 : 3) as [
+    number?,
+    NotedComment['change']?,
+  ]
+  // Events of older programs say only which comment.
+  const isOld = type === 'ISSUE_COMMENTED' && change === undefined
+  if (commentId === undefined || (change === undefined && !isOld)) return undefined
+  return { commentId, change: change ?? 'created' }
 }
 
 /** The pull request in an event. */
@@ -341,8 +368,61 @@ export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
 }
 
 /** Returns the subject of an event of an issue. */
-export function issueSubject(number: number, commentId: number | undefined): string {
-  return JSON.stringify([number, commentId ?? 0])
+export function issueSubject(number: number, comment?: NotedComment): string {
+  return JSON.stringify([number, ...(comment ? [comment.commentId, comment.change] : [0])])
+}
+
+/** The conversation of an event. */
+interface EventConversation {
+  readonly id: number
+  readonly repository_id: number
+  /** 0 for an issue, 1 for a pull request. */
+  readonly is_pull: number
+  readonly number: number
+}
+
+/**
+ * Records that the reactions to a comment, or to the conversation itself, have changed. Only those
+ * who watch the conversation are told.
+ */
+export async function recordReactions(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number,
+  { id, repository_id, is_pull, number }: EventConversation,
+  commentId: number | null,
+): Promise<void> {
+  const comment = { commentId: commentId ?? 0, change: 'reactions' } as const
+  const pull = { number, base_branch: '', head_commit: '' }
+  await recordEvent(app, tx, {
+    repository_id,
+    type: is_pull === 1 ? 'PULL_REQUEST_EDITED' : 'ISSUE_EDITED',
+    audience: 'reactions',
+    actor_id: actorId,
+    subject_id: id,
+    subject: is_pull === 1 ? pullSubject(pull, comment) : issueSubject(number, comment),
+  })
+}
+
+/** Returns the events about a conversation after a position. The caller has checked the rights. */
+export async function readConversationEvents(
+  { db }: ReposApp,
+  { id, repositoryId }: { readonly id: number; readonly repositoryId: number },
+  position: number,
+): Promise<EventPage<RepositoryEvent>> {
+  const filter = {
+    types: undefined,
+    audiences: ['issues', 'pulls', 'reactions'] as const,
+    subjectId: id,
+  }
+  const { log, events } = await rows.listRepositoryEvents(
+    db,
+    repositoryId,
+    position,
+    filter,
+    PAGE_SIZE,
+  )
+  return pageOfEvents(position, log, events)
 }
 
 /** The issue in an event. `commentId` is 0 for changes without a comment. */
