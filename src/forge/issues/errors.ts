@@ -32,6 +32,13 @@ export const ISSUES = {
     restStatus: 400,
     field: 'position',
   },
+  INVALID_ISSUE_QUERY: {
+    code: Code.InvalidArgument,
+    message: ({ position, token, expected }) =>
+      `the query is not understood at character ${position}, "${token}": expected ${expected}`,
+    restStatus: 422,
+    field: 'query',
+  },
   FILTER_TEAM_UNKNOWN: {
     code: Code.InvalidArgument,
     message: ({ name, owner }) =>

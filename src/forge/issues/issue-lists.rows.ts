@@ -14,6 +14,12 @@ import {
   type RepositoryReader,
   readableBy,
 } from '../repositories/access/repository-readers.rows.ts'
+import {
+  type QueryCondition,
+  queryCondition,
+  reactionCount,
+} from './query/query-conditions.rows.ts'
+import type { QuerySort } from './query/schema.ts'
 
 /**
  * The number of conversations, newest first, that one search examines. It bounds the time that a
@@ -42,6 +48,8 @@ export interface IssueFilter {
   /** The period of the last change with its ends, in Unix seconds. */
   readonly since?: number | undefined
   readonly before?: number | undefined
+  /** A condition in the query language. */
+  readonly query?: QueryCondition | undefined
 }
 
 /** Milestones, one of which a pull request has, by title or number. */
@@ -88,7 +96,7 @@ const dueTime = (first: 'min' | 'max') => {
   })
 }
 
-/** The orders of lists. All but those by due date have an index for each kind. */
+/** The orders of lists. Those by creation, change and comments have an index for each kind. */
 const SORTS = {
   latest: [
     [CREATED, 'desc'],
@@ -128,6 +136,26 @@ const SORTS = {
     [CREATED, 'desc'],
     [ID, 'desc'],
   ],
+  recentclose: [
+    [sql<number>`coalesce(issues.close_time, -1)`, 'desc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  leastclose: [
+    [sql<number>`coalesce(issues.close_time, ${Number.MAX_SAFE_INTEGER})`, 'asc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  mostreaction: [
+    [reactionCount(), 'desc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
+  leastreaction: [
+    [reactionCount(), 'asc'],
+    [CREATED, 'desc'],
+    [ID, 'desc'],
+  ],
 } as const satisfies Record<string, readonly (readonly [Expression<number>, 'asc' | 'desc'])[]>
 
 /** An order of a list. */
@@ -136,6 +164,23 @@ export type IssueSort = keyof typeof SORTS
 /** Returns the order that a client names. Any other name means the latest first. */
 export function issueSortOf(name: string): IssueSort {
   return Object.hasOwn(SORTS, name) ? (name as IssueSort) : 'latest'
+}
+
+/** The names of the orders of the query language. */
+const QUERY_SORTS: Readonly<Record<QuerySort['key'], readonly [desc: string, asc: string]>> = {
+  created: ['latest', 'oldest'],
+  updated: ['recentupdate', 'leastupdate'],
+  closed: ['recentclose', 'leastclose'],
+  comments: ['mostcomment', 'leastcomment'],
+  reactions: ['mostreaction', 'leastreaction'],
+  due: ['farduedate', 'nearduedate'],
+  relevance: ['relevance', 'relevance'],
+}
+
+/** Returns the order that a query asks for. */
+export function sortOfQuery({ key, direction }: QuerySort): IssueSort {
+  const [desc, asc] = QUERY_SORTS[key]
+  return issueSortOf(direction === 'asc' ? asc : desc)
 }
 
 /**
@@ -276,6 +321,7 @@ function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
   if (posterId !== undefined) found.push(eb('issues.poster_id', '=', posterId))
   if (since !== undefined) found.push(eb('issues.update_time', '>=', since))
   if (before !== undefined) found.push(eb('issues.update_time', '<=', before))
+  if (filter.query) found.push(queryCondition(eb, filter.query))
   if (filter.labels) found.push(hasLabel(eb, filter.labels))
   if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
   if (filter.text !== undefined) {

@@ -1,5 +1,5 @@
 import type { Owner } from '../accounts/schema.ts'
-import { findUserByUsername, getOwner, maySeeOwner, userAsOwner } from '../accounts/users/owners.ts'
+import { getOwner } from '../accounts/users/owners.ts'
 import { openConversations } from '../conversations/conversation-readers.ts'
 import type { ConversationKinds } from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
@@ -13,6 +13,9 @@ import type { Repository } from '../repositories/schema.ts'
 import { findFilterTeam } from './filter-teams.ts'
 import * as rows from './issue-lists.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
+import { readQueries } from './query/issue-queries.ts'
+import { findSeenUser } from './query/query-names.ts'
+import type { QuerySort } from './query/schema.ts'
 
 /** Maximum number of labels or milestones in a filter. */
 const MAX_NAMES = 100
@@ -36,6 +39,8 @@ interface IssueQuery {
   readonly createdBy: string
   /** Name of an order; any other text means the latest first. */
   readonly sort: string
+  /** In the query language; empty for all. */
+  readonly query: string
 }
 
 /** A list of the issues of one repository. Usernames are empty for all. */
@@ -86,15 +91,16 @@ export async function listIssues(
   if (!kinds.issues && !kinds.pulls) throw new DomainError('ISSUE_NOT_FOUND')
   await reconcileRefs(app, repository.id)
   const userId = (username: string) => findFilterUser(app, caller, username, repository)
+  const { condition, sort } = await readQueries(app, caller, repository, queriesOf(query))
   const filter = {
     ...readFilter(query),
+    query: condition,
     posterId: await userId(query.createdBy),
     assigneeId: await userId(query.assignedBy),
     mentionedId: await userId(query.mentionedBy),
   }
   const selection = { place: { repositoryId: repository.id }, kinds, filter }
-  const sort = rows.issueSortOf(query.sort)
-  const found = await rows.listIssues(app.db, selection, { ...page, sort })
+  const found = await rows.listIssues(app.db, selection, { ...page, sort: orderOf(query, sort) })
   return {
     conversations: await viewConversations(app, caller, [open], found),
     total: await rows.countIssues(app.db, selection),
@@ -123,8 +129,10 @@ export async function searchIssues(
   const me = caller.kind === 'anonymous' ? undefined : caller.user
   const mine = (isAsked: boolean) => (isAsked ? me?.id : undefined)
   if (query.created && posterId !== undefined && posterId !== me?.id) return NONE
+  const { condition, sort } = await readQueries(app, caller, undefined, queriesOf(query))
   const filter = {
     ...readFilter(query),
+    query: condition,
     posterId: mine(query.created) ?? posterId,
     assigneeId: mine(query.assigned),
     requestedId: mine(query.reviewRequested),
@@ -135,8 +143,8 @@ export async function searchIssues(
   const place = { reader: repositoryReader(app, caller), ownerId: owner?.id, teamId }
   const selection = { place, kinds: kindsAsked(query.type), filter }
   const firstRepositoryId = query.priorityRepoId || undefined
-  const sort = rows.issueSortOf(query.sort)
-  const found = await rows.listIssues(app.db, selection, { ...page, sort, firstRepositoryId })
+  const order = { sort: orderOf(query, sort), firstRepositoryId }
+  const found = await rows.listIssues(app.db, selection, { ...page, ...order })
   const repositories = await findRepositoriesByIds(app.db, [
     ...new Set(found.map(({ repository_id }) => repository_id)),
   ])
@@ -166,7 +174,7 @@ function readFilter(query: IssueQuery): rows.IssueFilter {
   const text = query.q.trim().slice(0, MAX_TEXT_CHARACTERS)
   const number = /^#?(\d{1,9})$/.exec(text)?.[1]
   return {
-    isOpen: query.state === 'all' ? undefined : query.state !== 'closed',
+    isOpen: isOpenOf(query),
     labels: labels.length > 0 ? labels : undefined,
     milestones: titles.length > 0 ? { titles, ids } : undefined,
     text: text === '' ? undefined : text,
@@ -174,6 +182,21 @@ function readFilter(query: IssueQuery): rows.IssueFilter {
     since: query.since,
     before: query.before,
   }
+}
+
+/** With a query, the state is a matter of the query unless the request names one. */
+function isOpenOf(query: IssueQuery): boolean | undefined {
+  const isOfQuery = query.state === '' && queriesOf(query).length > 0
+  return isOfQuery || query.state === 'all' ? undefined : query.state !== 'closed'
+}
+
+function queriesOf({ query }: IssueQuery): string[] {
+  return query.trim() === '' ? [] : [query]
+}
+
+/** The order of a query comes before that of the parameter. */
+function orderOf({ sort }: IssueQuery, asked: QuerySort | undefined): rows.IssueSort {
+  return asked ? rows.sortOfQuery(asked) : rows.issueSortOf(sort)
 }
 
 function namesOf(field: string, text: string): string[] {
@@ -186,7 +209,7 @@ function namesOf(field: string, text: string): string[] {
 /**
  * Returns the id of the user that a filter names; undefined if it names nobody.
  *
- * @param repository where the author of a pull request is no secret, even if the account is hidden.
+ * @param repository of a list of one repository.
  */
 async function findFilterUser(
   app: ReposApp,
@@ -195,11 +218,7 @@ async function findFilterUser(
   repository: Repository | undefined,
 ): Promise<number | undefined> {
   if (username === '') return undefined
-  const user = await findUserByUsername(app.db, username)
-  const isKnown =
-    user &&
-    ((await maySeeOwner(app, caller, userAsOwner(user))) ||
-      (repository !== undefined && (await rows.hasPosted(app.db, repository.id, user.id))))
-  if (!isKnown) throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
+  const user = await findSeenUser(app, caller, username, repository)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
   return user.id
 }

@@ -179,6 +179,7 @@ describe('a search for issues', () => {
       before: undefined,
       createdBy: '',
       sort: '',
+      query: '',
       owner: '',
       team: '',
       priorityRepoId: 0,
