@@ -24,6 +24,9 @@ export interface TimelineRow {
   readonly source_id: number
   /** The comment that has a reference; 0 for other entries. */
   readonly comment_id: number
+}
+
+interface PlacedRow extends TimelineRow {
   /** One of `PLACES`. */
   readonly place: number
 }
@@ -116,7 +119,7 @@ function selectEvents(
     .select([zero.as('comment_id'), placeOf('event')])
     .where('event.issue_id', '=', conversationId)
     .where((eb) => eb.or([eb('event.source_id', 'is', null), sourceReadable(reader)]))
-    .$castTo<TimelineRow>()
+    .$castTo<PlacedRow>()
 }
 
 function selectTimeline(db: Db, selection: TimelineSelection) {
@@ -128,7 +131,7 @@ function selectTimeline(db: Db, selection: TimelineSelection) {
     .select(['update_time', 'body', none.as('old_value'), none.as('new_value')])
     .select([zero.as('source_id'), zero.as('comment_id'), placeOf('comment')])
     .where('issue_id', '=', conversationId)
-    .$castTo<TimelineRow>()
+    .$castTo<PlacedRow>()
   const reviews = db
     .selectFrom('reviews')
     .select([sql.lit('review').as('type'), 'id', 'reviewer_id as actor_id', 'create_time'])
@@ -136,7 +139,7 @@ function selectTimeline(db: Db, selection: TimelineSelection) {
     .select([zero.as('source_id'), zero.as('comment_id'), placeOf('review')])
     .where('pull_request_id', '=', conversationId)
     .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
-    .$castTo<TimelineRow>()
+    .$castTo<PlacedRow>()
   return db
     .selectFrom(
       events
@@ -177,7 +180,7 @@ function selectReferences(db: Db, { conversationId, reader }: TimelineSelection)
         ]),
       ]),
     )
-    .$castTo<TimelineRow>()
+    .$castTo<PlacedRow>()
 }
 
 /** Returns the condition that the other conversation of an entry is readable. */

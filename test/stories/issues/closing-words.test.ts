@@ -76,8 +76,8 @@ describe('a commit on the default branch', () => {
     const [first] = await push(folder, 'main', 'Fixes #1\n\nAnd see #2.')
     expect(await stateOf(path)).toBe('closed')
     expect(await entriesOf(path)).toEqual([
-      `close by carol ${first}`,
       `commit_ref by carol ${first}`,
+      `close by carol ${first}`,
     ])
     expect(await entriesOf(path, 2)).toEqual([`commit_ref by carol ${first}`])
     const [second] = await push(folder, 'main', 'reopens #1')
