@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
+import { examine } from '../../../src/forge/administration/doctor.ts'
 import { sweepUploads } from '../../../src/forge/conversations/unlinked-uploads.ts'
+import { backUp, restoreTo } from '../../support/backups.ts'
+import { databaseOf } from '../../support/database.ts'
 import {
   createPullTestUsers,
   type PullTestUsers,
   pullForge,
   refusalOf,
 } from '../../support/pull-forge.ts'
+import { restAt } from '../../support/rest.ts'
 import {
   type Actor,
   createToken,
@@ -435,6 +440,36 @@ describe('a deletion', () => {
     await forge.ask(users.bob, 'DELETE', path)
     await server.app.background.settled()
     expect(await filesCount()).toBe(files)
+  })
+})
+
+describe('the data', () => {
+  it('is complete after a restore, and the doctor finds files without rows and rows without files', async () => {
+    const path = await fresh('kept')
+    const content = randomBytes(100_000)
+    const { body } = await upload(users.eve, `${path}/issues/1/assets?name=kept`, content)
+    const gone = (await upload(users.eve, `${path}/issues/1/assets?name=gone`, 'x')).body
+    const folder = join(server.data, 'attachments')
+    const names = await readdir(folder, { recursive: true })
+    await rm(join(folder, names.find((name) => name.endsWith(gone.uuid)) ?? ''))
+    const restoredFolder = await mkdtemp(join(tmpdir(), 'branchline-'))
+    const data = join(restoredFolder, 'restored')
+    await restoreTo(data, await backUp(server.app), await databaseOf(data))
+    const restored = await startTestServer({ data })
+    const listed = await restAt(restored.url)(undefined, 'GET', `${path}/issues/1/assets`)
+    expect(listed.body.map(({ uuid }: { uuid: string }) => uuid)).toEqual([body.uuid])
+    const response = await fetch(`${restored.url}/attachments/${body.uuid}`)
+    expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true)
+    await restored.app.db.deleteFrom('issue_attachments').where('uuid', '=', body.uuid).execute()
+    const problems: string[] = []
+    for (const app of [restored.app, server.app])
+      for await (const { subject, problem } of examine(app, { fsck: false, fix: false }))
+        problems.push(`${subject}: ${problem}`)
+    expect(problems).toContain(`attachment ${body.uuid}: nothing leads to its file`)
+    expect(problems).toContain(`attachment ${gone.uuid}: its file is missing`)
+    await restored.stop()
+    await rm(restoredFolder, { recursive: true })
+    await forge.ask(users.eve, 'DELETE', `${path}/issues/1/assets/${gone.id}`)
   })
 })
 

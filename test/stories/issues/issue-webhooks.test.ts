@@ -195,6 +195,31 @@ describe('a webhook of a repository', () => {
     expect(rest[1]?.payload.commit_id).toBe('c'.repeat(40))
   })
 
+  it('is told of a change of attachments as an edit without former values', async () => {
+    const { path } = await forge.repository(users.bob, 'attached')
+    const hook = await hookOf(path, ['issues', 'issue_comment'])
+    await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'It breaks' })
+    const comment = await forge.ask(users.bob, 'POST', `${path}/issues/1/comments`, { body: 'a' })
+    for (const place of ['1', `comments/${comment.id}`]) {
+      const { status } = await fetch(
+        `${server.url}/api/v1${path}/issues/${place}/assets?name=run.log`,
+        { method: 'POST', headers: { authorization: users.bob.authorization }, body: 'x' },
+      )
+      expect(status).toBe(201)
+    }
+    const told = await hook.all()
+    expect(told.map(brief)).toEqual([
+      ['issues', 'issues', 'opened'],
+      ['issue_comment', 'issue_comment', 'created'],
+      ['issues', 'issues', 'edited'],
+      ['issue_comment', 'issue_comment', 'edited'],
+    ])
+    const [, , ofIssue, ofComment] = told
+    for (const edited of [ofIssue, ofComment]) expect(edited?.payload).not.toHaveProperty('changes')
+    expect(ofIssue?.payload.issue.assets).toMatchObject([{ name: 'run.log' }])
+    expect(ofComment?.payload.comment.assets).toMatchObject([{ name: 'run.log' }])
+  })
+
   it('gets of a deleted issue what it was, and not its text', async () => {
     const { id, path } = await forge.repository(users.bob, 'deleted')
     const { id: labelId } = await forge.ask(users.bob, 'POST', `${path}/labels`, {
