@@ -1,19 +1,30 @@
 import type { VNode } from 'preact'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import type { IssueTemplate } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
-import { FailureNote, useAction } from '../components/load.tsx'
+import { Field, fieldOf, onSubmit, TextArea } from '../components/forms.tsx'
+import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { SignInLink } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
+import {
+  answersOf,
+  loadOffers,
+  type Offers,
+  TemplateChoice,
+  TemplateFields,
+} from './issue-templates.tsx'
 
-/** The form for a new issue. The address may have its title and its description. */
-export function NewIssuePage({ owner, repo, query }: PageProps): VNode {
+/**
+ * The choice of a template, and the form for a new issue. The address may have the template, the title
+ * and the description.
+ */
+export function NewIssuePage({ owner, repo, rest, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Issues" title="New issue">
-      {() => <NewIssue name={{ owner, repo }} query={query} />}
+      {() => <NewIssue name={{ owner, repo }} query={query} isChoice={rest[1] === 'choose'} />}
     </RepositoryFrame>
   )
 }
@@ -21,43 +32,92 @@ export function NewIssuePage({ owner, repo, query }: PageProps): VNode {
 interface NewIssueProps {
   readonly name: { owner: string; repo: string }
   readonly query: URLSearchParams
+  /** Whether the address is that of the choice. */
+  readonly isChoice: boolean
 }
 
-function NewIssue({ name, query }: NewIssueProps): VNode {
+function NewIssue({ name, query, isChoice }: NewIssueProps): VNode {
   const { of, session } = useApi()
-  const opening = useAction(async (form: HTMLFormElement) => {
-    const request = { ...name, title: fieldOf(form, 'title'), body: fieldOf(form, 'body') }
-    const { number } = await of(IssueService).createIssue(request)
-    goTo(`${repositoryHref(name)}/issues/${number}`)
-  })
+  const offers = useLoad((signal) => loadOffers(of, name, signal), [name.owner, name.repo])
   return (
     <>
       <h2>New issue</h2>
       {session.user ? (
-        <form onSubmit={onSubmit(opening.run)}>
-          {opening.failure && <FailureNote failure={opening.failure} />}
-          <Field
-            label="Title"
-            name="title"
-            defaultValue={query.get('title') ?? ''}
-            maxLength={255}
-            required
-          />
-          <label>
-            Description
-            <textarea name="body" rows={10} defaultValue={query.get('body') ?? ''} />
-          </label>
-          <p class="buttons">
-            <button class="main" type="submit" disabled={opening.isRunning}>
-              Open the issue
-            </button>
-          </p>
-        </form>
+        <Show of={offers}>
+          {(offered) =>
+            isChoice || isAsked(offered, query) ? (
+              <TemplateChoice name={name} offers={offered} />
+            ) : (
+              <IssueForm
+                // Another template has other fields.
+                key={query.get('template') ?? ''}
+                name={name}
+                query={query}
+                template={offered.templates.find(
+                  ({ fileName }) => fileName === query.get('template'),
+                )}
+              />
+            )
+          }
+        </Show>
       ) : (
         <p>
           <SignInLink /> to open an issue.
         </p>
       )}
     </>
+  )
+}
+
+/** Returns whether the user chooses a template: there are some, and the address says nothing. */
+function isAsked({ templates, links }: Offers, query: URLSearchParams): boolean {
+  const isSaid = ['template', 'title', 'body'].some((key) => query.has(key))
+  return !isSaid && templates.length + links.length > 0
+}
+
+interface IssueFormProps {
+  readonly name: { owner: string; repo: string }
+  readonly query: URLSearchParams
+  /** Undefined for an issue without a template. */
+  readonly template: IssueTemplate | undefined
+}
+
+function IssueForm({ name, query, template }: IssueFormProps): VNode {
+  const { of } = useApi()
+  const fields = template?.body ?? []
+  const opening = useAction(async (form: HTMLFormElement) => {
+    const request = { ...name, title: fieldOf(form, 'title'), template: template?.fileName ?? '' }
+    const text =
+      fields.length > 0 ? { fields: answersOf(form, fields) } : { body: fieldOf(form, 'body') }
+    const { number } = await of(IssueService).createIssue({ ...request, ...text })
+    goTo(`${repositoryHref(name)}/issues/${number}`)
+  })
+  return (
+    <form onSubmit={onSubmit(opening.run)}>
+      {template && <p class="facts">{template.about}</p>}
+      {opening.failure && <FailureNote failure={opening.failure} />}
+      <Field
+        label="Title"
+        name="title"
+        defaultValue={query.get('title') ?? template?.title ?? ''}
+        maxLength={255}
+        required
+      />
+      {fields.length > 0 ? (
+        <TemplateFields name={name} fields={fields} />
+      ) : (
+        <TextArea
+          label="Description"
+          name="body"
+          rows={10}
+          defaultValue={query.get('body') ?? template?.content ?? ''}
+        />
+      )}
+      <p class="buttons">
+        <button class="main" type="submit" disabled={opening.isRunning}>
+          Open the issue
+        </button>
+      </p>
+    </form>
   )
 }

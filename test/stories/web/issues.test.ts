@@ -57,4 +57,62 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await page.goto('/bob/garden/issues/7')
     await page.getByRole('heading', { name: 'Not found' }).waitFor()
   })
+
+  it('offer templates and forms, and open an issue with a form', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'shed', auto_init: true })
+    const files = { 'bug.yaml': FORM, 'idea.md': IDEA, 'config.yaml': CONFIG }
+    for (const [name, text] of Object.entries(files)) {
+      const path = `/repos/bob/shed/contents/.gitea/ISSUE_TEMPLATE/${name}`
+      await ask(users.bob, 'POST', path, { content: Buffer.from(text).toString('base64') })
+    }
+    const { page } = await web.open('/bob/shed/issues', 'carol')
+    await page.getByRole('link', { name: 'New issue' }).click()
+    await page.getByRole('link', { name: 'Forum' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Blank issue' }).count()).toBe(0)
+    await expectReadable(page)
+    await page.getByRole('link', { name: 'Idea' }).click()
+    await page.getByLabel('Description').waitFor()
+    expect(await page.getByLabel('Description').inputValue()).toBe('What if?')
+    await page.goto('/bob/shed/issues/new/choose')
+    await page.getByRole('link', { name: 'Bug' }).click()
+    await page.getByText('Thanks for telling').waitFor()
+    expect(await page.getByLabel('Title').inputValue()).toBe('[Bug]: ')
+    await page.getByLabel('Title').fill('[Bug]: It leaks')
+    await page.getByLabel('Version').fill('1.2')
+    await page.getByLabel('System').selectOption('Linux')
+    await page.getByLabel('I have searched').check()
+    await expectReadable(page)
+    await page.getByRole('button', { name: 'Open the issue' }).click()
+    await page.getByRole('heading', { name: '[Bug]: It leaks #1' }).waitFor()
+    const { body } = await ask(users.bob, 'GET', '/repos/bob/shed/issues/1')
+    expect(body).toBe(
+      '### Version\n\n1.2\n\n### System\n\nLinux\n\n### Terms\n\n- [x] I have searched\n\n',
+    )
+  })
 })
+
+const FORM = `
+name: Bug
+about: Something is broken
+title: "[Bug]: "
+body:
+  - {type: markdown, attributes: {value: Thanks for telling us!}}
+  - type: input
+    id: version
+    attributes: {label: Version, description: Which one}
+    validations: {required: true, is_number: true}
+  - {type: dropdown, id: system, attributes: {label: System, options: [Linux, Windows]}}
+  - type: checkboxes
+    id: terms
+    attributes: {label: Terms, options: [{label: I have searched, required: true}]}
+`
+
+const IDEA = '---\nname: Idea\nabout: Something new\n---\nWhat if?'
+
+const CONFIG = `
+blank_issues_enabled: false
+contact_links: [{name: Forum, url: "https://forum.example", about: Ask here}]
+`
