@@ -36,6 +36,7 @@ export function GeneralSettings({ owner, repo }: PageProps): VNode {
                 <Description {...props} />
                 <Topics {...props} />
                 <Features {...props} />
+                {repository.hasIssues && <IssueRules {...props} />}
                 {repository.hasPullRequests && <Merging {...props} />}
               </>
             )}
@@ -177,6 +178,40 @@ function Features({ name, repository, reload }: SettingsProps): VNode {
         <Checkbox label="Issues" name="issues" isChecked={repository.hasIssues} />
         <Checkbox label="Pull requests" name="pulls" isChecked={repository.hasPullRequests} />
         <Checkbox label="Releases" name="releases" isChecked={repository.hasReleases} />
+      </ActionForm>
+    </>
+  )
+}
+
+function IssueRules({ name, repository, reload }: SettingsProps): VNode {
+  const { of } = useApi()
+  const save = async (form: HTMLFormElement) => {
+    await of(RepositoryService).editRepository({
+      ...name,
+      issueAccess: fieldOf(form, 'access'),
+      closeIssuesViaCommitInAnyBranch: isChecked(form, 'branches'),
+    })
+    reload()
+  }
+  return (
+    <>
+      <h3>Issues</h3>
+      <ActionForm label="Issues" submit="Save the rules of issues" done="Saved." act={save}>
+        <Select
+          label="Who may open issues and comment on them"
+          name="access"
+          value={repository.issueAccess}
+          options={[
+            ['everyone', 'Everyone who may read issues'],
+            ['contributors', 'Contributors: also authors of commits and of earlier issues'],
+            ['collaborators', 'Collaborators: those who may write'],
+          ]}
+        />
+        <Checkbox
+          label="Closing words of commits and merges act in every branch"
+          name="branches"
+          isChecked={repository.closeIssuesViaCommitInAnyBranch}
+        />
       </ActionForm>
     </>
   )

@@ -87,6 +87,14 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     const features = page.getByRole('form', { name: 'Features' })
     await features.getByLabel('Releases').uncheck()
     await save(features)
+    const issues = page.getByRole('form', { name: 'Issues' })
+    await issues.getByLabel('Who may open issues').selectOption('contributors')
+    await issues.getByLabel('Closing words').check()
+    await save(issues)
+    expect(await forge.ask(forge.users.bob, 'GET', '/repos/bob/quiet')).toMatchObject({
+      issue_access: 'contributors',
+      close_issues_via_commit_in_any_branch: true,
+    })
     await page.reload()
     await page.getByText('Tools for work').waitFor()
     expect(await topics.getByLabel('Topics').inputValue()).toBe('forge\ngit')
