@@ -39,6 +39,8 @@ const SAME_AS = {
   'IssueService.ListIssueDependencies': ['IssueService.ListIssueBlocks'],
   'IssueService.GetIssue': ['IssueService.RemoveIssueDependency'],
   'IssueService.ListIssues': ['IssueService.SearchIssues'],
+  'IssueViewService.GetIssueView': ['IssueViewService.EditIssueView'],
+  'IssueViewService.GetUserIssueView': ['IssueViewService.EditUserIssueView'],
   'LabelService.GetOrganizationLabel': ['LabelService.EditOrganizationLabel'],
   'LabelService.GetRepositoryLabel': ['LabelService.EditRepositoryLabel'],
   'MilestoneService.GetMilestone': ['MilestoneService.EditMilestone'],

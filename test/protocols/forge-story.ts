@@ -21,6 +21,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
@@ -84,6 +85,7 @@ const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueViews = IssueViewService.method
 const issueTemplates = IssueTemplateService.method
 const attachments = IssueAttachmentService.method
 const trackedTimes = TrackedTimeService.method
@@ -748,6 +750,22 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issuePins.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),
   bob(issuePins.unpinIssue, 'DELETE /repos/guild/engine/issues/2/pin'),
   bob(issuePins.getNewPinAllowed, 'GET /repos/guild/engine/new_pin_allowed'),
+  bob(issueViews.createIssueView, 'POST /repos/guild/engine/issue_views', {
+    name: 'Plans',
+    query: 'is:open label:kind/plan',
+  }),
+  bob(issueViews.editIssueView, 'PATCH /repos/guild/engine/issue_views/1', { name: 'Open plans' }),
+  bob(issueViews.getIssueView, 'GET /repos/guild/engine/issue_views/1'),
+  bob(issueViews.listIssueViews, 'GET /repos/guild/engine/issue_views'),
+  bob(issueViews.deleteIssueView, 'DELETE /repos/guild/engine/issue_views/1'),
+  bob(issueViews.createUserIssueView, 'POST /user/issue_views', {
+    name: 'Mine',
+    query: 'author:@me',
+  }),
+  bob(issueViews.editUserIssueView, 'PATCH /user/issue_views/2', { query: 'assignee:@me' }),
+  bob(issueViews.getUserIssueView, 'GET /user/issue_views/2'),
+  bob(issueViews.listUserIssueViews, 'GET /user/issue_views'),
+  bob(issueViews.deleteUserIssueView, 'DELETE /user/issue_views/2'),
   bob(issueTemplates.listIssueTemplates, 'GET /repos/guild/engine/issue_templates'),
   bob(issueTemplates.getIssueConfig, 'GET /repos/guild/engine/issue_config'),
   bob(issueTemplates.validateIssueConfig, 'GET /repos/guild/engine/issue_config/validate'),

@@ -39,6 +39,11 @@ export const ISSUES = {
     restStatus: 422,
     field: 'query',
   },
+  ISSUE_VIEW_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TOO_MANY_ISSUE_VIEWS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `the limit of ${limit} views has been reached`,
+    restStatus: 422,
   FILTER_TEAM_UNKNOWN: {
     code: Code.InvalidArgument,
     message: ({ name, owner }) =>

@@ -16,6 +16,7 @@ import { type ConversationView, viewConversations } from './issue-views.ts'
 import { readQueries } from './query/issue-queries.ts'
 import { findSeenUser } from './query/query-names.ts'
 import type { QuerySort } from './query/schema.ts'
+import { queryOfView } from './saved-views.ts'
 
 /** Maximum number of labels or milestones in a filter. */
 const MAX_NAMES = 100
@@ -41,6 +42,8 @@ interface IssueQuery {
   readonly sort: string
   /** In the query language; empty for all. */
   readonly query: string
+  /** Number of a saved view; 0 for none. */
+  readonly view: number
 }
 
 /** A list of the issues of one repository. Usernames are empty for all. */
@@ -91,7 +94,12 @@ export async function listIssues(
   if (!kinds.issues && !kinds.pulls) throw new DomainError('ISSUE_NOT_FOUND')
   await reconcileRefs(app, repository.id)
   const userId = (username: string) => findFilterUser(app, caller, username, repository)
-  const { condition, sort } = await readQueries(app, caller, repository, queriesOf(query))
+  const { condition, sort } = await readQueries(
+    app,
+    caller,
+    repository,
+    await queriesOf(app, caller, repository, query),
+  )
   const filter = {
     ...readFilter(query),
     query: condition,
@@ -129,7 +137,12 @@ export async function searchIssues(
   const me = caller.kind === 'anonymous' ? undefined : caller.user
   const mine = (isAsked: boolean) => (isAsked ? me?.id : undefined)
   if (query.created && posterId !== undefined && posterId !== me?.id) return NONE
-  const { condition, sort } = await readQueries(app, caller, undefined, queriesOf(query))
+  const { condition, sort } = await readQueries(
+    app,
+    caller,
+    undefined,
+    await queriesOf(app, caller, undefined, query),
+  )
   const filter = {
     ...readFilter(query),
     query: condition,
@@ -186,12 +199,19 @@ function readFilter(query: IssueQuery): rows.IssueFilter {
 
 /** With a query, the state is a matter of the query unless the request names one. */
 function isOpenOf(query: IssueQuery): boolean | undefined {
-  const isOfQuery = query.state === '' && queriesOf(query).length > 0
+  const isOfQuery = query.state === '' && (query.query !== '' || query.view !== 0)
   return isOfQuery || query.state === 'all' ? undefined : query.state !== 'closed'
 }
 
-function queriesOf({ query }: IssueQuery): string[] {
-  return query.trim() === '' ? [] : [query]
+/** Returns the queries that a conversation must match. */
+async function queriesOf(
+  app: ReposApp,
+  caller: Caller,
+  repository: Repository | undefined,
+  { query, view }: IssueQuery,
+): Promise<string[]> {
+  const ofView = view === 0 ? [] : [await queryOfView(app, caller, repository?.id, view)]
+  return [...(query === '' ? [] : [query]), ...ofView]
 }
 
 /** The order of a query comes before that of the parameter. */

@@ -113,7 +113,12 @@ function listMethods(app: App): ListMethods {
     async listIssues({ owner, repo, since, before, ...request }, context) {
       const caller = callerOf(context)
       const page = readNumberedPage(app.settings, request)
-      const query = { ...request, since: secondsOf(since), before: secondsOf(before) }
+      const query = {
+        ...request,
+        view: Number(request.view),
+        since: secondsOf(since),
+        before: secondsOf(before),
+      }
       return answer(caller, await listIssues(app, caller, { owner, repo }, query, page), page)
     },
 
@@ -122,6 +127,7 @@ function listMethods(app: App): ListMethods {
       const page = readNumberedPage(app.settings, request)
       const query = {
         ...request,
+        view: Number(request.view),
         since: secondsOf(since),
         before: secondsOf(before),
         priorityRepoId: Number(priorityRepoId),

@@ -61,6 +61,7 @@ import * as issueAttachments from './0058-issue-attachments.ts'
 import * as issueSettings from './0059-issue-settings.ts'
 import * as stateReasons from './0061-state-reasons.ts'
 import * as commentEdits from './0062-comment-edits.ts'
+import * as issueViews from './0063-issue-views.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -122,10 +123,11 @@ export const migrations: readonly Migration[] = [
   { name: '0055-contributions', ...contributions },
   { name: '0056-issue-mentions', ...issueMentions },
   { name: '0057-dependency-switch', ...dependencySwitch },
+  { name: '0058-issue-attachments', ...issueAttachments },
   { name: '0059-issue-settings', ...issueSettings },
   { name: '0061-state-reasons', ...stateReasons },
   { name: '0062-comment-edits', ...commentEdits },
-  { name: '0058-issue-attachments', ...issueAttachments },
+  { name: '0063-issue-views', ...issueViews },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

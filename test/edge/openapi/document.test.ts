@@ -132,6 +132,7 @@ describe('the document', () => {
       'IssueEventService',
       'IssuePinService',
       'IssueService',
+      'IssueViewService',
       'IssueTemplateService',
       'LabelService',
       'LanguageService',

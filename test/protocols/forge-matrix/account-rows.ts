@@ -6,6 +6,7 @@ import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
@@ -74,6 +75,7 @@ const applications = OAuth2ApplicationService.method
 const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
+const issueViews = IssueViewService.method
 const subscriptions = SubscriptionService.method
 const notifications = NotificationService.method
 const systemHooks = SystemHookService.method
@@ -167,6 +169,11 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(gpgKeys.getGpgKeyToken, owners),
   row(gpgKeys.verifyGpgKey, writers, { keyId: '0123456789ABCDEF', armoredSignature: 'none' }),
 
+  row(issueViews.listUserIssueViews, owners),
+  row(issueViews.getUserIssueView, owners, { id: NO_NUMBER }),
+  row(issueViews.createUserIssueView, writers),
+  row(issueViews.editUserIssueView, writers, { id: NO_NUMBER }),
+  row(issueViews.deleteUserIssueView, writers, { id: NO_NUMBER }),
   row(userHooks.listUserHooks, owners),
   row(userHooks.getUserHook, owners, { id: NO_NUMBER }),
   row(userHooks.createUserHook, hookWriters, { type: 'none' }),

@@ -15,6 +15,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
@@ -174,6 +175,7 @@ const hooks = GitHookService.method
 const objects = GitObjectService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueViews = IssueViewService.method
 const issueTemplates = IssueTemplateService.method
 const attachments = IssueAttachmentService.method
 const issueComments = IssueCommentService.method
@@ -507,6 +509,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(labels.createRepositoryLabel, planners, { name: 'label', color: 'none' }),
   row(labels.editRepositoryLabel, planners, { id: NO_NUMBER }),
   row(labels.deleteRepositoryLabel, planners, { id: NO_NUMBER }),
+  row(issueViews.listIssueViews, planReaders),
+  row(issueViews.getIssueView, planReaders, { id: NO_NUMBER }),
+  row(issueViews.createIssueView, planners),
+  row(issueViews.editIssueView, planners, { id: NO_NUMBER }),
+  row(issueViews.deleteIssueView, planners, { id: NO_NUMBER }),
   row(milestones.listMilestones, planReaders),
   row(milestones.getMilestone, planReaders, { id: NOTHING }),
   row(milestones.createMilestone, planners),

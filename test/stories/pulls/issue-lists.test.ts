@@ -180,6 +180,7 @@ describe('a search for issues', () => {
       createdBy: '',
       sort: '',
       query: '',
+      view: 0,
       owner: '',
       team: '',
       priorityRepoId: 0,

@@ -1,3 +1,5 @@
+import type { Generated, Selectable } from 'kysely'
+
 /** The qualifiers, by the kind of their values. */
 export const QUALIFIERS = {
   is: 'word',
@@ -183,4 +185,32 @@ export interface QueryNames {
   readonly repositories: ReadonlyMap<string, number>
   /** By `organisation/name`. */
   readonly teams: ReadonlyMap<string, QueryTeam>
+}
+
+/** Saved views. Exactly one of `repository_id` and `user_id` is set. */
+interface IssueViewsTable {
+  /** Never reused. */
+  id: Generated<number>
+  repository_id: number | null
+  user_id: number | null
+  /** Null if the account was deleted. */
+  creator_id: number | null
+  name: string
+  query: string
+  /** From 1 without gaps. */
+  position: number
+  /** Unix seconds, like the next column. */
+  create_time: number
+  update_time: number
+}
+
+export type StoredView = Selectable<IssueViewsTable>
+
+/** Whose views: those of a repository, or of an account. */
+export type ViewOwner = Pick<StoredView, 'repository_id' | 'user_id'>
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    issue_views: IssueViewsTable
+  }
 }
