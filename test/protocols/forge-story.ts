@@ -21,8 +21,9 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
+import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_pb.ts'
+import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
@@ -85,6 +86,7 @@ const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueTransfers = IssueTransferService.method
 const issueViews = IssueViewService.method
 const issueTemplates = IssueTemplateService.method
 const attachments = IssueAttachmentService.method
@@ -784,6 +786,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issues.removeIssueBlock, 'DELETE /repos/guild/engine/issues/3/blocks', { index: 2 }),
   bob(issues.removeIssueAssignees, 'DELETE /repos/guild/engine/issues/3/assignees', {
     assignees: ['bob'],
+  }),
+  bob(issues.createIssue, 'POST /repos/guild/engine/issues', { title: 'About the garden' }),
+  bob(issueTransfers.transferIssue, 'POST /repos/guild/engine/issues/4:transfer', {
+    owner: 'bob',
+    repo: 'garden',
+    confirm_public: true,
   }),
   bob(issues.deleteIssue, 'DELETE /repos/guild/engine/issues/3'),
   // Copies, and what becomes of it all

@@ -147,7 +147,8 @@ async function findOther(
   try {
     return (await app.conversations.open(app, caller, name, 'read')).conversation.id
   } catch (error) {
-    const isHidden = error instanceof DomainError && error.reason.startsWith('REPOSITORY_')
+    const isHidden =
+      error instanceof DomainError && /^(REPOSITORY_|ISSUE_TRANSFERRED$)/.test(error.reason)
     throw isHidden ? new DomainError('ISSUE_NOT_FOUND') : error
   }
 }

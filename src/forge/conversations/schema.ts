@@ -242,6 +242,7 @@ export interface TimelineTable {
     | 'unpin'
     | 'duplicate'
     | 'unduplicate'
+    | 'transferred'
     // An issue says that it repeats the conversation.
     | 'comment_ref'
   /** Null for the server, and if the account was deleted. */
@@ -370,6 +371,13 @@ interface IssueMentionsTable {
   issue_id: number
 }
 
+/** The former numbers of issues that other repositories have now. */
+interface IssueTransfersTable {
+  repository_id: number
+  number: number
+  issue_id: number
+}
+
 /** What accounts have written of late. Rows are kept for an hour at least. */
 interface ContributionsTable {
   user_id: number
@@ -386,6 +394,7 @@ export type Contribution = Selectable<ContributionsTable>
 
 declare module '../../platform/database/schema.ts' {
   interface Schema {
+    issue_transfers: IssueTransfersTable
     contributions: ContributionsTable
     issue_mentions: IssueMentionsTable
     labels: LabelsTable

@@ -245,7 +245,12 @@ async function viewEntries(
   const actorIds = entries.flatMap(({ actor_id }) => actor_id ?? [])
   const users = await findOwnersByIds(db, [...new Set([...actorIds, ...idsOf('userId')])])
   const teams = await viewTeams(app, caller, open, idsOf('teamId'))
-  const milestones = await milestonesFor(db, [open], idsOf('oldMilestoneId', 'milestoneId'))
+  const found = await milestonesFor(db, [open], idsOf('oldMilestoneId', 'milestoneId'))
+  // A transferred issue has entries about milestones of its former repository.
+  const milestoneOf = (id: number | undefined) => {
+    const milestone = found.get(id ?? 0)
+    return milestone?.repository_id === open.repository.id ? milestone : undefined
+  }
   return entries.map((entry, i) => {
     const subject = subjects[i] ?? {}
     const { userId } = subject
@@ -256,8 +261,8 @@ async function viewEntries(
       label: labels.get(subject.labelId ?? 0),
       assignee: userId === undefined ? undefined : (users.get(userId) ?? GHOST),
       team: teams.get(subject.teamId ?? 0),
-      oldMilestone: milestones.get(subject.oldMilestoneId ?? 0),
-      milestone: milestones.get(subject.milestoneId ?? 0),
+      oldMilestone: milestoneOf(subject.oldMilestoneId),
+      milestone: milestoneOf(subject.milestoneId),
       isRemoved: subject.isRemoved ?? false,
     }
   })

@@ -3,6 +3,8 @@ import { findLabelsByIds } from '../conversations/labels.rows.ts'
 import { viewDeletedIssue } from '../issues/deleted-issues.ts'
 import type { IssueFacts } from '../issues/issue-changes.ts'
 import { type ConversationView, viewConversationsById } from '../issues/issue-views.ts'
+import { openRepositories } from '../repositories/access/permissions.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import { commentOf, type HookSubject } from './hook-subjects.ts'
 import type { DeliveriesApp } from './ports.ts'
 
@@ -80,16 +82,41 @@ async function issueOf(
       number: whole.number,
     }
   }
-  const [view] = await viewConversationsById(app, viewer, [id])
-  return view && JSON.parse(textOf(view))
+  return presentIssue(app, { facts, viewer })
+}
+
+/** Returns the issue of an event where it is now; undefined if the viewer may not read it. */
+async function presentIssue(
+  app: DeliveriesApp,
+  { facts, viewer }: Pick<HookSubject<IssueFacts>, 'facts' | 'viewer'>,
+): Promise<IssueObject | undefined> {
+  const [view] = await viewConversationsById(app, viewer, [facts.issue])
+  return view && JSON.parse(app.payloads.issue(app, viewer, view))
+}
+
+/** Returns the former place of a transferred issue; null if the viewer may not read issues there. */
+async function formerPlace(
+  app: DeliveriesApp,
+  { viewer }: Pick<HookSubject<IssueFacts>, 'viewer'>,
+  { repository: id, number }: NonNullable<IssueFacts['old_issue']>,
+): Promise<object | null> {
+  const repository = await findRepositoryById(app.db, id)
+  const [open] = repository ? await openRepositories(app, viewer, [repository], 'issues') : []
+  if (!open || !readsKind(open.units, { is_pull: 0 })) return null
+  const { name } = open.repository
+  const owner = open.owner.name
+  return { number, repository: { id, name, owner, full_name: `${owner}/${name}` } }
 }
 
 /** Returns what an event tells of former values and of labels; undefined for no changes. */
 async function changesOf(
   app: DeliveriesApp,
-  { facts, open }: HookSubject<IssueFacts>,
+  subject: HookSubject<IssueFacts>,
 ): Promise<object | undefined> {
+  const { facts, open } = subject
   const { action, before, addedLabels, removedLabels } = facts
+  if (action === 'transferred') return { new_issue: await presentIssue(app, subject) }
+  if (facts.old_issue) return { old_issue: await formerPlace(app, subject, facts.old_issue) }
   if (before) return { ...formerValues(before), added_labels: null, removed_labels: null }
   if (action !== 'label_updated' || !addedLabels || !removedLabels) return undefined
   const found = await findLabelsByIds(app.db, [...addedLabels, ...removedLabels])

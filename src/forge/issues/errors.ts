@@ -1,9 +1,40 @@
 import { Code } from '@connectrpc/connect'
-import type { Refusals } from '../core/refusal.ts'
+import type { Metadata, Refusals } from '../core/refusal.ts'
+
+/** URLs of an issue over REST: prefix, number and rest. */
+const ISSUE_URL =
+  /^[a-z]+:\/\/[^/]*(\/api\/v1\/repos\/)[^/?]+\/[^/?]+\/issues\/(\d+)((?:[/?:].*)?)$/
+
+/** Returns the path and query of the same resource of an issue that another repository has now. */
+function transferredTo(
+  { owner = '', repo = '', number = '', former }: Metadata,
+  requestUrl: string,
+): string | undefined {
+  const [, before, numberThen, rest] = ISSUE_URL.exec(requestUrl) ?? []
+  // The transferred issue may be one that the request names outside of its path.
+  if (before === undefined || Number(numberThen) !== Number(former)) return undefined
+  return `${before}${owner}/${repo}/issues/${number}${rest}`
+}
 
 /** The errors of issues. */
 export const ISSUES = {
   ISSUE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  ISSUE_TRANSFERRED: {
+    code: Code.NotFound,
+    message: ({ owner, repo, number }) => `the issue is ${owner}/${repo}#${number} now`,
+    restStatus: 301,
+    location: transferredTo,
+  },
+  TRANSFER_TARGET_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'user should have write access to the issues of the other repository',
+  },
+  CONFIRM_PUBLIC_REQUIRED: {
+    code: Code.InvalidArgument,
+    message: 'confirm_public is required',
+    restStatus: 422,
+    field: 'confirm_public',
+  },
   ISSUE_EDIT_DENIED: {
     code: Code.PermissionDenied,
     message: 'only the author and users with write access to issues may edit this issue',
@@ -44,6 +75,7 @@ export const ISSUES = {
     code: Code.InvalidArgument,
     message: ({ limit }) => `the limit of ${limit} views has been reached`,
     restStatus: 422,
+  },
   FILTER_TEAM_UNKNOWN: {
     code: Code.InvalidArgument,
     message: ({ name, owner }) =>

@@ -30,14 +30,14 @@ export interface IssueHookEvent {
 
 /** A change of an issue. */
 export interface IssueChange {
-  readonly type: IssueEventType
+  readonly type: IssueChangeType
   /** The events for webhooks of the forge, in order. */
   readonly told: readonly IssueHookEvent[]
   /** Whom the change concerns, in place of the usual ones. */
   readonly concerns?: Concerns | undefined
 }
 
-/** What remains of a deleted issue for the receivers of the event. Ids are those of rows. */
+/** What remains of a deleted or transferred issue for the receivers of the event. Ids are those of rows. */
 export interface DeletedIssue {
   readonly number: number
   readonly title: string
@@ -51,12 +51,17 @@ export interface DeletedIssue {
 export interface IssueFacts extends HookFacts, Omit<IssueHookEvent, 'type'> {
   /** The id of the row. */
   readonly issue: number
-  /** Only of a deleted issue. */
+  /** Only of an issue that was deleted, or transferred to another repository. */
   readonly deleted_issue?: DeletedIssue
+  /** The former place of an issue that was transferred from another repository. */
+  readonly old_issue?: { readonly repository: number; readonly number: number }
 }
 
+/** The events that changes within a repository make. */
+type IssueChangeType = Exclude<IssueEventType, 'ISSUE_TRANSFERRED'>
+
 /** The type of webhook message for each event. */
-const MESSAGE_TYPES: Readonly<Record<IssueEventType, string>> = {
+const MESSAGE_TYPES: Readonly<Record<IssueChangeType, string>> = {
   ISSUE_OPENED: 'issue.opened',
   ISSUE_EDITED: 'issue.edited',
   ISSUE_CLOSED: 'issue.closed',
@@ -133,8 +138,8 @@ function notedComment(told: readonly IssueHookEvent[]): NotedComment | undefined
 
 const COMMENT_CHANGES = ['created', 'edited', 'deleted'] as const
 
-/** Returns what remains of an issue that is about to be deleted. */
-async function remainsOf(
+/** Returns what remains of an issue that is about to be deleted or transferred. */
+export async function remainsOf(
   tx: Tx,
   { id, number, title, state, poster_id: poster }: Conversation,
 ): Promise<DeletedIssue> {

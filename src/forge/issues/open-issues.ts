@@ -16,12 +16,17 @@ import type { ConversationName } from '../core/names.ts'
 import { isPoster } from '../pulls/heads/open-pulls.ts'
 import { openPullConversation } from '../pulls/heads/pull-conversations.ts'
 import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
-import { checkNotArchived, type OpenRepository } from '../repositories/access/permissions.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepositories,
+} from '../repositories/access/permissions.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { followComment } from './duplicates.ts'
 import { type IssueHookEvent, recordIssueChange } from './issue-changes.ts'
 import { assignEvents, labelEvents } from './issue-fields.ts'
+import { findTransferred } from './issue-transfers.rows.ts'
 
 /** An issue that the caller may read. `access` is the level of the caller for issues. */
 export interface OpenIssue extends OpenRepository {
@@ -45,9 +50,30 @@ export async function findNamed(
 ): Promise<Found> {
   const { kinds: _, ...open } = await openConversations(app, caller, name)
   const conversation = await findConversationNumbered(app.db, open.repository.id, name.number)
+  if (!conversation && readsKind(open.units, { is_pull: 0 }))
+    throw await transferredOrMissing(app, caller, open, name.number)
   if (!conversation || !readsKind(open.units, conversation))
     throw new DomainError('ISSUE_NOT_FOUND')
   return { ...open, conversation }
+}
+
+/** Returns the error about a number that no conversation of a repository has. */
+async function transferredOrMissing(
+  app: ReposApp,
+  caller: Caller,
+  { repository }: OpenRepository,
+  former: number,
+): Promise<DomainError> {
+  const issue = await findTransferred(app.db, repository.id, former)
+  const place = issue && (await findRepositoryById(app.db, issue.repository_id))
+  const [open] = place ? await openRepositories(app, caller, [place], 'issues') : []
+  if (!issue || !open || !readsKind(open.units, issue)) return new DomainError('ISSUE_NOT_FOUND')
+  return new DomainError('ISSUE_TRANSFERRED', {
+    owner: open.owner.name,
+    repo: open.repository.name,
+    number: String(issue.number),
+    former: String(former),
+  })
 }
 
 /**

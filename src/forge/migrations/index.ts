@@ -62,6 +62,7 @@ import * as issueSettings from './0059-issue-settings.ts'
 import * as stateReasons from './0061-state-reasons.ts'
 import * as commentEdits from './0062-comment-edits.ts'
 import * as issueViews from './0063-issue-views.ts'
+import * as issueTransfers from './0065-issue-transfers.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -128,6 +129,7 @@ export const migrations: readonly Migration[] = [
   { name: '0061-state-reasons', ...stateReasons },
   { name: '0062-comment-edits', ...commentEdits },
   { name: '0063-issue-views', ...issueViews },
+  { name: '0065-issue-transfers', ...issueTransfers },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -495,6 +495,7 @@ export interface RepositoryEventsTable {
     | 'ISSUE_REOPENED'
     | 'ISSUE_COMMENTED'
     | 'ISSUE_DELETED'
+    | 'ISSUE_TRANSFERRED'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
    * draft releases, or the administrators of the repository. `reactions` are for those who watch the

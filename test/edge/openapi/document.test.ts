@@ -134,6 +134,7 @@ describe('the document', () => {
       'IssueService',
       'IssueViewService',
       'IssueTemplateService',
+      'IssueTransferService',
       'LabelService',
       'LanguageService',
       'MaintenanceService',

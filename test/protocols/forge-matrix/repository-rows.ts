@@ -15,8 +15,9 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
+import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_pb.ts'
+import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
@@ -175,6 +176,7 @@ const hooks = GitHookService.method
 const objects = GitObjectService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueTransfers = IssueTransferService.method
 const issueViews = IssueViewService.method
 const issueTemplates = IssueTemplateService.method
 const attachments = IssueAttachmentService.method
@@ -425,6 +427,8 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issuePins.listPinnedIssues, { ...issueReaders, ofIssues: true }),
   row(issuePins.listPinnedPullRequests, pullReaders),
   row(issuePins.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
+  // Of an issue that is not there.
+  row(issueTransfers.transferIssue, subscribers, { index: NO_NUMBER, target: {} }),
   row(issueTemplates.listIssueTemplates, readers),
   row(issueTemplates.getIssueConfig, readers),
   row(issueTemplates.validateIssueConfig, readers),

@@ -151,7 +151,8 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'ISSUE_CLOSED':
     case 'ISSUE_REOPENED':
     case 'ISSUE_COMMENTED':
-    case 'ISSUE_DELETED': {
+    case 'ISSUE_DELETED':
+    case 'ISSUE_TRANSFERRED': {
       const { number, commentId } = notedIssueOf(event)
       const actor = event.actor?.name ?? ''
       return {
