@@ -44,6 +44,7 @@ const EXPOSED_HEADERS = [
   'Retry-After',
   'WWW-Authenticate',
   'X-Error-Reason',
+  'X-Gitea-Warning',
   'X-HasMore',
   'X-Page',
   'X-PageCount',
