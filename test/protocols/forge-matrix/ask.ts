@@ -99,10 +99,18 @@ export function restRequestsOf(method: DescMethod, request: Message): RestReques
       },
     )
     if (body === '*') return { verb, path, body: JSON.stringify(fields) }
+    const named = body === undefined ? undefined : fields[body]
+    // Other fields of bodies are files, which the calls of the matrix do not need.
+    const isMessage = typeof named === 'object'
+    if (isMessage) delete fields[body ?? '']
     const query = new URLSearchParams(
       Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
     )
-    return { verb, path: query.size === 0 ? path : `${path}?${query}` }
+    return {
+      verb,
+      path: query.size === 0 ? path : `${path}?${query}`,
+      ...(isMessage && { body: JSON.stringify(named) }),
+    }
   })
 }
 
