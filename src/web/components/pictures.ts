@@ -21,11 +21,18 @@ export function pictureType(name: string): string | undefined {
 /** The address of the content of a file, as pictures of texts have it. */
 const RAW = /^\/[^/]+\/[^/]+\/raw\//
 
+/** The address of an attachment, which does not say the type. */
+const ATTACHMENT = /^\/attachments\/[\da-f-]{36}$/
+
+/** The types of attachments that the server names. */
+const NAMED = /^image\/(png|jpeg|gif|webp|avif)$/
+
 /** Pictures that the script of the page has to load. */
 export interface HeldPicture {
   readonly element: HTMLImageElement
   readonly href: string
-  readonly type: string
+  /** Undefined for a picture whose type the server names. */
+  readonly type: string | undefined
 }
 
 /** A drawing that is larger has no place in a text. */
@@ -41,10 +48,16 @@ export function holdPictures(
   content: DocumentFragment,
   isSignedIn: boolean,
 ): readonly HeldPicture[] {
-  return [...content.querySelectorAll('img')].flatMap((element) => {
+  return [...content.querySelectorAll('img')].flatMap((element): HeldPicture[] => {
     const src = element.getAttribute('src') ?? ''
     const { pathname, origin } = new URL(src, location.origin)
-    if (origin !== location.origin || !RAW.test(pathname)) return []
+    if (origin !== location.origin) return []
+    if (ATTACHMENT.test(pathname)) {
+      if (!isSignedIn) return []
+      element.removeAttribute('src')
+      return [{ element, href: src, type: undefined }]
+    }
+    if (!RAW.test(pathname)) return []
     const type = pictureType(pathname)
     if (!isSignedIn && type !== SVG) return []
     element.removeAttribute('src')
@@ -63,13 +76,16 @@ export function holdPictures(
  * @param token undefined for a stranger.
  */
 export async function loadPicture(
-  { href, type }: HeldPicture,
+  { href, type: known }: HeldPicture,
   token: string | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const answer = await fetch(href, { headers, signal })
   if (!answer.ok) return undefined
+  const named = answer.headers.get('content-type') ?? ''
+  const type = known ?? (NAMED.test(named) ? named : undefined)
+  if (type === undefined) return undefined
   const bytes = await answer.arrayBuffer()
   // The type is ours: the bytes may be anything.
   if (type === SVG)

@@ -4,10 +4,12 @@ import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import type { Failure } from '../api/failure.ts'
 import { onSubmit } from '../components/forms.tsx'
-import { FailureNote, useAction } from '../components/load.tsx'
+import { FailureNote, Later, useAction } from '../components/load.tsx'
 import { useDraft } from '../components/stored.ts'
 import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
+import { loadFileField } from './drafted-files.ts'
+import type { FileFieldProps } from './file-field.tsx'
 
 interface TextFormProps {
   readonly label: string
@@ -17,25 +19,30 @@ interface TextFormProps {
   readonly failure: Failure | undefined
   readonly onText: (text: string) => void
   readonly onSend: () => void
+  /** Where files go that the user adds to the text; undefined for a text without files. */
+  readonly attach?: Pick<FileFieldProps, 'name' | 'files'>
   /** More buttons. */
   readonly children?: ComponentChildren
 }
 
 /** A form with one text in Markdown. The text stays when sending it fails. */
 export function TextForm(props: TextFormProps): VNode {
-  const { label, text, submit, isRunning, failure, onText, onSend, children } = props
+  const { label, text, submit, isRunning, failure, onText, onSend, attach, children } = props
+  const field = useRef<HTMLTextAreaElement>(null)
   return (
     <form onSubmit={onSubmit(onSend)}>
       {failure && <FailureNote failure={failure} />}
       <label>
         {label}
         <textarea
+          ref={field}
           rows={4}
           required
           value={text}
           onInput={(event) => onText(event.currentTarget.value)}
         />
       </label>
+      {attach && <Later load={loadFileField} with={{ ...attach, field, onText }} />}
       <p class="buttons">
         <button class="main" type="submit" disabled={isRunning}>
           {submit}

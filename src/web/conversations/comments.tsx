@@ -8,6 +8,7 @@ import { useDraft } from '../components/stored.ts'
 import type { PullName } from '../pulls/reviews.ts'
 import { TextForm } from './comment-forms.tsx'
 import type { Discussion } from './discussion.ts'
+import { useDraftedFiles } from './drafted-files.ts'
 import type { Entry } from './entry.tsx'
 
 /** Reads all comments of an issue or pull request, oldest first. */
@@ -24,7 +25,7 @@ export function readComments(
 }
 
 /** Returns a comment as a part of a conversation. */
-export function commentEntry({ id, user, createdAt, body }: IssueComment): Entry {
+export function commentEntry({ id, user, createdAt, body, assets }: IssueComment): Entry {
   return {
     key: `issuecomment-${id}`,
     who: user?.login ?? '',
@@ -32,6 +33,7 @@ export function commentEntry({ id, user, createdAt, body }: IssueComment): Entry
     at: createdAt,
     body,
     comment: id,
+    assets,
     threads: [],
   }
 }
@@ -59,9 +61,12 @@ function CommentForm(props: { name: PullName; draft: string; onSent: () => void 
   const { of } = useApi()
   const { name, draft, onSent } = props
   const [body, setBody] = useDraft(draft)
+  const files = useDraftedFiles(draft)
   const sending = useAction(async () => {
-    await of(IssueCommentService).createIssueComment({ ...name, body })
+    const attachments = files.within(body)
+    await of(IssueCommentService).createIssueComment({ ...name, body, attachments })
     setBody('')
+    files.clear()
     onSent()
   })
   return (
@@ -73,6 +78,7 @@ function CommentForm(props: { name: PullName; draft: string; onSent: () => void 
       failure={sending.failure}
       onText={setBody}
       onSend={() => sending.run()}
+      attach={{ name, files }}
     />
   )
 }

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import type { Attachment } from '#gen/branchline/v1/release_pb.ts'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
 import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
@@ -29,6 +30,8 @@ export interface Entry {
   /** The submitted review, if the entry is one. */
   readonly review?: PullReview
   readonly threads: readonly Thread[]
+  /** Files that are attached to the text. */
+  readonly assets?: readonly Attachment[]
 }
 
 interface EntryProps {
@@ -38,12 +41,13 @@ interface EntryProps {
   readonly onChange: () => void
 }
 
+const loadAttachedFiles = async () => (await import('./attached-files.tsx')).AttachedFiles
 const loadReviewActions = async () => (await import('../pulls/review-actions.tsx')).ReviewActions
 
 /** A comment or a review in a conversation. */
 export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
   const { of, session } = useApi()
-  const { key, who, did, at, body, comment, review, threads } = entry
+  const { key, who, did, at, body, comment, review, threads, assets = [] } = entry
   const [isEdited, setEdited] = useState(false)
   const canChange =
     discussion?.canComment && (discussion.canModerate || session.user?.username === who)
@@ -73,6 +77,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
       ) : (
         body !== '' && <Markup text={body} base={markupBase(name)} />
       )}
+      {assets.length > 0 && <Later load={loadAttachedFiles} with={{ files: assets }} />}
       {review?.dismissalMessage && <p>Dismissed: {review.dismissalMessage}</p>}
       {discussion && review && (discussion.canDismiss || session.user?.username === who) && (
         <Later load={loadReviewActions} with={{ discussion, review }} />

@@ -93,6 +93,7 @@ function Conversation(props: ConversationProps): VNode {
     did: 'opened',
     at: issue.createdAt,
     body: issue.body,
+    assets: issue.assets,
     threads: [],
   }
   return (

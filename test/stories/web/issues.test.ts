@@ -5,6 +5,13 @@ import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'
 /** Two browsers on a busy machine. */
 const STORY_TIMEOUT_MS = 120_000
 
+/** A picture of one pixel. */
+const DOT = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const PICTURE = /^See: !\[dot\.png\]\(.*\/attachments\/[0-9a-f-]{36}\)$/
+
 describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
   const web = openWebSuite(async ({ ask, users: { bob } }) => {
     await ask(bob, 'POST', '/user/repos', { name: 'garden', auto_init: true })
@@ -44,6 +51,38 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await carol.page.getByRole('link', { name: 'plants' }).click()
     await carol.page.getByRole('link', { name: 'The roses are dry #1' }).waitFor()
     await expectReadable(carol.page)
+  })
+
+  it('take files into a text, and show them to readers of a private repository', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'attic', private: true })
+    const { page } = await web.open('/bob/attic/issues/new', 'bob')
+    await page.getByLabel('Title').fill('A picture')
+    await page.getByLabel('Description').fill('See: ')
+    const picture = { name: 'dot.png', mimeType: 'image/png', buffer: DOT }
+    await page.getByLabel('Attach files').setInputFiles([picture])
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toMatch(PICTURE)
+    await page.getByRole('button', { name: 'Open the issue' }).click()
+    await page.waitForFunction(`document.querySelector('img[alt="dot.png"]')?.naturalWidth === 1`)
+    await page.getByRole('list', { name: 'Attachments' }).getByText('dot.png').waitFor()
+    await expectReadable(page)
+
+    await page.evaluate(`{
+      const data = new DataTransfer()
+      data.items.add(new File(['lines'], 'run.log'))
+      const field = [...document.querySelectorAll('textarea')].at(-1)
+      field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, cancelable: true }))
+    }`)
+    const link = /\[run\.log\]\(.*\/attachments\/[0-9a-f-]{36}\)/
+    const comment = page.getByLabel('Comment', { exact: true })
+    await expect.poll(() => comment.inputValue()).toMatch(link)
+    await page.getByRole('button', { name: 'Send the comment' }).click()
+    const files = page.getByRole('list', { name: 'Attachments' }).nth(1)
+    await files.getByRole('button', { name: 'run.log' }).waitFor()
+    const stored = await ask(users.bob, 'GET', '/repos/bob/attic/issues/comments')
+    expect(stored[0].assets).toMatchObject([{ name: 'run.log', size: 5 }])
   })
 
   it('show a stranger the issues of a public repository, and ask for a sign-in to write', {
