@@ -730,6 +730,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(pullMerges.checkPullRequestMerged, 'GET /repos/guild/engine/pulls/1/merge'),
   bob(pulls.getPullRequest, 'GET /repos/guild/engine/pulls/1'),
   bob(pullFiles.getCommitPullRequest, 'GET /repos/guild/engine/commits/main/pull'),
+  bob(issues.batchEditIssues, 'POST /repos/guild/engine/issues:batchEdit', {
+    numbers: [99],
+    state: 'open',
+  }),
   bob(issues.createIssue, 'POST /repos/guild/engine/issues', {
     title: 'The plan has a gap',
     body: 'Between the first step and the third one.',

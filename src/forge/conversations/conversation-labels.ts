@@ -80,6 +80,34 @@ export async function unlabelConversation(
   await changeLabels(app, caller, open, (present) => present.filter((id) => id !== labelId))
 }
 
+/** Changes of the labels of a conversation. Undefined `set` keeps the present ones. */
+export interface LabelDifference {
+  readonly set: readonly LabelReference[] | undefined
+  readonly add: readonly LabelReference[]
+  readonly remove: readonly LabelReference[]
+}
+
+/**
+ * Changes the labels of a conversation. Unknown labels are ignored.
+ *
+ * @throws as `labelConversation`
+ */
+export async function editConversationLabels(
+  app: ConversationsApp,
+  caller: SignedIn,
+  name: ConversationName,
+  edit: LabelDifference,
+): Promise<void> {
+  const open = await app.conversations.open(app, caller, name, 'write')
+  const owners = await labelOwnersFor(app, caller, open)
+  const set = edit.set && (await idsOfLabels(app, owners, edit.set))
+  const add = await idsOfLabels(app, owners, edit.add)
+  const remove = new Set(await idsOfLabels(app, owners, edit.remove))
+  await changeLabels(app, caller, open, (present) =>
+    [...(set ?? present), ...add].filter((id) => !remove.has(id)),
+  )
+}
+
 /** Returns the ids of the labels that a client names. Unknown ones are left out. */
 export async function idsOfLabels(
   app: ReposApp,

@@ -18,6 +18,8 @@ export interface ConversationNews {
   readonly actorId: number | null
   /** Unix milliseconds. */
   readonly timeMs: number
+  /** Whether no user is told. */
+  readonly isQuiet?: boolean | undefined
 }
 
 /**
@@ -71,7 +73,7 @@ export async function queueConversationMessage(
  */
 export async function queueNotice(
   tx: Tx,
-  { conversation, actorId, timeMs }: ConversationNews,
+  { conversation, actorId, timeMs, isQuiet = false }: ConversationNews,
   type: Notice['type'],
   concerns: Concerns,
 ): Promise<void> {
@@ -80,6 +82,7 @@ export async function queueNotice(
   const stored = told.length === 0 ? others : { ...others, mentioned: told }
   if (!namesAnybody(stored)) return
   await insertMentions(tx, conversation.id, told)
+  if (isQuiet) return
   await insertNotice(tx, {
     issue_id: conversation.id,
     type,

@@ -1,7 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
-import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import {
+  CreateIssueCommentRequestSchema,
+  IssueCommentService,
+} from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { accountMessage } from '../accounts/users/accounts.message.ts'
 import type { App } from '../app.ts'
 import { type Caller, signedIn } from '../core/access.ts'
@@ -21,6 +24,9 @@ import {
   listIssueComments,
   listRepositoryComments,
 } from './issue-comments.ts'
+
+import { madeOnce } from './issue-requests.ts'
+import { repeatableOf } from './repeatable.message.ts'
 
 /** Maximum number of comments in a response to clients that request no page. */
 const MAX_WHOLE_LIST = 1000
@@ -61,6 +67,16 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
       }
     },
 
+    async createIssueComment(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo, index, body } = request
+      const name = { owner, repo, number: Number(index) }
+      const repeatable = repeatableOf(CreateIssueCommentRequestSchema, request)
+      const id = await madeOnce(app, caller, repeatable, async (app) => {
+        const { comment } = await createIssueComment(app, caller, name, body)
+        return comment.id
+      })
+      return commentMessage(app, caller, await getIssueComment(app, caller, name, id))
     async createIssueComment({ owner, repo, index, ...draft }, context) {
       const caller = signedIn(callerOf(context))
       return commentMessage(

@@ -159,6 +159,14 @@ interface CommentEditsTable {
 
 export type CommentEdit = Selectable<CommentEditsTable>
 
+/** Calls with a request id. */
+interface IssueRequestsTable {
+  user_id: number
+  request_id: string
+  /** Of the method and the request. */
+  digest: string
+  /** What the call made, as JSON. */
+  result: string
 /**
  * Attachments of conversations and comments. The file is written before its row and removed after
  * it, so that no row is without its file.
@@ -407,6 +415,7 @@ declare module '../../platform/database/schema.ts' {
     issue_notices: NoticesTable
     issue_participants: ParticipantsTable
     issue_reactions: IssueReactionsTable
+    issue_requests: IssueRequestsTable
     issue_references: ReferencesTable
     issue_assignees: IssueAssigneesTable
     issue_labels: IssueLabelsTable

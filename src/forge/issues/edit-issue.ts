@@ -110,11 +110,15 @@ async function readEdit(
   }
 }
 
-function readState({
+/** @throws INVALID_ISSUE_STATE, INVALID_FIELD */
+export function readState({
   state,
   stateReason,
   duplicateOf,
-}: IssueEdit): Pick<ReadEdit, 'state' | 'stateReason' | 'duplicateOf'> {
+}: Pick<IssueEdit, 'state' | 'stateReason' | 'duplicateOf'>): Pick<
+  ReadEdit,
+  'state' | 'stateReason' | 'duplicateOf'
+> {
   if (state && !Object.hasOwn(STATES, state))
     throw new DomainError('INVALID_ISSUE_STATE', { state: metadataText(state) })
   const reason = STATE_REASONS.find((word) => word === stateReason)

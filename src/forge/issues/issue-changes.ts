@@ -112,7 +112,7 @@ export async function recordIssueChange(
   const oldValue = issue.state_reason
   if (entry) await recordTimeline(app, tx, actorId, issue.id, { type: entry, oldValue, newValue })
   const timeMs = app.clock.now()
-  const news = { conversation: issue, actorId: actor, timeMs }
+  const news = { conversation: issue, actorId: actor, timeMs, isQuiet: app.isQuiet }
   const repository = issue.repository_id
   const isDeletion = type === 'ISSUE_DELETED'
   // The receiver of a deletion is checked by the repository.

@@ -4,6 +4,8 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type TimelineComment, TimelineCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
 import {
+  type BatchEditIssuesRequest,
+  CreateIssueRequestSchema,
   type EditIssueRequest,
   type IssueReference,
   IssueService,
@@ -29,9 +31,12 @@ import {
 } from '../conversations/dependencies.ts'
 import { commentMessage } from '../conversations/issue-comment.service.ts'
 import { viewCommentsById } from '../conversations/issue-comments.ts'
+import { madeOnce } from '../conversations/issue-requests.ts'
 import { labelMessagesIn } from '../conversations/label.service.ts'
 import { lockConversation, unlockConversation } from '../conversations/locks.ts'
 import { milestoneMessage } from '../conversations/milestone.service.ts'
+import type { ConversationsApp } from '../conversations/ports.ts'
+import { repeatableOf } from '../conversations/repeatable.message.ts'
 import { listTimeline, type TimelineView } from '../conversations/timeline.ts'
 import { type Caller, type SignedIn, signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
@@ -44,9 +49,10 @@ import { atSecond, secondsOf } from '../core/wire/times.ts'
 import { teamMessage } from '../organizations/team.service.ts'
 import { editPull } from '../pulls/lifecycle/edit-pull.ts'
 import { lookOf } from '../pulls/lifecycle/pull-request.service.ts'
+import { batchEditIssues } from './batch-edit.message.ts'
 import { createIssue } from './create-issue.ts'
 import { editIssue, removeIssue } from './edit-issue.ts'
-import { conversationMessage, issueMessage } from './issue.message.ts'
+import { conversationMessage } from './issue.message.ts'
 import { type ConversationPage, listIssues, searchIssues } from './issue-lists.ts'
 import {
   type ConversationView,
@@ -68,8 +74,9 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
       return conversationMessage(app, caller, view)
     },
 
-    async createIssue({ owner, repo, ...request }, context) {
+    async createIssue(message, context) {
       const caller = signedIn(callerOf(context))
+      const { owner, repo, ...request } = message
       const draft = {
         ...request,
         milestoneId: Number(request.milestone),
@@ -77,7 +84,13 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
         dueTime: request.dueDate === '' ? null : endOfDay(request.dueDate),
         answers: request.fields ?? {},
       }
-      return issueMessage(app, caller, await createIssue(app, caller, { owner, repo }, draft))
+      const repeatable = repeatableOf(CreateIssueRequestSchema, message)
+      const name = { owner, repo }
+      const number = await madeOnce(app, caller, repeatable, async (app) => {
+        const { issue } = await createIssue(app, caller, name, draft)
+        return issue.number
+      })
+      return conversationMessage(app, caller, await viewAgain(app, caller, { ...name, number }))
     },
 
     async editIssue(request, context) {
@@ -93,6 +106,9 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
       await removeIssue(app, signedIn(callerOf(context)), name)
       return {}
     },
+
+    batchEditIssues: (request, context) =>
+      batchEditIssues(app, signedIn(callerOf(context)), request, { referenceOf, editing }),
 
     ...assigneeMethods(app),
     ...labelMethods(app),
@@ -366,7 +382,7 @@ const NO_EDIT: Edit = { title: '', dueDate: '', assignee: '' }
 
 /** Changes a conversation of either kind. */
 async function editConversation(
-  app: App,
+  app: ConversationsApp,
   caller: SignedIn,
   name: ConversationName,
   edit: Edit,
@@ -397,6 +413,19 @@ async function editConversation(
     duplicateOf: edit.duplicateOf && duplicateReference(name, edit.duplicateOf),
   })
   return { kind: 'issue', ...view }
+}
+
+/** Returns what changes the fields of one conversation as a batch says. */
+function editing({ milestone, state, stateReason, dueDate }: BatchEditIssuesRequest) {
+  const edit = {
+    ...NO_EDIT,
+    dueDate,
+    state,
+    stateReason,
+    ...(milestone !== undefined && { milestone }),
+  }
+  return (app: ConversationsApp, caller: SignedIn, name: ConversationName) =>
+    editConversation(app, caller, name, edit)
 }
 
 export const issues = defineService(IssueService, issueService)

@@ -63,6 +63,7 @@ import * as stateReasons from './0061-state-reasons.ts'
 import * as commentEdits from './0062-comment-edits.ts'
 import * as issueViews from './0063-issue-views.ts'
 import * as issueTransfers from './0065-issue-transfers.ts'
+import * as issueRequests from './0067-issue-requests.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -130,6 +131,7 @@ export const migrations: readonly Migration[] = [
   { name: '0062-comment-edits', ...commentEdits },
   { name: '0063-issue-views', ...issueViews },
   { name: '0065-issue-transfers', ...issueTransfers },
+  { name: '0067-issue-requests', ...issueRequests },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -31,6 +31,8 @@ export interface ReposApp extends AccountsApp {
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
   readonly maintenance: MaintenanceWork
+  /** Whether changes of issues and pull requests tell no users. Set for a part of a call. */
+  readonly isQuiet?: boolean
 }
 
 /** The maintenance of repositories by this process. */

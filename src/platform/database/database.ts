@@ -78,8 +78,11 @@ export function readerOf(db: Db): Reader | undefined {
  * wait for nothing but queries, because all other queries of the process wait for the transaction.
  * It must have no other effects, because PostgreSQL may run it again (`serializableTransaction`), or
  * reverse them (`onRollback`).
+ *
+ * With the handle of a transaction, the work becomes a part of that one.
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (isTransaction(db)) return work(db)
   return runForCall(work, (own) =>
     isPostgres(db) ? serializableTransaction(db, own) : run(db, own),
   )
@@ -99,6 +102,10 @@ export function transactionOf<T>(
   return runForCall(work, (own) =>
     isPostgres(db) ? keyedTransaction(db, keys, own) : run(db, own),
   )
+}
+
+function isTransaction(db: Db): db is Tx {
+  return db.isTransaction
 }
 
 /** SQLite has one writer. */

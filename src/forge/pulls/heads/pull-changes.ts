@@ -60,7 +60,7 @@ export async function recordPullChange(
   const event = timelineEventOf(type, pull)
   if (event) await recordTimeline(app, tx, actorId, pull.id, event)
   const timeMs = app.clock.now()
-  const news = { conversation: pull, actorId: actorId ?? null, timeMs }
+  const news = { conversation: pull, actorId: actorId ?? null, timeMs, isQuiet: app.isQuiet }
   const { base_branch: base, head_commit: head_sha } = pull
   await queueConversationMessage(tx, news, MESSAGE_TYPES[type], { base, head_sha })
   await queueNotice(tx, news, type, concerns ?? { everybody: TOLD_TO_EVERYBODY.has(type) })
