@@ -46,6 +46,7 @@ import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
+import { SubIssueService } from '#gen/branchline/v1/sub_issue_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -87,6 +88,7 @@ const reviews = ReviewService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
 const issueTransfers = IssueTransferService.method
+const subIssues = SubIssueService.method
 const issueViews = IssueViewService.method
 const issueTemplates = IssueTemplateService.method
 const attachments = IssueAttachmentService.method
@@ -792,6 +794,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     assignees: ['bob'],
   }),
   bob(issues.createIssue, 'POST /repos/guild/engine/issues', { title: 'About the garden' }),
+  bob(subIssues.addSubIssue, 'POST /repos/guild/engine/issues/3/sub_issues', { index: 4 }),
+  bob(subIssues.listSubIssues, 'GET /repos/guild/engine/issues/3/sub_issues'),
+  bob(subIssues.getParentIssue, 'GET /repos/guild/engine/issues/4/parent'),
+  bob(subIssues.moveSubIssue, 'PATCH /repos/guild/engine/issues/3/sub_issues/1', { index: 4 }),
+  bob(subIssues.removeSubIssue, 'DELETE /repos/guild/engine/issues/3/sub_issues', { index: 4 }),
   bob(issueTransfers.transferIssue, 'POST /repos/guild/engine/issues/4:transfer', {
     owner: 'bob',
     repo: 'garden',

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue.proto.
  */
 export const file_branchline_v1_issue: GenFile = /*@__PURE__*/
-  fileDesc("ChlicmFuY2hsaW5lL3YxL2lzc3VlLnByb3RvEg1icmFuY2hsaW5lLnYxIq8HCgVJc3N1ZRIKCgJpZBgBIAEoAxILCgN1cmwYAiABKAkSEAoIaHRtbF91cmwYAyABKAkSDgoGbnVtYmVyGAQgASgDEiQKBHVzZXIYBSABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSFwoPb3JpZ2luYWxfYXV0aG9yGAYgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgHIAEoAxINCgV0aXRsZRgIIAEoCRIMCgRib2R5GAkgASgJEgsKA3JlZhgKIAEoCRIpCgZhc3NldHMYCyADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSJAoGbGFiZWxzGAwgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYDSABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGA4gASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGA8gAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXN0YXRlGBAgASgJEhEKCWlzX2xvY2tlZBgRIAEoCBIQCghjb21tZW50cxgSIAEoAxIuCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgljbG9zZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNAoIZHVlX2RhdGUYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSPQoMcHVsbF9yZXF1ZXN0GBcgASgLMh8uYnJhbmNobGluZS52MS5Jc3N1ZVB1bGxSZXF1ZXN0Qgb6phkCCAMSMgoKcmVwb3NpdG9yeRgYIAEoCzIeLmJyYW5jaGxpbmUudjEuSXNzdWVSZXBvc2l0b3J5EhEKCXBpbl9vcmRlchgZIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YGiABKAMSFQoNdGltZV9lc3RpbWF0ZRgbIAEoAxIcCgxzdGF0ZV9yZWFzb24YHCABKAlCBvqmGQIIARIuCgxkdXBsaWNhdGVfb2YYHSABKAsyGC5icmFuY2hsaW5lLnYxLklzc3VlTGluayJPCglJc3N1ZUxpbmsSDgoGbnVtYmVyGAEgASgDEjIKCnJlcG9zaXRvcnkYAiABKAsyHi5icmFuY2hsaW5lLnYxLklzc3VlUmVwb3NpdG9yeSJ6ChBJc3N1ZVB1bGxSZXF1ZXN0Eg4KBm1lcmdlZBgBIAEoCBI1CgltZXJnZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSDQoFZHJhZnQYAyABKAgSEAoIaHRtbF91cmwYBCABKAkiTQoPSXNzdWVSZXBvc2l0b3J5EgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkSDQoFb3duZXIYAyABKAkSEQoJZnVsbF9uYW1lGAQgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChlicmFuY2hsaW5lL3YxL2lzc3VlLnByb3RvEg1icmFuY2hsaW5lLnYxIowICgVJc3N1ZRIKCgJpZBgBIAEoAxILCgN1cmwYAiABKAkSEAoIaHRtbF91cmwYAyABKAkSDgoGbnVtYmVyGAQgASgDEiQKBHVzZXIYBSABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSFwoPb3JpZ2luYWxfYXV0aG9yGAYgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgHIAEoAxINCgV0aXRsZRgIIAEoCRIMCgRib2R5GAkgASgJEgsKA3JlZhgKIAEoCRIpCgZhc3NldHMYCyADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSJAoGbGFiZWxzGAwgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYDSABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGA4gASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGA8gAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXN0YXRlGBAgASgJEhEKCWlzX2xvY2tlZBgRIAEoCBIQCghjb21tZW50cxgSIAEoAxIuCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgljbG9zZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNAoIZHVlX2RhdGUYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSPQoMcHVsbF9yZXF1ZXN0GBcgASgLMh8uYnJhbmNobGluZS52MS5Jc3N1ZVB1bGxSZXF1ZXN0Qgb6phkCCAMSMgoKcmVwb3NpdG9yeRgYIAEoCzIeLmJyYW5jaGxpbmUudjEuSXNzdWVSZXBvc2l0b3J5EhEKCXBpbl9vcmRlchgZIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YGiABKAMSFQoNdGltZV9lc3RpbWF0ZRgbIAEoAxIcCgxzdGF0ZV9yZWFzb24YHCABKAlCBvqmGQIIARIuCgxkdXBsaWNhdGVfb2YYHSABKAsyGC5icmFuY2hsaW5lLnYxLklzc3VlTGluaxIoCgZwYXJlbnQYHiABKAsyGC5icmFuY2hsaW5lLnYxLklzc3VlTGluaxIxCgpzdWJfaXNzdWVzGB8gASgLMh0uYnJhbmNobGluZS52MS5TdWJJc3N1ZUNvdW50cyIvCg5TdWJJc3N1ZUNvdW50cxINCgV0b3RhbBgBIAEoBRIOCgZjbG9zZWQYAiABKAUiTwoJSXNzdWVMaW5rEg4KBm51bWJlchgBIAEoAxIyCgpyZXBvc2l0b3J5GAIgASgLMh4uYnJhbmNobGluZS52MS5Jc3N1ZVJlcG9zaXRvcnkiegoQSXNzdWVQdWxsUmVxdWVzdBIOCgZtZXJnZWQYASABKAgSNQoJbWVyZ2VkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEg0KBWRyYWZ0GAMgASgIEhAKCGh0bWxfdXJsGAQgASgJIk0KD0lzc3VlUmVwb3NpdG9yeRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJEg0KBW93bmVyGAMgASgJEhEKCWZ1bGxfbmFtZRgEIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * An issue, or a pull request in the form of an issue.
@@ -233,6 +233,20 @@ export type Issue = Message<"branchline.v1.Issue"> & {
    * @generated from field: branchline.v1.IssueLink duplicate_of = 29;
    */
   duplicateOf?: IssueLink | undefined;
+
+  /**
+   * The issue that this one is a part of. Absent if there is none, and if the caller may not read it.
+   *
+   * @generated from field: branchline.v1.IssueLink parent = 30;
+   */
+  parent?: IssueLink | undefined;
+
+  /**
+   * The numbers of sub-issues that the caller may read. Absent if there are none.
+   *
+   * @generated from field: branchline.v1.SubIssueCounts sub_issues = 31;
+   */
+  subIssues?: SubIssueCounts | undefined;
 };
 
 /**
@@ -241,6 +255,34 @@ export type Issue = Message<"branchline.v1.Issue"> & {
  */
 export const IssueSchema: GenMessage<Issue> = /*@__PURE__*/
   messageDesc(file_branchline_v1_issue, 0);
+
+/**
+ * The numbers of sub-issues of an issue.
+ *
+ * @generated from message branchline.v1.SubIssueCounts
+ */
+export type SubIssueCounts = Message<"branchline.v1.SubIssueCounts"> & {
+  /**
+   * All of them.
+   *
+   * @generated from field: int32 total = 1;
+   */
+  total: number;
+
+  /**
+   * The closed ones.
+   *
+   * @generated from field: int32 closed = 2;
+   */
+  closed: number;
+};
+
+/**
+ * Describes the message branchline.v1.SubIssueCounts.
+ * Use `create(SubIssueCountsSchema)` to create a new message.
+ */
+export const SubIssueCountsSchema: GenMessage<SubIssueCounts> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue, 1);
 
 /**
  * Another issue or pull request.
@@ -268,7 +310,7 @@ export type IssueLink = Message<"branchline.v1.IssueLink"> & {
  * Use `create(IssueLinkSchema)` to create a new message.
  */
 export const IssueLinkSchema: GenMessage<IssueLink> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue, 1);
+  messageDesc(file_branchline_v1_issue, 2);
 
 /**
  * The properties that a pull request has in addition to those of an issue.
@@ -310,7 +352,7 @@ export type IssuePullRequest = Message<"branchline.v1.IssuePullRequest"> & {
  * Use `create(IssuePullRequestSchema)` to create a new message.
  */
 export const IssuePullRequestSchema: GenMessage<IssuePullRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue, 2);
+  messageDesc(file_branchline_v1_issue, 3);
 
 /**
  * The repository of an issue.
@@ -352,5 +394,5 @@ export type IssueRepository = Message<"branchline.v1.IssueRepository"> & {
  * Use `create(IssueRepositorySchema)` to create a new message.
  */
 export const IssueRepositorySchema: GenMessage<IssueRepository> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue, 3);
+  messageDesc(file_branchline_v1_issue, 4);
 

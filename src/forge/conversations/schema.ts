@@ -251,6 +251,10 @@ export interface TimelineTable {
     | 'duplicate'
     | 'unduplicate'
     | 'transferred'
+    | 'sub_issue_added'
+    | 'sub_issue_removed'
+    | 'parent_added'
+    | 'parent_removed'
     // An issue says that it repeats the conversation.
     | 'comment_ref'
   /** Null for the server, and if the account was deleted. */
@@ -379,6 +383,14 @@ interface IssueMentionsTable {
   issue_id: number
 }
 
+/** The issues that are parts of others. */
+interface SubIssuesTable {
+  issue_id: number
+  parent_id: number
+  /** From 1. Deleted issues leave gaps. */
+  position: number
+}
+
 /** The former numbers of issues that other repositories have now. */
 interface IssueTransfersTable {
   repository_id: number
@@ -403,6 +415,7 @@ export type Contribution = Selectable<ContributionsTable>
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     issue_transfers: IssueTransfersTable
+    sub_issues: SubIssuesTable
     contributions: ContributionsTable
     issue_mentions: IssueMentionsTable
     labels: LabelsTable

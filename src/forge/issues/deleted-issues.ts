@@ -47,6 +47,8 @@ export async function viewDeletedIssue(
     milestone: undefined,
     assignees: [],
     duplicateOf: undefined,
+    parent: undefined,
+    subIssues: undefined,
     assets: [],
     isUnread: false,
   }

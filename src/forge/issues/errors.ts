@@ -25,6 +25,12 @@ export const ISSUES = {
     restStatus: 301,
     location: transferredTo,
   },
+  INVALID_PARENT: {
+    code: Code.InvalidArgument,
+    message: ({ rule }) => `the issue cannot be a sub-issue: ${rule}`,
+    restStatus: 422,
+    field: 'index',
+  },
   TRANSFER_TARGET_DENIED: {
     code: Code.PermissionDenied,
     message: 'user should have write access to the issues of the other repository',

@@ -24,6 +24,7 @@ import { type OpenRepository, openRepositories } from '../repositories/access/pe
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { findNamed } from './open-issues.ts'
+import { countChildren, parentsOf } from './sub-issues.rows.ts'
 
 /** An issue in the form in which a caller sees it. */
 export interface IssueView {
@@ -36,6 +37,10 @@ export interface IssueView {
   readonly assignees: readonly Owner[]
   /** The conversation that a closed issue repeats. Undefined if the caller may not read it. */
   readonly duplicateOf: ConversationLink | undefined
+  /** The issue that this one is a part of. Undefined if the caller may not read it. */
+  readonly parent: ConversationLink | undefined
+  /** The numbers of sub-issues that the caller may read. Undefined if there are none. */
+  readonly subIssues: SubIssueNumbers | undefined
   /** Attachments, oldest first. */
   readonly assets: readonly IssueAttachment[]
   /** Whether the caller participates and has not seen the latest changes. */
@@ -46,6 +51,12 @@ export interface IssueView {
 export interface ConversationLink {
   readonly open: OpenRepository
   readonly number: number
+}
+
+/** Numbers of sub-issues. */
+interface SubIssueNumbers {
+  readonly total: number
+  readonly closed: number
 }
 
 /** A conversation of either kind in the form in which a caller sees it. */
@@ -77,11 +88,13 @@ export async function viewIssues(
     ...(assignees.get(id) ?? []),
   ])
   const owners = await findOwnersByIds(db, [...new Set(people)])
-  const duplicates = await readableConversations(
-    app,
-    caller,
-    issues.flatMap(({ duplicate_of_id }) => duplicate_of_id ?? []),
-  )
+  const parents = await parentsOf(db, ids)
+  const others = issues.flatMap(({ id, duplicate_of_id }) => [
+    ...(duplicate_of_id === null ? [] : [duplicate_of_id]),
+    ...(parents.has(id) ? [parents.get(id) ?? 0] : []),
+  ])
+  const linked = await readableConversations(app, caller, others)
+  const subIssues = await countReadable(app, caller, opened, ids)
   const unseen =
     caller.kind === 'user' ? await unseenConversations(db, ids, caller.user.id) : new Set<number>()
   return issues.flatMap((issue) => {
@@ -95,12 +108,40 @@ export async function viewIssues(
         labels: (labels.get(issue.id) ?? []).filter((label) => isLabelHere(label, open)),
         milestone: milestones.get(issue.milestone_id ?? 0),
         assignees: (assignees.get(issue.id) ?? []).map((id) => owners.get(id) ?? GHOST),
+        duplicateOf: linked.get(issue.duplicate_of_id ?? 0),
+        parent: linked.get(parents.get(issue.id) ?? 0),
+        subIssues: subIssues.get(issue.id),
         duplicateOf: duplicates.get(issue.duplicate_of_id ?? 0),
         assets: assets.get(issue.id) ?? [],
         isUnread: unseen.has(issue.id),
       },
     ]
   })
+}
+
+/** Counts the sub-issues of issues that the caller may read, by the id of the issue. */
+async function countReadable(
+  app: ReposApp,
+  caller: Caller,
+  opened: readonly OpenRepository[],
+  issueIds: readonly number[],
+): Promise<ReadonlyMap<number, SubIssueNumbers>> {
+  const found = await countChildren(app.db, issueIds)
+  const known = new Set(opened.map(({ repository }) => repository.id))
+  const others = new Set(found.flatMap(({ repository_id: id }) => (known.has(id) ? [] : [id])))
+  const repositories =
+    others.size === 0 ? [] : [...(await findRepositoriesByIds(app.db, [...others])).values()]
+  const all = [...opened, ...(await openRepositories(app, caller, repositories, 'issues'))]
+  const readable = new Set(
+    all.flatMap(({ repository, units }) => (readsKind(units, { is_pull: 0 }) ? repository.id : [])),
+  )
+  const counts = new Map<number, SubIssueNumbers>()
+  for (const { parent_id, repository_id, total, closed } of found) {
+    if (!readable.has(repository_id)) continue
+    const before = counts.get(parent_id) ?? { total: 0, closed: 0 }
+    counts.set(parent_id, { total: before.total + total, closed: before.closed + closed })
+  }
+  return counts
 }
 
 /** Returns the view of one issue of a repository that the caller has opened. */

@@ -24,6 +24,7 @@ export function conversationMessage(app: App, viewer: Caller, view: Conversation
 export function issueMessage(
   app: App,
   viewer: Caller,
+  { open, issue, poster, labels, milestone, assignees, duplicateOf, parent, subIssues }: IssueView,
   { open, issue, poster, labels, milestone, assignees, assets, duplicateOf }: IssueView,
 ): Issue {
   const urls = gitUrls(app, open)
@@ -58,6 +59,8 @@ export function issueMessage(
     repository: repositoryOf(open),
     stateReason: issue.state_reason,
     ...(duplicateOf && { duplicateOf: linkMessage(duplicateOf) }),
+    ...(parent && { parent: linkMessage(parent) }),
+    ...(subIssues && { subIssues }),
   })
 }
 

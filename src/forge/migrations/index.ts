@@ -62,6 +62,7 @@ import * as issueSettings from './0059-issue-settings.ts'
 import * as stateReasons from './0061-state-reasons.ts'
 import * as commentEdits from './0062-comment-edits.ts'
 import * as issueViews from './0063-issue-views.ts'
+import * as subIssues from './0064-sub-issues.ts'
 import * as issueTransfers from './0065-issue-transfers.ts'
 import * as issueRequests from './0067-issue-requests.ts'
 
@@ -130,6 +131,7 @@ export const migrations: readonly Migration[] = [
   { name: '0061-state-reasons', ...stateReasons },
   { name: '0062-comment-edits', ...commentEdits },
   { name: '0063-issue-views', ...issueViews },
+  { name: '0064-sub-issues', ...subIssues },
   { name: '0065-issue-transfers', ...issueTransfers },
   { name: '0067-issue-requests', ...issueRequests },
 ]

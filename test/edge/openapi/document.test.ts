@@ -158,6 +158,7 @@ describe('the document', () => {
       'ServerService',
       'StarService',
       'StopwatchService',
+      'SubIssueService',
       'SubscriptionService',
       'SystemHookService',
       'TagProtectionService',

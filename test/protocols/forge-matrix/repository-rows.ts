@@ -34,6 +34,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
+import { SubIssueService } from '#gen/branchline/v1/sub_issue_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -177,6 +178,7 @@ const objects = GitObjectService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
 const issueTransfers = IssueTransferService.method
+const subIssues = SubIssueService.method
 const issueViews = IssueViewService.method
 const issueTemplates = IssueTemplateService.method
 const attachments = IssueAttachmentService.method
@@ -430,6 +432,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issuePins.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
   // Of an issue that is not there.
   row(issueTransfers.transferIssue, subscribers, { index: NO_NUMBER, target: {} }),
+  row(subIssues.listSubIssues, issueReaders, { index: NO_NUMBER }),
+  row(subIssues.getParentIssue, issueReaders, { index: NO_NUMBER }),
+  row(subIssues.addSubIssue, subscribers, { index: NO_NUMBER, subIssue: {} }),
+  row(subIssues.removeSubIssue, subscribers, { index: NO_NUMBER, subIssue: {} }),
+  row(subIssues.moveSubIssue, subscribers, { index: NO_NUMBER, position: 1n, subIssue: {} }),
   row(issueTemplates.listIssueTemplates, readers),
   row(issueTemplates.getIssueConfig, readers),
   row(issueTemplates.validateIssueConfig, readers),
