@@ -20,6 +20,7 @@ import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_serv
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
+import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_pb.ts'
@@ -87,6 +88,7 @@ const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueQueries = IssueQueryService.method
 const issueTransfers = IssueTransferService.method
 const subIssues = SubIssueService.method
 const issueViews = IssueViewService.method
@@ -758,6 +760,14 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issuePins.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),
   bob(issuePins.unpinIssue, 'DELETE /repos/guild/engine/issues/2/pin'),
   bob(issuePins.getNewPinAllowed, 'GET /repos/guild/engine/new_pin_allowed'),
+  bob(
+    issueQueries.queryIssues,
+    'GET /repos/guild/engine/issues:query?query=label:kind/plan&facets=labels,states',
+  ),
+  bob(
+    issueQueries.explainIssueQuery,
+    'GET /repos/guild/engine/issue_query?query=is:open+(label:kind/*+OR+-plan)&position=5',
+  ),
   bob(issueViews.createIssueView, 'POST /repos/guild/engine/issue_views', {
     name: 'Plans',
     query: 'is:open label:kind/plan',

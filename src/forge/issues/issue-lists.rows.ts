@@ -236,6 +236,32 @@ function kindsOf({ issues, pulls }: ConversationKinds): (0 | 1)[] {
   return [...(issues ? [0 as const] : []), ...(pulls ? [1 as const] : [])]
 }
 
+/** Selects the ids of the latest conversations of a list. */
+export function selectIds(db: Db, selection: IssueSelection, limit: number) {
+  return db
+    .selectFrom('issues')
+    .select('issues.id')
+    .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+    .orderBy('issues.id', 'desc')
+    .limit(limit)
+}
+
+/** Returns the numbers of the oldest conversations of a list of one repository. */
+export async function listNumbers(
+  db: Db,
+  selection: IssueSelection,
+  limit: number,
+): Promise<number[]> {
+  const found = await db
+    .selectFrom('issues')
+    .select('issues.number')
+    .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+    .orderBy('issues.number')
+    .limit(limit)
+    .execute()
+  return found.map(({ number }) => number)
+}
+
 /** Returns the number of conversations in that list. */
 export async function countIssues(db: Db, selection: IssueSelection): Promise<number> {
   const { count } = await db

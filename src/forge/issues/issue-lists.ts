@@ -1,6 +1,6 @@
 import type { Owner } from '../accounts/schema.ts'
 import { getOwner } from '../accounts/users/owners.ts'
-import { openConversations } from '../conversations/conversation-readers.ts'
+import { type OpenConversations, openConversations } from '../conversations/conversation-readers.ts'
 import type { ConversationKinds } from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
@@ -10,6 +10,13 @@ import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.ro
 import type { ReposApp } from '../repositories/ports.ts'
 import { reconcileRefs } from '../repositories/refs/ref-index.ts'
 import type { Repository } from '../repositories/schema.ts'
+import {
+  countFacet,
+  FACETS,
+  type Facet,
+  type FacetCount,
+  MAX_COUNTED,
+} from './issue-facets.rows.ts'
 import { findFilterTeam } from './filter-teams.ts'
 import * as rows from './issue-lists.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
@@ -44,6 +51,8 @@ interface IssueQuery {
   readonly query: string
   /** Number of a saved view; 0 for none. */
   readonly view: number
+  /** Names of what to count, separated by commas. */
+  readonly facets: string
 }
 
 /** A list of the issues of one repository. Usernames are empty for all. */
@@ -70,9 +79,18 @@ export interface ConversationPage {
   readonly conversations: readonly ConversationView[]
   /** Length of the whole list. */
   readonly total: number
+  /** Undefined unless the query asks for some. */
+  readonly facets: Facets | undefined
 }
 
-const NONE: ConversationPage = { conversations: [], total: 0 }
+/** The counts that a query asks for. */
+export interface Facets {
+  readonly counts: Readonly<Partial<Record<Facet, readonly FacetCount[]>>>
+  /** Whether the list is longer than what was counted. */
+  readonly isCapped: boolean
+}
+
+const NONE: ConversationPage = { conversations: [], total: 0, facets: undefined }
 
 /**
  * Lists the conversations of a repository that the caller may read.
@@ -109,9 +127,11 @@ export async function listIssues(
   }
   const selection = { place: { repositoryId: repository.id }, kinds, filter }
   const found = await rows.listIssues(app.db, selection, { ...page, sort: orderOf(query, sort) })
+  const total = await rows.countIssues(app.db, selection)
   return {
     conversations: await viewConversations(app, caller, [open], found),
-    total: await rows.countIssues(app.db, selection),
+    total,
+    facets: await countFacets(app, selection, query.facets, total),
   }
 }
 
@@ -165,10 +185,49 @@ export async function searchIssues(
   const isOpened = new Set(opened.map(({ repository }) => repository.id))
   // A repository may have been closed to the caller between the two queries.
   const shown = found.filter(({ repository_id }) => isOpened.has(repository_id))
+  const total = await rows.countIssues(app.db, selection)
   return {
     conversations: await viewConversations(app, caller, opened, shown),
-    total: await rows.countIssues(app.db, selection),
+    total,
+    facets: await countFacets(app, selection, query.facets, total),
   }
+}
+
+/**
+ * Returns the numbers of the conversations of a repository that match a query and that the caller may
+ * read, the oldest first.
+ *
+ * @param limit of the result.
+ * @throws INVALID_ISSUE_QUERY
+ */
+export async function numbersOfQuery(
+  app: ReposApp,
+  caller: Caller,
+  { repository, kinds }: Pick<OpenConversations, 'repository' | 'kinds'>,
+  query: string,
+  limit: number,
+): Promise<number[]> {
+  const { condition } = await readQueries(app, caller, repository, [query])
+  const filter = { isOpen: undefined, query: condition }
+  const selection = { place: { repositoryId: repository.id }, kinds, filter }
+  return rows.listNumbers(app.db, selection, limit)
+}
+
+async function countFacets(
+  app: ReposApp,
+  selection: rows.IssueSelection,
+  names: string,
+  total: number,
+): Promise<Facets | undefined> {
+  const asked = namesOf('facets', names)
+  if (asked.length === 0) return undefined
+  const counts: Partial<Record<Facet, readonly FacetCount[]>> = {}
+  for (const name of asked) {
+    const facet = FACETS.find((known) => known === name)
+    if (!facet) throw new DomainError('INVALID_FIELD', { field: 'facets' })
+    counts[facet] = await countFacet(app.db, selection, facet)
+  }
+  return { counts, isCapped: total > MAX_COUNTED }
 }
 
 async function findFilterOwner(app: ReposApp, caller: Caller, name: string): Promise<Owner> {

@@ -54,6 +54,7 @@ import { createIssue } from './create-issue.ts'
 import { editIssue, removeIssue } from './edit-issue.ts'
 import { conversationMessage } from './issue.message.ts'
 import { type ConversationPage, listIssues, searchIssues } from './issue-lists.ts'
+import { facetsMessage, nextPageToken, readIssuePage } from './issue-query.service.ts'
 import {
   type ConversationView,
   getConversation,
@@ -120,15 +121,24 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
 type ListMethods = Pick<ServiceImpl<typeof IssueService>, 'listIssues' | 'searchIssues'>
 
 function listMethods(app: App): ListMethods {
-  const answer = (caller: Caller, { conversations, total }: ConversationPage, { limit }: Page) => ({
-    issues: conversations.map((view) => conversationMessage(app, caller, view)),
-    total: BigInt(total),
-    limit,
-  })
+  const answer = (caller: Caller, found: ConversationPage, page: Page) => {
+    const issues = found.conversations.map((view) => conversationMessage(app, caller, view))
+    const { total, facets } = found
+    const token = nextPageToken(page, total)
+    return {
+      issues,
+      total: BigInt(total),
+      limit: page.limit,
+      nextPageToken: token,
+      ...(facets && {
+        faceted: { items: issues, facets: facetsMessage(facets), nextPageToken: token },
+      }),
+    }
+  }
   return {
     async listIssues({ owner, repo, since, before, ...request }, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(app.settings, request)
+      const page = readIssuePage(app.settings, request)
       const query = {
         ...request,
         view: Number(request.view),
@@ -140,7 +150,7 @@ function listMethods(app: App): ListMethods {
 
     async searchIssues({ since, before, priorityRepoId, ...request }, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(app.settings, request)
+      const page = readIssuePage(app.settings, request)
       const query = {
         ...request,
         view: Number(request.view),

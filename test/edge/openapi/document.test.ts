@@ -131,6 +131,7 @@ describe('the document', () => {
       'IssueCommentService',
       'IssueEventService',
       'IssuePinService',
+      'IssueQueryService',
       'IssueService',
       'IssueTemplateService',
       'IssueTransferService',

@@ -14,6 +14,7 @@ import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_serv
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
+import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueTemplateService } from '#gen/branchline/v1/issue_template_service_pb.ts'
 import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_pb.ts'
@@ -177,6 +178,7 @@ const hooks = GitHookService.method
 const objects = GitObjectService.method
 const issues = IssueService.method
 const issuePins = IssuePinService.method
+const issueQueries = IssueQueryService.method
 const issueTransfers = IssueTransferService.method
 const subIssues = SubIssueService.method
 const issueViews = IssueViewService.method
@@ -521,6 +523,8 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(labels.createRepositoryLabel, planners, { name: 'label', color: 'none' }),
   row(labels.editRepositoryLabel, planners, { id: NO_NUMBER }),
   row(labels.deleteRepositoryLabel, planners, { id: NO_NUMBER }),
+  row(issueQueries.queryIssues, issueReaders),
+  row(issueQueries.explainIssueQuery, issueReaders),
   row(issueViews.listIssueViews, planReaders),
   row(issueViews.getIssueView, planReaders, { id: NO_NUMBER }),
   row(issueViews.createIssueView, planners),

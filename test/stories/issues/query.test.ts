@@ -1,6 +1,17 @@
+import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
+import { openConversations } from '../../../src/forge/conversations/conversation-readers.ts'
+import { numbersOfQuery } from '../../../src/forge/issues/issue-lists.ts'
+import { ANYBODY } from '../../support/forge-rows.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
-import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
+import {
+  type Actor,
+  RPC_PROTOCOLS,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let users: PullTestUsers
@@ -176,4 +187,137 @@ describe('the query of a list', () => {
     expect(answer.body.message).toMatch(/at character 8, "foo:": expected one of is, /)
     expect((await forge.rest(users.eve, 'GET', `/repos/issues/search?query="`)).status).toBe(422)
   })
+})
+
+describe('facets', () => {
+  it('count the result of the query, by the labels and people that the caller may see', async () => {
+    const facets = 'facets=labels,milestones,assignees,states'
+    const body = await tell(users.eve, 'GET', `${path}/issues?state=all&limit=2&${facets}`)
+    expect(Object.keys(body).sort()).toEqual(['facets', 'items', 'next_page_token'])
+    expect(body.items).toHaveLength(2)
+    expect(body.facets).toEqual({
+      labels: [
+        { name: 'bug', count: 2 },
+        { name: 'good first', count: 1 },
+        { name: 'kind/one', count: 1 },
+      ],
+      milestones: [{ name: 'v1', count: 1 }],
+      assignees: [{ name: 'carol', count: 1 }],
+      states: [
+        { name: 'open', count: 4 },
+        { name: 'closed', count: 1 },
+      ],
+      is_capped: false,
+    })
+    const some = await tell(users.eve, 'GET', `${path}/issues?query=author:eve&facets=states`)
+    expect(some.facets).toMatchObject({ labels: [], states: [{ name: 'open', count: 1 }] })
+    const search = '/repos/issues/search?query=pump&facets=states'
+    expect((await tell(users.eve, 'GET', search)).facets.states[0].count).toBe(2)
+    expect((await tell(users.bob, 'GET', search)).facets.states[0].count).toBe(3)
+    expect((await forge.rest(users.eve, 'GET', `${path}/issues?facets=x`)).status).toBe(422)
+  })
+})
+
+describe('QueryIssues', () => {
+  it('leads from page to page by tokens, on every protocol', async () => {
+    for (const protocol of RPC_PROTOCOLS) {
+      const client = createClient(
+        IssueQueryService,
+        transportTo(server.url, protocol, users.eve.authorization),
+      )
+      const numbers: bigint[] = []
+      let pageToken = ''
+      do {
+        const page = await client.queryIssues({
+          owner: 'bob',
+          repo: 'open',
+          query: 'sort:created-asc',
+          limit: 2,
+          pageToken,
+        })
+        expect(page.total).toBe(5n)
+        numbers.push(...page.items.map(({ number }) => number))
+        pageToken = page.nextPageToken
+      } while (pageToken !== '')
+      expect(numbers).toEqual([1n, 2n, 3n, 4n, 5n])
+      const everywhere = await client.queryIssues({ query: 'pump in:title' })
+      expect(everywhere.items.map(({ title }) => title)).toEqual(['Broken pump'])
+    }
+  })
+
+  it('refuses tokens of nothing', async () => {
+    const answer = await forge.rest(users.eve, 'GET', `${path}/issues?page_token=x`)
+    expect(answer.status).toBe(422)
+  })
+})
+
+describe('ExplainIssueQuery', () => {
+  const explain = (query: string, position?: number) =>
+    forge.rest(
+      users.eve,
+      'GET',
+      `${path}/issue_query?query=${encodeURIComponent(query)}${position === undefined ? '' : `&position=${position}`}`,
+    )
+  const completions = async (query: string) =>
+    (await explain(query, query.length)).body.completions.map(({ text }: { text: string }) => text)
+
+  it('has the tree, the canonical text and the order', async () => {
+    const { status, body } = await explain('broken AND (IS:open OR NOT label:a,"b c") sort:due')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      canonical: 'broken (is:open OR -label:a,"b c") sort:due-desc',
+      sort: 'due-desc',
+      completions: [],
+      error: null,
+      tree: {
+        kind: 'and',
+        items: [
+          { kind: 'words', values: ['broken'], parts: ['title', 'body', 'comments'] },
+          {
+            kind: 'or',
+            items: [
+              { kind: 'term', qualifier: 'is', values: ['open'] },
+              { kind: 'not', items: [{ qualifier: 'label', values: ['a', '"b c"'] }] },
+            ],
+          },
+        ],
+      },
+    })
+  })
+
+  it('completes qualifiers and their values', async () => {
+    expect(await completions('re')).toEqual([
+      'reason:',
+      'reviewer:',
+      'review-requested:',
+      'repo:',
+      'reactions:',
+    ])
+    expect(await completions('is:open is:p')).toEqual(['pr', 'pinned', 'public', 'private'])
+    expect(await completions('-label:g')).toEqual(['"good first"'])
+    expect(await completions('label:"good f')).toEqual(['"good first"'])
+    expect(await completions('label:bug,k')).toEqual(['kind/one'])
+    expect(await completions('milestone:v')).toEqual(['v1'])
+    expect(await completions('author:@')).toEqual(['@me'])
+    expect(await completions('sort:up')).toEqual(['updated-desc', 'updated-asc'])
+    const { body } = await explain('(is:op label:bug', 6)
+    expect(body.completions).toEqual([{ text: 'open', from: 4, to: 6 }])
+    expect(body.error).toMatchObject({ position: 4, token: 'is:op' })
+    expect(body.tree).toBeNull()
+  })
+
+  it('refuses a query that is not understood, unless it is to be completed', async () => {
+    expect((await explain('is:op')).status).toBe(422)
+    expect((await explain('is:op', 5)).status).toBe(200)
+    const hiddenPath = `${hidden}/issue_query?query=is:open`
+    expect((await forge.rest(users.eve, 'GET', hiddenPath)).status).toBe(404)
+  })
+})
+
+it('numbersOfQuery has the numbers of the oldest conversations that the caller may read', async () => {
+  const { app } = server
+  const open = await openConversations(app, ANYBODY, { owner: 'bob', repo: 'open' })
+  const numbers = (query: string, limit: number) => numbersOfQuery(app, ANYBODY, open, query, limit)
+  expect(await numbers('', 200)).toEqual([1, 2, 3, 4, 5])
+  expect(await numbers('is:issue -is:pinned sort:comments', 3)).toEqual([1, 2, 4])
 })

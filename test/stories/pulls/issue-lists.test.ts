@@ -181,6 +181,7 @@ describe('a search for issues', () => {
       sort: '',
       query: '',
       view: 0,
+      facets: '',
       owner: '',
       team: '',
       priorityRepoId: 0,

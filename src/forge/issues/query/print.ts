@@ -84,11 +84,13 @@ function printWords({ words, parts }: Words, isGroup: boolean, usual: readonly P
   return isGroup ? `(${text})` : text
 }
 
-function printWord({ text, isPhrase }: Word): string {
+/** Returns the text of a word. */
+export function printWord({ text, isPhrase }: Word): string {
   return isPhrase ? quoted(text) : text
 }
 
-function quoted(text: string): string {
+/** Returns a text in quotes. */
+export function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }
 
@@ -99,7 +101,8 @@ function printTerm({ qualifier, values }: Term): string {
 /** Names that would be something else without quotes. */
 const SPECIAL = /^(?:none|any|@me)$|\/\*$|[\s"(),]/u
 
-function printValue(value: Value): string {
+/** Returns the text of a value. */
+export function printValue(value: Value): string {
   switch (value.kind) {
     case 'none':
     case 'any':
