@@ -69,21 +69,14 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
 
     async createIssueComment(request, context) {
       const caller = signedIn(callerOf(context))
-      const { owner, repo, index, body } = request
+      const { owner, repo, index, ...draft } = request
       const name = { owner, repo, number: Number(index) }
       const repeatable = repeatableOf(CreateIssueCommentRequestSchema, request)
       const id = await madeOnce(app, caller, repeatable, async (app) => {
-        const { comment } = await createIssueComment(app, caller, name, body)
+        const { comment } = await createIssueComment(app, caller, name, draft)
         return comment.id
       })
       return commentMessage(app, caller, await getIssueComment(app, caller, name, id))
-    async createIssueComment({ owner, repo, index, ...draft }, context) {
-      const caller = signedIn(callerOf(context))
-      return commentMessage(
-        app,
-        caller,
-        await createIssueComment(app, caller, { owner, repo, number: Number(index) }, draft),
-      )
     },
 
     async getIssueComment({ owner, repo, id }, context) {

@@ -167,6 +167,10 @@ interface IssueRequestsTable {
   digest: string
   /** What the call made, as JSON. */
   result: string
+  /** Unix seconds. */
+  create_time: number
+}
+
 /**
  * Attachments of conversations and comments. The file is written before its row and removed after
  * it, so that no row is without its file.

@@ -155,7 +155,8 @@ async function apply(
   await edit.editFields?.(app, caller, name)
   if (edit.lock === null) await unlockConversation(app, caller, name)
   else if (edit.lock !== undefined) await lockConversation(app, caller, name, edit.lock)
-  if (edit.comment !== '') await createIssueComment(app, caller, name, edit.comment)
+  if (edit.comment !== '')
+    await createIssueComment(app, caller, name, { body: edit.comment, attachments: [] })
   const after = await findConversation(app.db, before.id)
   return after?.change_count !== before.change_count || after.lock_reason !== before.lock_reason
 }

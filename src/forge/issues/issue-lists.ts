@@ -10,6 +10,7 @@ import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.ro
 import type { ReposApp } from '../repositories/ports.ts'
 import { reconcileRefs } from '../repositories/refs/ref-index.ts'
 import type { Repository } from '../repositories/schema.ts'
+import { findFilterTeam } from './filter-teams.ts'
 import {
   countFacet,
   FACETS,
@@ -17,7 +18,6 @@ import {
   type FacetCount,
   MAX_COUNTED,
 } from './issue-facets.rows.ts'
-import { findFilterTeam } from './filter-teams.ts'
 import * as rows from './issue-lists.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
 import { readQueries } from './query/issue-queries.ts'

@@ -53,7 +53,7 @@ function issueQueryService(app: App): ServiceImpl<typeof IssueQueryService> {
         sort: sort ? `${sort.key}-${sort.direction}` : '',
         completions: [...found.completions],
         ...(found.error && {
-          error: { ...found.error, position: Number(found.error['position']) },
+          error: { ...found.error, position: Number(found.error.position) },
         }),
       }
     },

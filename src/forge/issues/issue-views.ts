@@ -111,7 +111,6 @@ export async function viewIssues(
         duplicateOf: linked.get(issue.duplicate_of_id ?? 0),
         parent: linked.get(parents.get(issue.id) ?? 0),
         subIssues: subIssues.get(issue.id),
-        duplicateOf: duplicates.get(issue.duplicate_of_id ?? 0),
         assets: assets.get(issue.id) ?? [],
         isUnread: unseen.has(issue.id),
       },

@@ -21,12 +21,9 @@ export function conversationMessage(app: App, viewer: Caller, view: Conversation
 }
 
 /** Returns an issue as its viewer sees it. */
-export function issueMessage(
-  app: App,
-  viewer: Caller,
-  { open, issue, poster, labels, milestone, assignees, duplicateOf, parent, subIssues }: IssueView,
-  { open, issue, poster, labels, milestone, assignees, assets, duplicateOf }: IssueView,
-): Issue {
+export function issueMessage(app: App, viewer: Caller, view: IssueView): Issue {
+  const { open, issue, poster, labels, milestone, assignees, assets } = view
+  const { duplicateOf, parent, subIssues } = view
   const urls = gitUrls(app, open)
   const place = `/issues/${issue.number}`
   const people = assignees.map((owner) => accountMessage(app, viewer, owner))

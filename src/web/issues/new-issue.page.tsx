@@ -5,9 +5,7 @@ import type { IssueTemplate } from '#gen/branchline/v1/issue_template_service_pb
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
-import { FailureNote, Later, useAction } from '../components/load.tsx'
-import { Field, fieldOf, onSubmit, TextArea } from '../components/forms.tsx'
-import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { SignInLink } from '../components/page.tsx'
 import { loadFileField, useDraftedFiles } from '../conversations/drafted-files.ts'
@@ -42,46 +40,11 @@ interface NewIssueProps {
 
 function NewIssue({ name, query, isChoice }: NewIssueProps): VNode {
   const { of, session } = useApi()
-  const [body, setBody] = useState(query.get('body') ?? '')
-  const field = useRef<HTMLTextAreaElement>(null)
-  const files = useDraftedFiles(`draft ${session.user?.username} ${name.owner}/${name.repo}/new`)
-  const opening = useAction(async (form: HTMLFormElement) => {
-    const attachments = files.within(body)
-    const request = { ...name, title: fieldOf(form, 'title'), body, attachments }
-    const { number } = await of(IssueService).createIssue(request)
-    files.clear()
-    goTo(`${repositoryHref(name)}/issues/${number}`)
-  })
   const offers = useLoad((signal) => loadOffers(of, name, signal), [name.owner, name.repo])
   return (
     <>
       <h2>New issue</h2>
       {session.user ? (
-        <form onSubmit={onSubmit(opening.run)}>
-          {opening.failure && <FailureNote failure={opening.failure} />}
-          <Field
-            label="Title"
-            name="title"
-            defaultValue={query.get('title') ?? ''}
-            maxLength={255}
-            required
-          />
-          <label>
-            Description
-            <textarea
-              ref={field}
-              rows={10}
-              value={body}
-              onInput={(event) => setBody(event.currentTarget.value)}
-            />
-          </label>
-          <Later load={loadFileField} with={{ name, files, field, onText: setBody }} />
-          <p class="buttons">
-            <button class="main" type="submit" disabled={opening.isRunning}>
-              Open the issue
-            </button>
-          </p>
-        </form>
         <Show of={offers}>
           {(offered) =>
             isChoice || isAsked(offered, query) ? (
@@ -122,13 +85,19 @@ interface IssueFormProps {
 }
 
 function IssueForm({ name, query, template }: IssueFormProps): VNode {
-  const { of } = useApi()
+  const { of, session } = useApi()
   const fields = template?.body ?? []
+  const [body, setBody] = useState(query.get('body') ?? template?.content ?? '')
+  const field = useRef<HTMLTextAreaElement>(null)
+  const files = useDraftedFiles(`draft ${session.user?.username} ${name.owner}/${name.repo}/new`)
   const opening = useAction(async (form: HTMLFormElement) => {
     const request = { ...name, title: fieldOf(form, 'title'), template: template?.fileName ?? '' }
     const text =
-      fields.length > 0 ? { fields: answersOf(form, fields) } : { body: fieldOf(form, 'body') }
+      fields.length > 0
+        ? { fields: answersOf(form, fields) }
+        : { body, attachments: files.within(body) }
     const { number } = await of(IssueService).createIssue({ ...request, ...text })
+    files.clear()
     goTo(`${repositoryHref(name)}/issues/${number}`)
   })
   return (
@@ -145,12 +114,18 @@ function IssueForm({ name, query, template }: IssueFormProps): VNode {
       {fields.length > 0 ? (
         <TemplateFields name={name} fields={fields} />
       ) : (
-        <TextArea
-          label="Description"
-          name="body"
-          rows={10}
-          defaultValue={query.get('body') ?? template?.content ?? ''}
-        />
+        <>
+          <label>
+            Description
+            <textarea
+              ref={field}
+              rows={10}
+              value={body}
+              onInput={(event) => setBody(event.currentTarget.value)}
+            />
+          </label>
+          <Later load={loadFileField} with={{ name, files, field, onText: setBody }} />
+        </>
       )}
       <p class="buttons">
         <button class="main" type="submit" disabled={opening.isRunning}>
