@@ -18,6 +18,7 @@ import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueExchangeService } from '#gen/branchline/v1/issue_exchange_service_pb.ts'
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
@@ -87,6 +88,7 @@ const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
+const issueExchange = IssueExchangeService.method
 const issuePins = IssuePinService.method
 const issueQueries = IssueQueryService.method
 const issueTransfers = IssueTransferService.method
@@ -804,6 +806,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     assignees: ['bob'],
   }),
   bob(issues.createIssue, 'POST /repos/guild/engine/issues', { title: 'About the garden' }),
+  bob(issueExchange.importIssues, 'POST /repos/bob/garden/issue_import', {
+    records: [{ kind: 'issue', number: 50, title: 'From elsewhere', user: { login: 'mole' } }],
+  }),
+  bob(issueExchange.getIssueImport, 'GET /repos/bob/garden/issue_import/1'),
+  bob(issueExchange.exportIssues, 'GET /repos/bob/garden/issue_export'),
   bob(subIssues.addSubIssue, 'POST /repos/guild/engine/issues/3/sub_issues', { index: 4 }),
   bob(subIssues.listSubIssues, 'GET /repos/guild/engine/issues/3/sub_issues'),
   bob(subIssues.getParentIssue, 'GET /repos/guild/engine/issues/4/parent'),

@@ -70,14 +70,14 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   user?: Account | undefined;
 
   /**
-   * Always empty: comments are not imported.
+   * Login of the author of an imported comment who has no account here. Empty for others.
    *
    * @generated from field: string original_author = 6;
    */
   originalAuthor: string;
 
   /**
-   * Always 0: comments are not imported.
+   * Always 0: records have no ids.
    *
    * @generated from field: int64 original_author_id = 7;
    */

@@ -65,14 +65,14 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   user?: Account | undefined;
 
   /**
-   * Always empty: nothing is imported.
+   * Login of the author of an imported issue who has no account here. Empty for others.
    *
    * @generated from field: string original_author = 6;
    */
   originalAuthor: string;
 
   /**
-   * Always 0: nothing is imported.
+   * Always 0: records have no ids.
    *
    * @generated from field: int64 original_author_id = 7;
    */

@@ -135,6 +135,7 @@ export function commentMessage(
     htmlUrl: `${page}#issuecomment-${comment.id}`,
     ...urls,
     user: accountMessage(app, viewer, poster),
+    originalAuthor: comment.original_author,
     body: comment.body,
     assets: assets.map((asset) => attachmentMessage(app, asset)),
     createdAt: atSecond(comment.create_time),

@@ -38,6 +38,9 @@ export interface ConversationColumns {
   state_reason: Generated<StateReason | ''>
   /** The conversation that a closed issue repeats; null for none. */
   duplicate_of_id: Generated<number | null>
+  /** Login of an author without an account here, and full name; empty for others. */
+  original_author: Generated<string>
+  original_name: Generated<string>
   /** Markdown. */
   body: string
 }
@@ -138,6 +141,9 @@ export interface IssueCommentsTable {
   /** Unix seconds, like the next column. */
   create_time: number
   update_time: number
+  /** Login of an author without an account here, and full name; empty for others. */
+  original_author: Generated<string>
+  original_name: Generated<string>
   /** Markdown. */
   body: string
 }
@@ -280,6 +286,9 @@ export interface TimelineTable {
   new_value: string
   /** The other conversation of an event about two; null for other types. */
   source_id: number | null
+  /** Login of an author without an account here, and full name; empty for others. */
+  original_author: Generated<string>
+  original_name: Generated<string>
 }
 
 export type NewTimelineEntry = Insertable<TimelineTable>
@@ -395,6 +404,24 @@ interface SubIssuesTable {
   position: number
 }
 
+/** Imports of issues. */
+interface IssueImportsTable {
+  id: Generated<number>
+  repository_id: number
+  /** Who imports; null if the account was deleted. */
+  user_id: number | null
+  /** Empty for none. */
+  request_id: string
+  /** A digest of the request. */
+  digest: string
+  /** Number of records. */
+  total: number
+  /** Number of records that are stored. */
+  done: Generated<number>
+  /** Unix seconds. */
+  create_time: number
+}
+
 /** The former numbers of issues that other repositories have now. */
 interface IssueTransfersTable {
   repository_id: number
@@ -420,6 +447,7 @@ declare module '../../platform/database/schema.ts' {
   interface Schema {
     issue_transfers: IssueTransfersTable
     sub_issues: SubIssuesTable
+    issue_imports: IssueImportsTable
     contributions: ContributionsTable
     issue_mentions: IssueMentionsTable
     labels: LabelsTable

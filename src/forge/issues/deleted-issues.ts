@@ -38,6 +38,8 @@ export async function viewDeletedIssue(
       pin_order: null,
       state_reason: '',
       duplicate_of_id: null,
+      original_author: '',
+      original_name: '',
       body: '',
     },
     poster: (poster === null ? undefined : await findOwnerById(app.db, poster)) ?? GHOST,

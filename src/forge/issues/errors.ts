@@ -31,6 +31,11 @@ export const ISSUES = {
     restStatus: 422,
     field: 'index',
   },
+  IMPORT_CONFLICT: {
+    code: Code.FailedPrecondition,
+    message: ({ number }) => `the repository has used the number ${number} or a higher one`,
+    restStatus: 409,
+  },
   TRANSFER_TARGET_DENIED: {
     code: Code.PermissionDenied,
     message: 'user should have write access to the issues of the other repository',

@@ -36,6 +36,7 @@ export function issueMessage(app: App, viewer: Caller, view: IssueView): Issue {
     htmlUrl: urls.html(place),
     number: BigInt(issue.number),
     user: accountMessage(app, viewer, poster),
+    originalAuthor: issue.original_author,
     title: issue.title,
     body: issue.body,
     ref: issue.ref,

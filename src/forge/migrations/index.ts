@@ -64,6 +64,7 @@ import * as commentEdits from './0062-comment-edits.ts'
 import * as issueViews from './0063-issue-views.ts'
 import * as subIssues from './0064-sub-issues.ts'
 import * as issueTransfers from './0065-issue-transfers.ts'
+import * as issueImports from './0066-issue-imports.ts'
 import * as issueRequests from './0067-issue-requests.ts'
 
 /**
@@ -133,6 +134,7 @@ export const migrations: readonly Migration[] = [
   { name: '0063-issue-views', ...issueViews },
   { name: '0064-sub-issues', ...subIssues },
   { name: '0065-issue-transfers', ...issueTransfers },
+  { name: '0066-issue-imports', ...issueImports },
   { name: '0067-issue-requests', ...issueRequests },
 ]
 

@@ -129,6 +129,7 @@ describe('the document', () => {
       'InstanceService',
       'IssueAttachmentService',
       'IssueCommentService',
+      'IssueExchangeService',
       'IssueEventService',
       'IssuePinService',
       'IssueQueryService',

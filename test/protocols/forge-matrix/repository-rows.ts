@@ -12,6 +12,7 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueExchangeService } from '#gen/branchline/v1/issue_exchange_service_pb.ts'
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
@@ -177,6 +178,7 @@ const forks = ForkService.method
 const hooks = GitHookService.method
 const objects = GitObjectService.method
 const issues = IssueService.method
+const issueExchange = IssueExchangeService.method
 const issuePins = IssuePinService.method
 const issueQueries = IssueQueryService.method
 const issueTransfers = IssueTransferService.method
@@ -433,12 +435,26 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issuePins.listPinnedPullRequests, pullReaders),
   row(issuePins.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
   // Of an issue that is not there.
-  row(issueTransfers.transferIssue, subscribers, { index: NO_NUMBER, target: {} }),
+  row(issueTransfers.transferIssue, subscribers, {
+    index: NO_NUMBER,
+    target: { owner: NOBODY, repo: NOTHING },
+  }),
+  row(issueExchange.exportIssues, { ...issueReaders, ofIssues: true }),
+  row(issueExchange.importIssues, { ...administrators, scopes: ['write:issue'] }),
+  row(
+    issueExchange.getIssueImport,
+    { ...administratorsWhoLook, scopes: ['read:issue'] },
+    { id: NO_NUMBER },
+  ),
   row(subIssues.listSubIssues, issueReaders, { index: NO_NUMBER }),
   row(subIssues.getParentIssue, issueReaders, { index: NO_NUMBER }),
-  row(subIssues.addSubIssue, subscribers, { index: NO_NUMBER, subIssue: {} }),
-  row(subIssues.removeSubIssue, subscribers, { index: NO_NUMBER, subIssue: {} }),
-  row(subIssues.moveSubIssue, subscribers, { index: NO_NUMBER, position: 1n, subIssue: {} }),
+  row(subIssues.addSubIssue, subscribers, { index: NO_NUMBER, subIssue: { index: NO_NUMBER } }),
+  row(subIssues.removeSubIssue, subscribers, { index: NO_NUMBER, subIssue: { index: NO_NUMBER } }),
+  row(subIssues.moveSubIssue, subscribers, {
+    index: NO_NUMBER,
+    position: 1n,
+    subIssue: { index: NO_NUMBER },
+  }),
   row(issueTemplates.listIssueTemplates, readers),
   row(issueTemplates.getIssueConfig, readers),
   row(issueTemplates.validateIssueConfig, readers),

@@ -1,0 +1,290 @@
+import type { Tx } from '../../platform/database/schema.ts'
+import { findLabelsNamed, replaceConversationLabels } from '../conversations/labels.rows.ts'
+import { findMilestoneByTitle } from '../conversations/milestones.rows.ts'
+import { replaceAssignees } from '../conversations/participants.rows.ts'
+import { REACTIONS } from '../conversations/reactions.ts'
+import type { NewTimelineEntry, StateReason, TimelineTable } from '../conversations/schema.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Repository } from '../repositories/schema.ts'
+import { STATE_REASONS } from './duplicates.ts'
+import type { ImportRecord } from './import-records.ts'
+import { lastNumber, useNumber } from './issue-exchange.rows.ts'
+import { insertIssue } from './issues.rows.ts'
+
+/** The ids of users here, by their logins in records. */
+export type Users = ReadonlyMap<string, number>
+
+/** Where records are stored. */
+interface Target {
+  readonly repository: Pick<Repository, 'id'>
+  readonly users: Users
+  readonly keepsNumbers: boolean
+}
+
+/** Stores a record. Nobody is told. */
+export async function storeRecord(
+  tx: Tx,
+  target: Target,
+  record: ImportRecord,
+  now: number,
+): Promise<void> {
+  const { id } = target.repository
+  const kind = record.text('kind')
+  if (kind === 'label') await storeLabel(tx, id, record)
+  else if (kind === 'milestone') await storeMilestone(tx, id, record, now)
+  else await storeIssue(tx, target, record, now)
+}
+
+/** Stores a label, unless the repository has one of that name. */
+async function storeLabel(tx: Tx, repositoryId: number, record: ImportRecord): Promise<void> {
+  const name = record.title('name')
+  const color = record.text('color').replace(/^#/, '').toLowerCase()
+  if (name.length > 50) record.refuse('name has at most 50 characters')
+  if (!/^[0-9a-f]{6}$/.test(color)) record.refuse('color is six hexadecimal digits')
+  const owner = { repository_id: repositoryId, organization_id: null }
+  if ((await findLabelsNamed(tx, owner, [name])).size > 0) return
+  const flags = {
+    exclusive: Number(record.flag('exclusive')),
+    archived: Number(record.flag('is_archived')),
+  }
+  const description = record.body('description')
+  await tx
+    .insertInto('labels')
+    .values({ ...owner, name, color, description, ...flags })
+    .execute()
+}
+
+/** Stores a milestone, unless the repository has one of that title. */
+async function storeMilestone(
+  tx: Tx,
+  repository_id: number,
+  record: ImportRecord,
+  now: number,
+): Promise<void> {
+  const title = record.title('title')
+  if (await findMilestoneByTitle(tx, repository_id, title)) return
+  const state = record.text('state') === 'closed' ? 'closed' : 'open'
+  const create_time = record.time('created_at') ?? now
+  await tx
+    .insertInto('milestones')
+    .values({
+      repository_id,
+      title,
+      description: record.body('description'),
+      state,
+      due_time: record.time('due_on'),
+      close_time: state === 'closed' ? (record.time('closed_at') ?? now) : null,
+      create_time,
+      update_time: record.time('updated_at') ?? create_time,
+    })
+    .execute()
+}
+
+async function storeIssue(
+  tx: Tx,
+  { repository: { id: repository_id }, users, keepsNumbers }: Target,
+  record: ImportRecord,
+  now: number,
+): Promise<void> {
+  const number = keepsNumbers ? record.number('number') : 0
+  if (number > 0) {
+    // `insertIssue` takes the next number.
+    if (number <= (await lastNumber(tx, repository_id)))
+      throw new DomainError('IMPORT_CONFLICT', { number: String(number) })
+    await useNumber(tx, repository_id, number - 1)
+  }
+  const isOpen = record.text('state') !== 'closed'
+  const create_time = record.time('created_at') ?? now
+  const { id: poster_id, ...original } = authorOf(users, record.part('user'))
+  const [milestone] = record.names('milestone', 'title')
+  const found = milestone && (await findMilestoneByTitle(tx, repository_id, milestone))
+  const reason = STATE_REASONS.find((word) => word === record.text('state_reason'))
+  const { id } = await insertIssue(tx, {
+    repository_id,
+    poster_id,
+    ...original,
+    title: record.title('title'),
+    body: record.body('body'),
+    ref: record.text('ref'),
+    state: isOpen ? 'OPEN' : 'CLOSED',
+    state_reason: isOpen ? '' : ((reason ?? '') as StateReason | ''),
+    milestone_id: found ? found.id : null,
+    due_time: record.time('due_date'),
+    lock_reason: record.flag('is_locked') ? record.text('lock_reason').slice(0, 255) : null,
+    change_count: 1,
+    create_time,
+    update_time: record.time('updated_at') ?? create_time,
+    close_time: isOpen ? null : (record.time('closed_at') ?? now),
+  })
+  const owner = { repository_id, organization_id: null }
+  const labels = await findLabelsNamed(tx, owner, record.names('labels', 'name'))
+  await replaceConversationLabels(tx, id, [...new Set(labels.values())].slice(0, 100))
+  const assignees = record.parts('assignees').flatMap((one) => users.get(one.text('login')) ?? [])
+  await replaceAssignees(tx, id, [...new Set(assignees)].slice(0, 100))
+  await storeReactions(tx, { issue_id: id, comment_id: null }, users, record)
+  for (const comment of record.parts('comments'))
+    await storeComment(tx, { repository_id, id }, users, comment, now)
+  await storeEvents(tx, { repository_id, id }, users, record.parts('timeline'), now)
+}
+
+/** An issue that was stored. */
+interface Stored {
+  readonly repository_id: number
+  readonly id: number
+}
+
+async function storeComment(
+  tx: Tx,
+  { repository_id, id: issue_id }: Stored,
+  users: Users,
+  record: ImportRecord,
+  now: number,
+): Promise<void> {
+  const { id: poster_id, ...original } = authorOf(users, record.part('author'))
+  const create_time = record.time('created_at') ?? now
+  const update_time = record.time('updated_at') ?? create_time
+  const body = record.body('body')
+  const { id: comment_id } = await tx
+    .insertInto('issue_comments')
+    .values({ issue_id, repository_id, poster_id, ...original, create_time, update_time, body })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await storeReactions(tx, { issue_id, comment_id }, users, record)
+}
+
+/** Stores the reactions of users who have an account here. */
+async function storeReactions(
+  tx: Tx,
+  target: { readonly issue_id: number; readonly comment_id: number | null },
+  users: Users,
+  record: ImportRecord,
+): Promise<void> {
+  const reactions = record.parts('reactions').flatMap((one) => {
+    const user_id = users.get(one.part('user')?.text('login') ?? '')
+    const content = one.text('content')
+    if (user_id === undefined || !REACTIONS.includes(content)) return []
+    return { ...target, user_id, content, create_time: one.time('created_at') ?? 0 }
+  })
+  const once = new Map(reactions.map((one) => [`${one.user_id} ${one.content}`, one]))
+  if (once.size > 0)
+    await tx
+      .insertInto('issue_reactions')
+      .values([...once.values()])
+      .execute()
+}
+
+/** The types of events that records bring, which are about one issue each. */
+const TYPES: ReadonlySet<string> = new Set<TimelineTable['type']>([
+  'close',
+  'reopen',
+  'change_title',
+  'change_issue_ref',
+  'label',
+  'milestone',
+  'assignees',
+  'added_deadline',
+  'modified_deadline',
+  'removed_deadline',
+  'lock',
+  'unlock',
+  'pin',
+  'unpin',
+])
+
+async function storeEvents(
+  tx: Tx,
+  { repository_id, id: issue_id }: Stored,
+  users: Users,
+  records: readonly ImportRecord[],
+  now: number,
+): Promise<void> {
+  const entries: NewTimelineEntry[] = []
+  for (const record of records) {
+    const type = record.text('type')
+    if (!TYPES.has(type)) continue
+    const values = await valuesOf(tx, repository_id, users, record)
+    if (!values) continue
+    const { id: actor_id, ...original } = authorOf(users, record.part('actor'))
+    entries.push({
+      issue_id,
+      type: type as TimelineTable['type'],
+      actor_id,
+      ...original,
+      create_time: record.time('created_at') ?? now,
+      ...values,
+    })
+  }
+  for (let i = 0; i < entries.length; i += 100)
+    await tx
+      .insertInto('issue_timeline')
+      .values(entries.slice(i, i + 100))
+      .execute()
+}
+
+type Values = Pick<TimelineTable, 'old_value' | 'new_value'>
+
+/** Returns the values of an event as stored; undefined for an event about what is not here. */
+async function valuesOf(
+  tx: Tx,
+  repository_id: number,
+  users: Users,
+  record: ImportRecord,
+): Promise<Values | undefined> {
+  const either = (id: number | undefined, isAdded: boolean): Values | undefined => {
+    if (id === undefined) return undefined
+    return isAdded
+      ? { old_value: '', new_value: String(id) }
+      : { old_value: String(id), new_value: '' }
+  }
+  const milestone = async (key: string) => {
+    const [title] = record.names(key, 'title')
+    const found = title && (await findMilestoneByTitle(tx, repository_id, title))
+    return found ? String(found.id) : ''
+  }
+  switch (record.text('type')) {
+    case 'label': {
+      const [name = ''] = record.names('label', 'name')
+      const owner = { repository_id, organization_id: null }
+      const found = await findLabelsNamed(tx, owner, [name])
+      return either(found.get(name), record.text('body') !== '')
+    }
+    case 'milestone':
+      return {
+        old_value: await milestone('old_milestone'),
+        new_value: await milestone('milestone'),
+      }
+    case 'assignees':
+      return either(
+        users.get(record.part('assignee')?.text('login') ?? ''),
+        !record.flag('removed_assignee'),
+      )
+    case 'change_title':
+      return { old_value: record.text('old_title'), new_value: record.text('new_title') }
+    case 'change_issue_ref':
+      return { old_value: record.text('old_ref'), new_value: record.text('new_ref') }
+    case 'close':
+      return { old_value: record.text('body'), new_value: record.text('ref_commit_sha') }
+    case 'lock':
+      return { old_value: '', new_value: record.text('body') }
+    default:
+      return { old_value: seconds(record, 'old_value'), new_value: seconds(record, 'new_value') }
+  }
+}
+
+/** Returns a due date of an event, in Unix seconds; empty for none. */
+function seconds(record: ImportRecord, key: string): string {
+  return /^\d{0,12}$/.exec(record.text(key))?.[0] ?? record.refuse(`${key} is a number`)
+}
+
+/** Returns the account of a person, or who has none. */
+function authorOf(users: Users, person: ImportRecord | undefined) {
+  const login = person?.text('login') ?? ''
+  const id = users.get(login)
+  if (id !== undefined) return { id, original_author: '', original_name: '' }
+  const name = person?.text('name') ?? ''
+  return {
+    id: null,
+    original_author: login === 'Ghost' ? '' : login.slice(0, 255),
+    original_name: name.slice(0, 255),
+  }
+}

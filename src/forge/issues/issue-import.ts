@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import { transaction } from '../../platform/database/database.ts'
+import type { Tx } from '../../platform/database/schema.ts'
+import { findUserByUsername } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError, metadataText } from '../core/errors.ts'
+import type { RepositoryName } from '../core/names.ts'
+import { checkNotArchived, openRepository } from '../repositories/access/permissions.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import type { ReposApp } from '../repositories/ports.ts'
+import type { ExchangeRecord } from './exchange-records.ts'
+import { ImportRecord } from './import-records.ts'
+import { storeRecord, type Users } from './imported-issues.ts'
+import * as rows from './issue-exchange.rows.ts'
+
+const LIFETIME_S = 24 * 60 * 60
+
+/** Maximum number of records of a request. */
+const MAX_RECORDS = 100
+
+/** An import as a client requests it. */
+export interface ImportRequest {
+  readonly records: readonly ExchangeRecord[]
+  readonly requestId: string
+  /** Usernames here by logins in the records. */
+  readonly users: Readonly<Record<string, string>>
+  /** Undefined means true. */
+  readonly preserveNumbers?: boolean | undefined
+  readonly validateOnly: boolean
+}
+
+/** The order in which records are stored: issues name labels and milestones. */
+const KINDS = ['label', 'milestone', 'issue']
+
+/**
+ * Imports records, each in one transaction. A repeated request continues where the first one stopped.
+ *
+ * @returns the id of the import; 0 for a request that is only checked.
+ * @throws as `openRepository`; REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   INVALID_REQUEST_ID, REQUEST_ID_REUSED, IMPORT_CONFLICT
+ */
+export async function importIssues(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  request: ImportRequest,
+): Promise<number> {
+  const { repository } = await openRepository(app, caller, name, 'admin')
+  checkNotArchived(repository)
+  const keepsNumbers = request.preserveNumbers ?? true
+  const records = readRecords(request.records)
+  const users = await findUsers(app, request.users)
+  const { id: userId } = caller.user
+  const { requestId: request_id } = request
+  if (request_id !== '' && !/^[\x20-\x7e]{1,64}$/.test(request_id))
+    throw new DomainError('INVALID_REQUEST_ID')
+  const digest = createHash('sha256')
+    .update(JSON.stringify([request.records, request.users, keepsNumbers]))
+    .digest('hex')
+  const before =
+    request_id === '' || request.validateOnly
+      ? undefined
+      : await rows.findRequestedImport(app.db, repository.id, userId, request_id)
+  const now = nowSeconds(app.clock)
+  const recent = before && before.create_time >= now - LIFETIME_S ? before : undefined
+  if (recent && recent.digest !== digest)
+    throw new DomainError('REQUEST_ID_REUSED', { request_id: metadataText(request_id) })
+  const rest = records.slice(recent?.done ?? 0)
+  if (keepsNumbers) await checkNumbers(app, repository.id, rest)
+  if (request.validateOnly) return check(app, { repository, users, keepsNumbers }, records)
+  const row = { repository_id: repository.id, user_id: userId, request_id, digest }
+  const { id, done } =
+    recent ??
+    (await transaction(app.db, (tx) =>
+      rows.insertImport(tx, { ...row, total: records.length, create_time: now }, now - LIFETIME_S),
+    ))
+  for (const [index, record] of rest.entries())
+    await transaction(app.db, async (tx) => {
+      // Another request with the same id may have stored the record.
+      if (!(await rows.countRecord(tx, id, done + index))) return
+      const present = await findRepositoryById(tx, repository.id)
+      if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
+      checkNotArchived(present)
+      await storeRecord(tx, { repository: present, users, keepsNumbers }, record, now)
+    })
+  return id
+}
+
+/** Stores records and takes them back. */
+async function check(
+  app: ReposApp,
+  target: Parameters<typeof storeRecord>[1],
+  records: readonly ImportRecord[],
+): Promise<0> {
+  class Checked extends Error {}
+  const work = async (tx: Tx) => {
+    for (const record of records) await storeRecord(tx, target, record, nowSeconds(app.clock))
+    throw new Checked()
+  }
+  await transaction(app.db, work).catch((error: unknown) => {
+    if (!(error instanceof Checked)) throw error
+  })
+  return 0
+}
+
+/**
+ * Returns an import of a repository.
+ *
+ * @throws as `openRepository`; ISSUE_NOT_FOUND for none.
+ */
+export async function getImport(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+  id: number,
+): Promise<rows.Import> {
+  const { repository } = await openRepository(app, caller, name, 'admin')
+  const found = Number.isSafeInteger(id) && (await rows.findImport(app.db, repository.id, id))
+  if (!found) throw new DomainError('ISSUE_NOT_FOUND')
+  return found
+}
+
+/** Returns the records in the order in which they are stored. */
+function readRecords(values: readonly ExchangeRecord[]): ImportRecord[] {
+  if (values.length === 0 || values.length > MAX_RECORDS)
+    throw new DomainError('INVALID_FIELD', { field: 'records', rule: `1 to ${MAX_RECORDS}` })
+  const records = values.map((value, i) => new ImportRecord(value, `record ${i + 1}`))
+  const rank = (record: ImportRecord) => KINDS.indexOf(record.text('kind'))
+  for (const record of records)
+    if (rank(record) < 0) record.refuse(`kind is one of ${KINDS.join(', ')}`)
+  return records.sort((a, b) => rank(a) - rank(b) || a.number('number') - b.number('number'))
+}
+
+/** Checks that issues have numbers above those of the repository, each once. */
+async function checkNumbers(
+  app: ReposApp,
+  repositoryId: number,
+  records: readonly ImportRecord[],
+): Promise<void> {
+  let last = await rows.lastNumber(app.db, repositoryId)
+  for (const record of records) {
+    if (record.text('kind') !== 'issue' || record.number('number') === 0) continue
+    const number = record.number('number')
+    if (number <= last) throw new DomainError('IMPORT_CONFLICT', { number: String(number) })
+    last = number
+  }
+}
+
+/** Returns the ids of users here, by their logins in the records. */
+async function findUsers(app: ReposApp, names: Readonly<Record<string, string>>): Promise<Users> {
+  const users = new Map<string, number>()
+  for (const [login, name] of Object.entries(names)) {
+    const user = await findUserByUsername(app.db, name)
+    if (!user)
+      throw new DomainError('INVALID_FIELD', {
+        field: 'users',
+        rule: `no user is ${metadataText(name)}`,
+      })
+    users.set(login, user.id)
+  }
+  return users
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
+import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
+
+let server: TestServer
+let users: PullTestUsers
+let forge: ReturnType<typeof pullForge>
+
+/** bob owns the repositories, eve has no role. */
+beforeAll(async () => {
+  server = await startTestServer()
+  users = await createPullTestUsers(server.url)
+  forge = pullForge(server)
+})
+afterAll(() => server.stop())
+
+const fresh = async (name: string, fields: object = {}): Promise<string> =>
+  (await forge.repository(users.bob, name, fields)).path
+
+async function exported(path: string, query = '', who: Actor = users.bob) {
+  const answer = await fetch(`${server.url}/api/v1${path}/issue_export${query}`, {
+    headers: { authorization: who.authorization },
+  })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/x-ndjson'])
+  const text = await answer.text()
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}
+
+const bring = (path: string, request: object, who: Actor = users.bob) =>
+  forge.rest(who, 'POST', `${path}/issue_import`, request)
+
+const ISSUE = {
+  kind: 'issue',
+  number: 5,
+  title: 'A bug',
+  body: 'Since @bob changed it, see #1.',
+  user: { login: 'mole', name: 'The Mole' },
+  state: 'closed',
+  created_at: '2020-01-02T03:04:05Z',
+  updated_at: '2021-01-02T03:04:05Z',
+  closed_at: '2021-01-01T00:00:00Z',
+  is_locked: true,
+  comments: [
+    {
+      author: { login: 'rat', name: '' },
+      body: 'fixed',
+      created_at: '2020-02-02T03:04:05Z',
+      updated_at: '2020-02-02T03:04:05Z',
+      reactions: [{ user: { login: 'rat' }, content: '+1', created_at: '2020-02-03T00:00:00Z' }],
+    },
+  ],
+}
+
+describe('an import', () => {
+  it('keeps numbers, times and authors, and happens once', async () => {
+    const path = await fresh('brought')
+    const request = {
+      records: [{ ...ISSUE, number: 9, state: 'open', is_locked: false }, ISSUE],
+      users: { rat: 'eve' },
+      request_id: 'first',
+    }
+    const { status, body } = await bring(path, request)
+    expect(status).toBe(202)
+    expect(await forge.ask(users.bob, 'GET', `${path}/issue_import/${body.id}`)).toMatchObject({
+      id: body.id,
+      state: 'done',
+      total: 2,
+      done: 2,
+    })
+    expect((await bring(path, request)).body.id).toBe(body.id)
+    expect((await bring(path, { ...request, records: [ISSUE] })).status).toBe(422)
+
+    const issues = await forge.ask(users.eve, 'GET', `${path}/issues?state=all&sort=oldest`)
+    expect(issues.map(({ number }: { number: number }) => number)).toEqual([5, 9])
+    expect(issues[0]).toMatchObject({
+      user: { id: -1, login: 'Ghost' },
+      original_author: 'mole',
+      state: 'closed',
+      is_locked: true,
+      comments: 1,
+      created_at: '2020-01-02T03:04:05Z',
+      updated_at: '2021-01-02T03:04:05Z',
+      closed_at: '2021-01-01T00:00:00Z',
+    })
+    const [comment] = await forge.ask(users.eve, 'GET', `${path}/issues/5/comments`)
+    expect(comment).toMatchObject({ user: { login: 'eve' }, created_at: '2020-02-02T03:04:05Z' })
+    for (const who of [users.bob, users.eve])
+      expect(await forge.ask(who, 'GET', '/notifications?all=true')).toEqual([])
+    const next = await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'next' })
+    expect(next.number).toBe(10)
+  })
+
+  it('is refused as a whole', async () => {
+    const path = await fresh('refusing')
+    const statusOf = async (...args: Parameters<typeof bring>) => (await bring(...args)).status
+    expect(await statusOf(path, { records: [ISSUE] }, users.eve)).toBe(403)
+    expect(await statusOf(path, { records: [] })).toBe(422)
+    expect(await statusOf(path, { records: [{ kind: 'pull' }] })).toBe(422)
+    expect(await statusOf(path, { records: [ISSUE], users: { mole: 'nobody' } })).toBe(422)
+    expect(await statusOf(path, { records: [{ ...ISSUE, created_at: 'then' }] })).toBe(422)
+    expect(await statusOf(path, { records: [ISSUE, ISSUE] })).toBe(409)
+    expect((await bring(path, { records: [ISSUE], validate_only: true })).status).toBe(202)
+    expect(await forge.ask(users.bob, 'GET', `${path}/issues?state=all`)).toEqual([])
+    await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'one' })
+    expect(await statusOf(path, { records: [{ ...ISSUE, number: 1 }] })).toBe(409)
+    const elsewhere = { records: [{ ...ISSUE, number: 1 }], preserve_numbers: false }
+    expect(await statusOf(path, elsewhere)).toBe(202)
+    expect((await forge.ask(users.bob, 'GET', `${path}/issues/2`)).title).toBe('A bug')
+  })
+})
+
+describe('an export', () => {
+  it('is the same after an import elsewhere', async () => {
+    const path = await fresh('source')
+    await forge.ask(users.bob, 'POST', `${path}/labels`, { name: 'bug', color: '#ff0000' })
+    const milestone = await forge.ask(users.bob, 'POST', `${path}/milestones`, { title: 'one' })
+    await forge.ask(users.eve, 'POST', `${path}/issues`, { title: 'first' })
+    await forge.ask(users.bob, 'POST', `${path}/issues`, {
+      title: 'second',
+      labels: ['bug'],
+      milestone: milestone.id,
+      assignees: ['eve'],
+      due_date: '2030-01-01T00:00:00Z',
+    })
+    await forge.ask(users.eve, 'POST', `${path}/issues/2/comments`, { body: 'me too' })
+    await forge.ask(users.bob, 'POST', `${path}/issues/2/reactions`, { content: 'heart' })
+    await forge.ask(users.bob, 'PATCH', `${path}/issues/2`, { title: 'renamed', state: 'closed' })
+    await forge.ask(users.bob, 'PUT', `${path}/issues/2/lock`, { lock_reason: 'spam' })
+
+    const records = await exported(path)
+    expect(records.map(({ kind }) => kind)).toEqual(['label', 'milestone', 'issue', 'issue'])
+    expect(records[3]).toMatchObject({
+      number: 2,
+      user: { login: 'bob' },
+      labels: [{ name: 'bug', color: 'ff0000' }],
+      comments: [{ author: { login: 'eve' }, body: 'me too' }],
+      reactions: [{ user: { login: 'bob' }, content: 'heart' }],
+    })
+    expect(JSON.stringify(records)).not.toMatch(/"(id|url)":/)
+    expect((await exported(path, '?after_number=1')).map(({ number }) => number)).toEqual([2])
+
+    const copy = await fresh('copy')
+    const named = { bob: 'bob', eve: 'eve' }
+    expect((await bring(copy, { records, users: named })).status).toBe(202)
+    expect(await exported(copy)).toEqual(records)
+    const strangers = await fresh('strangers')
+    const plain = records.map((record) =>
+      record.kind === 'issue'
+        ? {
+            ...record,
+            reactions: [],
+            assignees: [],
+            timeline: [record.timeline].flat().filter(isPlain),
+          }
+        : record,
+    )
+    expect((await bring(strangers, { records: plain })).status).toBe(202)
+    expect(await exported(strangers)).toEqual(plain)
+    expect((await forge.ask(users.bob, 'GET', `${strangers}/issues/1`)).original_author).toBe('eve')
+  })
+
+  it('is for readers of issues', async () => {
+    const path = await fresh('private', { private: true })
+    const answer = await forge.rest(users.eve, 'GET', `${path}/issue_export`)
+    expect(answer.status).toBe(404)
+  })
+})
+
+const isPlain = ({ type }: { type: string }) => type !== 'assignees'
