@@ -56,6 +56,8 @@ export async function transferIssue(
   target: TransferTarget,
 ): Promise<IssueView> {
   const open = await openIssue(app, caller, name, 'write')
+  for (const field of ['owner', 'repo'] as const)
+    if (target[field] === '') throw new DomainError('INVALID_FIELD', { field, rule: 'Required' })
   const place = await openTarget(app, caller, target)
   if (place.repository.id === open.repository.id)
     throw new DomainError('INVALID_FIELD', { field: 'repo', rule: 'is another repository' })

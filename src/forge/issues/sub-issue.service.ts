@@ -4,7 +4,6 @@ import { SubIssueService } from '#gen/branchline/v1/sub_issue_service_pb.ts'
 import type { App } from '../app.ts'
 import type { DependencyReference } from '../conversations/dependencies.ts'
 import { signedIn } from '../core/access.ts'
-import { DomainError } from '../core/errors.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { conversationMessage } from './issue.message.ts'
@@ -55,9 +54,9 @@ function subIssueService(app: App): ServiceImpl<typeof SubIssueService> {
   }
 }
 
+/** No issue has the number 0. */
 function referenceOf(reference: IssueReference | undefined): DependencyReference {
-  if (!reference) throw new DomainError('INVALID_FIELD', { field: 'sub_issue' })
-  const { owner, repo, index } = reference
+  const { owner = '', repo = '', index = 0n } = reference ?? {}
   return { owner, repo, number: Number(index) }
 }
 

@@ -116,6 +116,7 @@ describe('a refused transfer', () => {
     expect(await statusOf(users.carol, path, 1, 'hidden')).toBe(404)
     expect(await statusOf(users.carol, path, 9, 'foreign')).toBe(404)
     expect(await statusOf(users.bob, path, 1, 'source')).toBe(422)
+    expect(await statusOf(users.bob, path, 1, '')).toBe(422)
     await forge.ask(users.bob, 'PATCH', '/repos/bob/foreign', { archived: true })
     expect(await statusOf(users.bob, path, 1, 'foreign')).toBe(423)
     expect((await forge.ask(users.eve, 'GET', `${path}/issues/1`)).number).toBe(1)
