@@ -404,6 +404,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.AdminService.AdminListOrganizations', listed('PERMISSION_DENIED')],
   ['branchline.v1.AdminService.AdminListUserOrganizations', listed('PERMISSION_DENIED USER_NOT_FOUND')],
   ['branchline.v1.AdminService.AdminListUsers', listed('INVALID_FIELD PERMISSION_DENIED')],
+  ['branchline.v1.AdminService.AdminPurgeContributions', listed('PERMISSION_DENIED USER_NOT_FOUND INVALID_FIELD')],
   ['branchline.v1.AdminService.AdminRenameUser', listed('PERMISSION_DENIED USER_NOT_FOUND INVALID_USERNAME USERNAME_TAKEN')],
   ['branchline.v1.AuthService.ConfirmSession', listed('UNAUTHENTICATED SESSION_REQUIRED INVALID_FIELD BAD_CREDENTIALS RATE_LIMITED TWO_FACTOR_INVALID TWO_FACTOR_NOT_ENABLED', {"SESSION_REQUIRED":"The caller uses other credentials than a session.","INVALID_FIELD":"All fields are empty.","BAD_CREDENTIALS":"The password is wrong, or the account has none.","RATE_LIMITED":"The account or the address had too many failures."})],
   ['branchline.v1.AuthService.CreatePasswordResetToken', listed('INVALID_NAME USER_NOT_FOUND PERMISSION_DENIED SESSION_REQUIRED ACCOUNT_ARCHIVED', {"INVALID_NAME":"The account does not exist.","SESSION_REQUIRED":"A personal access token asks for a reset token of its own account."})],

@@ -210,6 +210,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('ada', admin.adminEditUser, 'PATCH /admin/users/fay', { full_name: 'Fay', restricted: true }),
   by('ada', admin.adminRenameUser, 'POST /admin/users/fay/rename', { new_username: 'faye' }),
   by('ada', admin.adminListUsers, 'GET /admin/users?limit=2'),
+  by('ada', admin.adminPurgeContributions, 'DELETE /admin/users/faye/contributions'),
   by('ada', admin.adminDeleteUser, 'DELETE /admin/users/faye'),
   by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', {
     name: 'tea',

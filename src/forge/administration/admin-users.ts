@@ -4,6 +4,7 @@ import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
 import type { User } from '../core/schema.ts'
+import { purgeContributions } from '../issues/purge-contributions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { deleteUser } from './delete-user.ts'
 
@@ -122,7 +123,7 @@ function sourceColumns({ loginName, sourceId }: Partial<SignInSource>) {
 /**
  * Deletes an account on behalf of an administrator.
  *
- * @param purge also deletes data that others may rely on.
+ * @param purge also deletes data that others may rely on, and all its issues and comments.
  */
 export async function deleteUserAsAdmin(
   app: ReposApp,
@@ -131,7 +132,7 @@ export async function deleteUserAsAdmin(
 ): Promise<void> {
   const user = await getUserAsAdmin(app, username)
   try {
-    await deleteUser(app, user, purge ? 'deleted' : 'orphaned')
+    await deleteUser(app, user, purge ? 'purged' : 'orphaned')
   } catch (error) {
     const reason = error instanceof DomainError ? ADMIN_REASONS.get(error.reason) : undefined
     throw error instanceof DomainError && reason ? new DomainError(reason, error.metadata) : error
@@ -162,4 +163,18 @@ export async function getUserAsAdmin(app: ReposApp, username: string): Promise<U
   if (!user)
     throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
   return user
+}
+
+/**
+ * Deletes the issues and the comments of an account on behalf of an administrator.
+ *
+ * @param since only what was made at this time or later, in Unix seconds; undefined for all.
+ */
+export async function purgeAsAdmin(
+  app: ReposApp,
+  username: string,
+  since: number | undefined,
+): Promise<void> {
+  const { id } = await getUserAsAdmin(app, username)
+  await purgeContributions(app, id, since ?? 0)
 }

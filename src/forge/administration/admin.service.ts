@@ -15,6 +15,7 @@ import { DomainError } from '../core/errors.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
+import { secondsOf } from '../core/wire/times.ts'
 import { organizationMessage, organizationsMessage } from '../organizations/organization.service.ts'
 import {
   createOrganization,
@@ -28,6 +29,7 @@ import {
   deleteUserAsAdmin,
   editUserAsAdmin,
   getUserAsAdmin,
+  purgeAsAdmin,
   renameUserAsAdmin,
 } from './admin-users.ts'
 
@@ -81,6 +83,7 @@ type AdminUserMethods = Pick<
   | 'adminCreateUser'
   | 'adminEditUser'
   | 'adminDeleteUser'
+  | 'adminPurgeContributions'
   | 'adminRenameUser'
   | 'adminCreatePublicKey'
   | 'adminDeletePublicKey'
@@ -132,6 +135,11 @@ function adminUserMethods(app: App): AdminUserMethods {
         caller,
         await editUserAsAdmin(app, caller, request.username, edit),
       )
+    },
+
+    async adminPurgeContributions({ username, since }) {
+      await purgeAsAdmin(app, username, secondsOf(since))
+      return {}
     },
 
     async adminDeleteUser({ username, purge }) {

@@ -208,3 +208,19 @@ export async function findIssueComments(db: Db, ids: readonly number[]): Promise
     .where('id', 'in', numbersOf(JSON.stringify(ids)))
     .execute()
 }
+
+/** Returns comments that a user has written since a time in Unix seconds. */
+export function commentsOf(
+  tx: Tx,
+  userId: number,
+  since: number,
+  limit: number,
+): Promise<IssueComment[]> {
+  return tx
+    .selectFrom('issue_comments')
+    .selectAll()
+    .where('poster_id', '=', userId)
+    .where('create_time', '>=', since)
+    .limit(limit)
+    .execute()
+}

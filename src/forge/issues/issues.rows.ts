@@ -78,3 +78,20 @@ export async function setIssueState(
 export async function deleteIssue(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('issues').where('id', '=', id).execute()
 }
+
+/** Returns issues that a user has opened since a time in Unix seconds. */
+export function issuesOf(
+  tx: Tx,
+  userId: number,
+  since: number,
+  limit: number,
+): Promise<Conversation[]> {
+  return tx
+    .selectFrom('issues')
+    .selectAll()
+    .where('poster_id', '=', userId)
+    .where('is_pull', '=', 0)
+    .where('create_time', '>=', since)
+    .limit(limit)
+    .execute()
+}

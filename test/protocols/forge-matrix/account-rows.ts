@@ -142,6 +142,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminCreateUser, administrators, { username: '..' }),
   row(admin.adminEditUser, administrators, { username: NOBODY }),
   row(admin.adminDeleteUser, administrators, { username: NOBODY }),
+  row(admin.adminPurgeContributions, administrators, { username: NOBODY }),
 
   row(applications.listOAuth2Applications, owners),
   row(applications.createOAuth2Application, writers, { name: '' }),

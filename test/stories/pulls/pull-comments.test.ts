@@ -238,7 +238,7 @@ describe('a comment on a pull request', () => {
     }
     await forge.ask(users.ada, 'POST', '/admin/users', mallory)
     const { id } = (await say(await signIn(server.url, 'mallory'), own, 'Goodbye.')).body
-    await forge.ask(users.ada, 'DELETE', '/admin/users/mallory?purge=true')
+    await forge.ask(users.ada, 'DELETE', '/admin/users/mallory')
     expect(await forge.ask(users.eve, 'GET', `${own.path}/issues/comments/${id}`)).toMatchObject({
       body: 'Goodbye.',
       user: { id: -1, login: 'Ghost' },

@@ -279,7 +279,7 @@ describe('a webhook about pull requests', () => {
       comment,
     )
     expect((await hook.next()).sender.login).toBe('mallory')
-    await forge.ask(users.ada, 'DELETE', '/admin/users/mallory?purge=true')
+    await forge.ask(users.ada, 'DELETE', '/admin/users/mallory')
     hook.takes = true
     const [delivery] = await hook.deliveries()
     await redeliver(users.bob, delivery?.name ?? '')
