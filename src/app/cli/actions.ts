@@ -8,7 +8,12 @@ import { refusal } from '../../edge/errors.ts'
 import { createUserAsOperator } from '../../forge/accounts/users/create-user.ts'
 import type { Progress } from '../../forge/administration/archive.ts'
 import { writeBackup } from '../../forge/administration/backup.ts'
-import { examine, type Finding, notExamined } from '../../forge/administration/doctor.ts'
+import {
+  examine,
+  type Finding,
+  notExamined,
+  rebuildSearch,
+} from '../../forge/administration/doctor.ts'
 import { restoreBackup } from '../../forge/administration/restore.ts'
 import { checkStorage } from '../../forge/administration/storage-check.ts'
 import type { Settings } from '../../forge/core/core.ts'
@@ -137,13 +142,15 @@ export async function migrate(flags: MigrateFlags): Promise<void> {
 export interface DoctorFlags extends DataPlace {
   readonly fsck: boolean
   readonly fix: boolean
+  /** Whether to write the search index anew first. */
+  readonly rebuildSearch: boolean
   readonly logLevel: LogLevel
 }
 
 /** Compares the database with the repositories. Sets the exit code 1 when problems are left. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const db = await openDataAsItIs(flags)
-  const lock = flags.fix ? await useData(flags, 'alone') : undefined
+  const lock = flags.fix || flags.rebuildSearch ? await useData(flags, 'alone') : undefined
   try {
     const app = await createApp({
       db,
@@ -151,6 +158,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
       settings: OPERATOR_SETTINGS,
       log: createLog(flags.logLevel),
     })
+    if (flags.rebuildSearch) await rebuildSearch(db)
     let repaired = 0
     let left = 0
     const count = ({ subject, problem, outcome }: Finding) => {

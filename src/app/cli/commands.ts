@@ -90,6 +90,11 @@ export function doctorCommand(): Command {
       false,
     )
     .option(
+      '--rebuild-search',
+      'write the index of the search for issues anew first; only with the server stopped',
+      false,
+    )
+    .option(
       '--storage',
       'test instead what Git and Branchline need from the file system of the data folder',
       false,

@@ -14,6 +14,7 @@ import {
 } from '../../platform/git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
+import { countSearch, fillSearch } from '../migrations/0060-search.ts'
 import { findAttachmentByUuid } from '../conversations/attachments.rows.ts'
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
@@ -85,6 +86,19 @@ async function* examineCounters(db: Db, fix: boolean): AsyncGenerator<Finding> {
       `its ${column} is ${stored}, and there are ${actual}`,
       repair,
     )
+  const { texts, indexed } = await countSearch(db)
+  if (texts !== indexed)
+    yield await repairable(
+      fix,
+      'the search index',
+      `it has ${indexed} texts of conversations, and there are ${texts}`,
+      () => rebuildSearch(db),
+    )
+}
+
+/** Writes the words of all conversations to the search index, in place of what is there. */
+export function rebuildSearch(db: Db): Promise<void> {
+  return transaction(db, fillSearch)
 }
 
 async function* examineRepository(

@@ -9,6 +9,7 @@ import { RowsRefusedError } from '../../platform/database/row-copy/row-text.ts'
 import type { RowLoader, RowTable } from '../../platform/database/row-copy/rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
+import { fillSearch } from '../migrations/0060-search.ts'
 import { deleteIssueAttachment } from '../conversations/attachments.rows.ts'
 import { migrate, migrations } from '../migrations/index.ts'
 import { removeAttachmentsOf } from '../repositories/attachments/attachment-files.ts'
@@ -86,6 +87,8 @@ export async function restoreBackup(
     )
     await migrate(database.db)
     await transaction(database.db, (tx) => adjust(tx, complete))
+    // An archive has the texts, and not the index of their words.
+    await transaction(database.db, fillSearch)
     await removeFiles(draft, complete)
     await database.seal()
     await syncFolders(draft)

@@ -26,6 +26,7 @@ import {
   repositoryKey,
 } from './references.ts'
 import type { Conversation, ReferenceAction } from './schema.ts'
+import { writeSearchText } from './search-texts.rows.ts'
 
 /** A conversation that a text or a commit names. */
 export interface NamedConversation {
@@ -47,8 +48,8 @@ interface StoredText extends ReferenceSource {
 }
 
 /**
- * Records the references of a text, in the transaction that stores the text. What the text no
- * longer names is forgotten. What it named before stays, whoever edits the text.
+ * Records the references and the words of a text, in the transaction that stores the text. What the
+ * text no longer names is forgotten. What it named before stays, whoever edits the text.
  */
 export async function recordReferences(
   app: ReposApp,
@@ -56,6 +57,7 @@ export async function recordReferences(
   caller: SignedIn,
   { text, isNew, ...source }: StoredText,
 ): Promise<void> {
+  await writeSearchText(tx, { ...source, ...text })
   const references = referencesInText(text, app.publicUrl())
   const before = isNew ? [] : await referencesOfText(tx, source)
   if (references.length === 0 && before.length === 0) return

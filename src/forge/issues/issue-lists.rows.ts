@@ -5,10 +5,10 @@ import {
   type SqlBool,
   sql,
 } from 'kysely'
-import { containsSql } from '../../platform/database/database.ts'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
 import type { ConversationKinds } from '../conversations/schema.ts'
+import { areCommon, hasWords, type SearchedWords } from '../conversations/search-texts.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import {
   type RepositoryReader,
@@ -22,10 +22,13 @@ import {
 import type { QuerySort } from './query/schema.ts'
 
 /**
- * The number of conversations, newest first, that one search examines. It bounds the time that a
- * search blocks the process.
+ * The number of conversations, newest first, that a search sorts in another order than the latest
+ * first, and the number that it sorts by relevance.
  */
-const MAX_SEARCHED = 50_000
+const MAX_SORTED = 10_000
+const MAX_RANKED = 1_000
+/** The number up to which a list is counted. */
+export const MAX_COUNTED = 10_000
 
 /** Selects conversations. Undefined fields do not restrict. */
 export interface IssueFilter {
@@ -41,9 +44,9 @@ export interface IssueFilter {
   readonly requestedId?: number | undefined
   /** A user who has submitted a review. */
   readonly reviewerId?: number | undefined
-  /** A text in the title, the description or a comment. */
-  readonly text?: string | undefined
-  /** The number that the text is, if it is one: what has this number is found, too. */
+  /** Words in one text of the conversation. No terms: nothing is found. */
+  readonly terms?: SearchedWords['terms'] | undefined
+  /** The number that the words are, if they are one: what has this number is found, too. */
   readonly number?: number | undefined
   /** The period of the last change with its ends, in Unix seconds. */
   readonly since?: number | undefined
@@ -73,6 +76,12 @@ export interface IssueSelection {
   readonly place: IssuePlace
   readonly kinds: ConversationKinds
   readonly filter: IssueFilter
+}
+
+/** A selection of the rows of a page. */
+interface Reading extends IssueSelection {
+  /** Whether so many conversations have the words that a query reads by time. */
+  readonly isCommon?: boolean
 }
 
 /** A part of a list. */
@@ -158,12 +167,12 @@ const SORTS = {
   ],
 } as const satisfies Record<string, readonly (readonly [Expression<number>, 'asc' | 'desc'])[]>
 
-/** An order of a list. */
-export type IssueSort = keyof typeof SORTS
+/** An order of a list. Only a search for words has relevance. */
+export type IssueSort = keyof typeof SORTS | 'relevance'
 
 /** Returns the order that a client names. Any other name means the latest first. */
 export function issueSortOf(name: string): IssueSort {
-  return Object.hasOwn(SORTS, name) ? (name as IssueSort) : 'latest'
+  return Object.hasOwn(SORTS, name) || name === 'relevance' ? (name as IssueSort) : 'latest'
 }
 
 /** The names of the orders of the query language. */
@@ -186,27 +195,77 @@ export function sortOfQuery({ key, direction }: QuerySort): IssueSort {
 /**
  * Lists conversations of both kinds.
  *
- * A list of one repository reads a page of each kind by its index, and merges the pages.
+ * A list of one repository reads a page of each kind by its index, and merges the pages. A search
+ * sorts only the newest conversations, unless the latest come first.
  */
-export function listIssues(
+export async function listIssues(
   db: Db,
-  selection: IssueSelection,
+  asked: IssueSelection,
   page: IssuePage,
 ): Promise<PullRequest[]> {
   const { offset, limit, sort, firstRepositoryId } = page
-  const kinds = kindsOf(selection.kinds)
-  const ids = 'repositoryId' in selection.place ? pageOfKinds(db, selection, page) : undefined
+  const selection = await readingOf(db, asked)
+  const isBounded = boundOf(selection, sort) !== undefined || firstRepositoryId !== undefined
   let query = db.selectFrom('issues').selectAll('issues')
-  query = ids
-    ? query.where('issues.id', 'in', ids)
-    : query.where((eb) => selected(eb, selection, kinds))
+  if (isBounded) query = query.where('issues.id', 'in', newestIds(db, selection, page))
+  else if ('repositoryId' in selection.place)
+    query = query.where('issues.id', 'in', pageOfKinds(db, selection, page))
+  else query = query.where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
   if (firstRepositoryId !== undefined)
     query = query.orderBy((eb) => eb('issues.repository_id', '=', firstRepositoryId), 'desc')
+  if (sort === 'relevance') query = query.orderBy((eb) => relevance(eb, selection), 'desc')
   return ordered(query, sort).limit(limit).offset(offset).execute()
 }
 
+async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
+  const words = wordsOf(selection)
+  return { ...selection, isCommon: words !== undefined && (await areCommon(db, words)) }
+}
+
+/** Returns the number of conversations that an order sorts; undefined for all. */
+export function boundOf({ place, filter }: IssueSelection, sort: IssueSort): number | undefined {
+  if (sort === 'latest' || !(filter.terms || 'reader' in place)) return undefined
+  return sort === 'relevance' && filter.terms ? MAX_RANKED : MAX_SORTED
+}
+
+/** Selects the newest conversations, and the newest of the repository that comes first. */
+function newestIds(db: Db, selection: Reading, { sort, firstRepositoryId }: IssuePage) {
+  const limit = boundOf(selection, sort) ?? MAX_SORTED
+  const newest = (repositoryId?: number) =>
+    db
+      .selectFrom(
+        ordered(
+          db
+            .selectFrom('issues')
+            .select('issues.id')
+            .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+            .$if(repositoryId !== undefined, (query) =>
+              query.where('issues.repository_id', '=', repositoryId ?? 0),
+            ),
+          'latest',
+        )
+          .limit(limit)
+          .as('newest_ones'),
+      )
+      .select('newest_ones.id')
+  return firstRepositoryId === undefined ? newest() : newest().unionAll(newest(firstRepositoryId))
+}
+
+/**
+ * Returns where the words are: 2 for the title, 1 for title and description, 0 for comments. Counts of
+ * words in other texts have no influence, because they would tell about texts that the reader may
+ * not read.
+ */
+function relevance(eb: Issues, selection: IssueSelection): Expression<number> {
+  const words = wordsOf(selection)
+  if (!words) return sql<number>`0`
+  const inTitle = hasWords(eb, { ...words, parts: ['title'] })
+  const inConversation = hasWords(eb, { ...words, parts: ['title', 'body'] })
+  return sql<number>`case when ${inTitle} then 2 when ${inConversation} then 1 else 0 end`
+}
+
 /** Selects the ids of the first conversations of each kind, which contain those of the page. */
-function pageOfKinds(db: Db, selection: IssueSelection, { offset, limit, sort }: IssuePage) {
+function pageOfKinds(db: Db, selection: Reading, { offset, limit, sort }: IssuePage) {
   const [first = 0, second] = kindsOf(selection.kinds)
   const firstOf = (kind: 0 | 1) =>
     db
@@ -227,7 +286,8 @@ function pageOfKinds(db: Db, selection: IssueSelection, { offset, limit, sort }:
 
 function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, sort: IssueSort) {
   let sorted = query
-  for (const [column, direction] of SORTS[sort]) sorted = sorted.orderBy(column, direction)
+  for (const [column, direction] of SORTS[sort === 'relevance' ? 'latest' : sort])
+    sorted = sorted.orderBy(column, direction)
   return sorted
 }
 
@@ -236,6 +296,9 @@ function kindsOf({ issues, pulls }: ConversationKinds): (0 | 1)[] {
   return [...(issues ? [0 as const] : []), ...(pulls ? [1 as const] : [])]
 }
 
+/** Returns the number of conversations in that list, or one more than `MAX_COUNTED` if there are more. */
+export async function countIssues(db: Db, asked: IssueSelection): Promise<number> {
+  const selection = await readingOf(db, asked)
 /** Selects the ids of the latest conversations of a list. */
 export function selectIds(db: Db, selection: IssueSelection, limit: number) {
   return db
@@ -265,8 +328,14 @@ export async function listNumbers(
 /** Returns the number of conversations in that list. */
 export async function countIssues(db: Db, selection: IssueSelection): Promise<number> {
   const { count } = await db
-    .selectFrom('issues')
-    .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+    .selectFrom(
+      db
+        .selectFrom('issues')
+        .select('issues.id')
+        .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+        .limit(MAX_COUNTED + 1)
+        .as('counted_ones'),
+    )
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
@@ -287,7 +356,8 @@ export async function hasPosted(db: Db, repositoryId: number, userId: number): P
 
 type Issues = ExpressionBuilder<Schema, 'issues'>
 
-function selected(eb: Issues, { place, filter }: IssueSelection, kinds: readonly (0 | 1)[]) {
+function selected(eb: Issues, selection: Reading, kinds: readonly (0 | 1)[]) {
+  const { place, filter } = selection
   const [kind] = kinds
   return eb.and([
     'repositoryId' in place
@@ -297,6 +367,7 @@ function selected(eb: Issues, { place, filter }: IssueSelection, kinds: readonly
       ? eb('issues.is_pull', '=', kind)
       : eb('issues.is_pull', 'in', kinds),
     ...conditions(eb, filter),
+    ...(filter.terms ? [isMeant(eb, selection)] : []),
   ])
 }
 
@@ -305,7 +376,6 @@ function isReadable(
   { reader, ownerId, teamId }: ReadablePlace,
   kinds: readonly (0 | 1)[],
 ): Expression<SqlBool> {
-  const newest = eb.selectFrom('issues as all').select(({ fn }) => fn.max('all.id').as('id'))
   const inRepository = (kind: 0 | 1) =>
     eb.and([
       eb('issues.is_pull', '=', kind),
@@ -330,10 +400,7 @@ function isReadable(
           .where(readableBy(reader, kind === 1 ? 'pulls' : 'issues')),
       ),
     ])
-  return eb.and([
-    sql<SqlBool>`issues.id > ${newest} - ${MAX_SEARCHED}`,
-    eb.or(kinds.map(inRepository)),
-  ])
+  return eb.or(kinds.map(inRepository))
 }
 
 function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
@@ -350,16 +417,6 @@ function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
   if (filter.query) found.push(queryCondition(eb, filter.query))
   if (filter.labels) found.push(hasLabel(eb, filter.labels))
   if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
-  if (filter.text !== undefined) {
-    const { text, number } = filter
-    found.push(
-      eb.or([
-        ...(number === undefined ? [] : [eb('issues.number', '=', number)]),
-        containsSql(eb.ref('issues.title'), text),
-        isSaid(eb, (said) => containsSql(said, text)),
-      ]),
-    )
-  }
   return found
 }
 
@@ -424,19 +481,18 @@ function hasMilestone(eb: Issues, { titles, ids }: MilestoneNames): Expression<S
   return eb('issues.milestone_id', 'in', ofPlace)
 }
 
-/** The condition that the description or a comment has something. */
-function isSaid(
-  eb: Issues,
-  has: (text: Expression<string>) => Expression<SqlBool>,
-): Expression<SqlBool> {
+/** The condition that a conversation has the words or the number of a search. */
+function isMeant(eb: Issues, selection: Reading): Expression<SqlBool> {
+  const { number } = selection.filter
+  const words = wordsOf(selection)
   return eb.or([
-    has(eb.ref('issues.body')),
-    eb.exists(
-      eb
-        .selectFrom('issue_comments')
-        .select('issue_comments.id')
-        .whereRef('issue_comments.issue_id', '=', 'issues.id')
-        .where((comment) => has(comment.ref('issue_comments.body'))),
-    ),
+    ...(number === undefined ? [] : [eb('issues.number', '=', number)]),
+    ...(words ? [hasWords(eb, words, selection.isCommon)] : []),
   ])
+}
+
+function wordsOf({ place, filter: { terms } }: IssueSelection): SearchedWords | undefined {
+  if (!terms || terms.length === 0) return undefined
+  const repositoryId = 'repositoryId' in place ? place.repositoryId : undefined
+  return { terms, parts: ['title', 'body', 'comments'], repositoryId }
 }

@@ -1,7 +1,9 @@
+import type { Db } from '../../platform/database/schema.ts'
 import type { Owner } from '../accounts/schema.ts'
 import { getOwner } from '../accounts/users/owners.ts'
 import { type OpenConversations, openConversations } from '../conversations/conversation-readers.ts'
 import type { ConversationKinds } from '../conversations/schema.ts'
+import { readSearch } from '../conversations/search-tokens.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
@@ -27,8 +29,6 @@ import { queryOfView } from './saved-views.ts'
 
 /** Maximum number of labels or milestones in a filter. */
 const MAX_NAMES = 100
-/** The number of characters of a search text. */
-const MAX_TEXT_CHARACTERS = 256
 
 /** Filters that lists and searches of issues share, in the words of clients. */
 interface IssueQuery {
@@ -77,8 +77,20 @@ interface IssueSearchQuery extends IssueQuery {
 /** A page of conversations of both kinds. */
 export interface ConversationPage {
   readonly conversations: readonly ConversationView[]
-  /** Length of the whole list. */
+  /** Length of the whole list, as far as the list was counted. */
   readonly total: number
+  /** Whether the list is longer than `total`. */
+  readonly isTotalCapped: boolean
+  /** Whether only the newest matches were sorted. */
+  readonly isIncomplete: boolean
+}
+
+const NONE: ConversationPage = {
+  conversations: [],
+  total: 0,
+  isTotalCapped: false,
+  isIncomplete: false,
+}
   /** Undefined unless the query asks for some. */
   readonly facets: Facets | undefined
 }
@@ -130,9 +142,43 @@ export async function listIssues(
   const total = await rows.countIssues(app.db, selection)
   return {
     conversations: await viewConversations(app, caller, [open], found),
+    ...(await totalOf(app.db, selection, sort, repository)),
     total,
     facets: await countFacets(app, selection, query.facets, total),
   }
+}
+
+/** Returns the length of a list. The repository counts its conversations of each kind and state. */
+async function totalOf(
+  db: Db,
+  selection: rows.IssueSelection,
+  sort: rows.IssueSort,
+  repository?: Repository,
+): Promise<Omit<ConversationPage, 'conversations'>> {
+  const counted = repository && countedTotal(repository, selection)
+  if (counted !== undefined) return { total: counted, isTotalCapped: false, isIncomplete: false }
+  const total = await rows.countIssues(db, selection)
+  const bound = rows.boundOf(selection, sort)
+  return {
+    total: Math.min(total, rows.MAX_COUNTED),
+    isTotalCapped: total > rows.MAX_COUNTED,
+    isIncomplete: bound !== undefined && total > bound,
+  }
+}
+
+/** Returns the length of a list without filters but state and kind; undefined for another list. */
+function countedTotal(
+  repository: Repository,
+  { kinds, filter: { isOpen, ...others } }: rows.IssueSelection,
+): number | undefined {
+  if (Object.values(others).some((value) => value !== undefined)) return undefined
+  const { issues_count, open_issues_count, pulls_count, open_pulls_count } = repository
+  const count = (all: number, open: number) =>
+    isOpen === undefined ? all : isOpen ? open : all - open
+  return (
+    (kinds.issues ? count(issues_count, open_issues_count) : 0) +
+    (kinds.pulls ? count(pulls_count, open_pulls_count) : 0)
+  )
 }
 
 function kindsAsked(type: string): ConversationKinds {
@@ -188,6 +234,7 @@ export async function searchIssues(
   const total = await rows.countIssues(app.db, selection)
   return {
     conversations: await viewConversations(app, caller, opened, shown),
+    ...(await totalOf(app.db, selection, sort)),
     total,
     facets: await countFacets(app, selection, query.facets, total),
   }
@@ -243,14 +290,11 @@ function readFilter(query: IssueQuery): rows.IssueFilter {
   const labels = namesOf('labels', query.labels)
   const titles = namesOf('milestones', query.milestones)
   const ids = titles.filter((title) => /^[0-9]{1,15}$/.test(title)).map(Number)
-  const text = query.q.trim().slice(0, MAX_TEXT_CHARACTERS)
-  const number = /^#?(\d{1,9})$/.exec(text)?.[1]
   return {
     isOpen: isOpenOf(query),
     labels: labels.length > 0 ? labels : undefined,
     milestones: titles.length > 0 ? { titles, ids } : undefined,
-    text: text === '' ? undefined : text,
-    number: number === undefined ? undefined : Number(number),
+    ...readSearch(query.q),
     since: query.since,
     before: query.before,
   }

@@ -59,6 +59,7 @@ import * as issueMentions from './0056-issue-mentions.ts'
 import * as dependencySwitch from './0057-dependency-switch.ts'
 import * as issueAttachments from './0058-issue-attachments.ts'
 import * as issueSettings from './0059-issue-settings.ts'
+import * as search from './0060-search.ts'
 import * as stateReasons from './0061-state-reasons.ts'
 import * as commentEdits from './0062-comment-edits.ts'
 import * as issueViews from './0063-issue-views.ts'
@@ -129,6 +130,7 @@ export const migrations: readonly Migration[] = [
   { name: '0057-dependency-switch', ...dependencySwitch },
   { name: '0058-issue-attachments', ...issueAttachments },
   { name: '0059-issue-settings', ...issueSettings },
+  { name: '0060-search', up: search.up, down: search.down },
   { name: '0061-state-reasons', ...stateReasons },
   { name: '0062-comment-edits', ...commentEdits },
   { name: '0063-issue-views', ...issueViews },

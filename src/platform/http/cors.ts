@@ -50,9 +50,11 @@ const EXPOSED_HEADERS = [
   'X-PageCount',
   'X-PerPage',
   'X-Request-Id',
+  'X-Search-Incomplete',
   'X-Service-OTP',
   'X-Total',
   'X-Total-Count',
+  'X-Total-Count-Capped',
   'X-Truncated',
 ].join(', ')
 

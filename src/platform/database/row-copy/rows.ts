@@ -31,9 +31,15 @@ export interface RowLoader extends Pick<RowReader, 'tables' | 'rows'> {
 
 /**
  * Tables whose rows do not move: PostgreSQL's number of the schema, for which SQLite has a place of
- * its own, and the data folder that the database belongs to.
+ * its own, the data folder that the database belongs to, and the index of texts, which is made again
+ * from the texts.
  */
-export const STAYING_TABLES: ReadonlySet<string> = new Set(['schema_version', 'data_folders'])
+export const STAYING_TABLES: ReadonlySet<string> = new Set([
+  'schema_version',
+  'data_folders',
+  'search_texts',
+  ...['', '_config', '_data', '_docsize', '_idx'].map((end) => `search_index${end}`),
+])
 
 /** The size of a group of rows, in characters, after which no row is added. */
 export const GROUP_CHARACTERS = 1 << 20

@@ -1,0 +1,76 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import {
+  countFound,
+  isFound,
+  type SearchTerm,
+  type TextSearch,
+  writeIndexedText,
+} from '../../platform/database/dialects/text-index.ts'
+import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
+import type { Conversation } from './schema.ts'
+
+/** A part of a conversation that has a text. */
+export type TextPart = 'title' | 'body' | 'comments'
+
+/** Words that a conversation is searched for. */
+export interface SearchedWords {
+  /** All of them must be in one and the same text. At least one, each with at least one token. */
+  readonly terms: readonly SearchTerm[]
+  /** Where they may be: title and description are one text, and each comment is one. */
+  readonly parts: readonly TextPart[]
+  /** The repository of a list; undefined for all repositories. */
+  readonly repositoryId: number | undefined
+}
+
+/**
+ * Returns the condition that a conversation has some words. The condition knows no rights: the query
+ * needs the conditions of its reader besides.
+ *
+ * @param isCommon whether `areCommon`.
+ */
+export function hasWords(
+  eb: ExpressionBuilder<Schema, 'issues'>,
+  { terms, parts, repositoryId }: SearchedWords,
+  isCommon = false,
+): Expression<SqlBool> {
+  const has = (part: TextPart) => parts.includes(part)
+  // With an operator, SQLite reads an index in the order of the list and tests each row.
+  const id = isCommon ? sql<number>`(issues.id + 0)` : eb.ref('issues.id')
+  const found = (column: TextSearch['column'], of: TextSearch['of']) =>
+    isFound(id, { terms, column, of, repositoryId })
+  if (has('title') && has('body') && has('comments')) return found(undefined, undefined)
+  const ofConversation = has('title')
+    ? [found(has('body') ? undefined : 'title', 'conversations')]
+    : has('body')
+      ? [found('body', 'conversations')]
+      : []
+  return eb.or([...ofConversation, ...(has('comments') ? [found(undefined, 'comments')] : [])])
+}
+
+/** The number of texts that a query reads one by one, whatever their order. */
+const MAX_RARE = 1_000
+
+/** Returns whether so many texts have some words that a query had better read by time. */
+export async function areCommon(db: Db, { terms, repositoryId }: SearchedWords): Promise<boolean> {
+  const search = { terms, repositoryId, column: undefined, of: undefined }
+  return (await countFound(db, search, MAX_RARE + 1)) > MAX_RARE
+}
+
+/** A text that is stored: title and description of a conversation, or a comment. */
+interface StoredText {
+  readonly conversation: Pick<Conversation, 'id' | 'repository_id'>
+  readonly commentId?: number | undefined
+  /** Comments have none. */
+  readonly title?: string | undefined
+  readonly body: string
+}
+
+/** Makes a text findable by its present words, and no longer by its former ones. */
+export async function writeSearchText(
+  tx: Tx,
+  { conversation, commentId, title = '', body }: StoredText,
+): Promise<void> {
+  const { id: issueId, repository_id: repositoryId } = conversation
+  const id = commentId === undefined ? issueId * 2 : commentId * 2 + 1
+  await writeIndexedText(tx, { id, issueId, repositoryId, title, body })
+}
