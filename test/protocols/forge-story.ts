@@ -758,6 +758,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issuePins.pinIssue, 'POST /repos/guild/engine/issues/3/pin'),
   bob(issuePins.moveIssuePin, 'PATCH /repos/guild/engine/issues/3/pin/2'),
   bob(issuePins.listPinnedIssues, 'GET /repos/guild/engine/issues/pinned'),
+  bob(issueQueries.findSimilarIssues, 'POST /repos/guild/engine/similar_issues', {
+    title: 'no like',
+    body: '',
+  }),
   bob(issuePins.unpinIssue, 'DELETE /repos/guild/engine/issues/3/pin'),
   bob(issuePins.pinIssue, 'POST /repos/guild/engine/issues/2/pin'),
   bob(issuePins.listPinnedPullRequests, 'GET /repos/guild/engine/pulls/pinned'),

@@ -1,3 +1,10 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
+import type { App } from '../app.ts'
+import { callerOf } from '../core/wire/call.ts'
+import { defineService } from '../core/wire/define-service.ts'
+import { issueMessage } from './issue.message.ts'
+import { findSimilarIssues } from './similar-issues.ts'
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueFacets, IssueFacetsSchema } from '#gen/branchline/v1/issue_facets_pb.ts'
@@ -22,6 +29,10 @@ import type { Condition } from './query/schema.ts'
 /** Implements IssueQueryService. */
 function issueQueryService(app: App): ServiceImpl<typeof IssueQueryService> {
   return {
+    async findSimilarIssues({ index, ...request }, context) {
+      const caller = callerOf(context)
+      const views = await findSimilarIssues(app, caller, { ...request, number: Number(index) })
+      return { issues: views.map((view) => issueMessage(app, caller, view)) }
     async queryIssues({ owner, repo, ...request }, context) {
       const caller = callerOf(context)
       const page = readIssuePage(app.settings, request)

@@ -433,6 +433,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issuePins.unpinIssue, pinners, { index: PULL }),
   row(issuePins.listPinnedIssues, { ...issueReaders, ofIssues: true }),
   row(issuePins.listPinnedPullRequests, pullReaders),
+  row(issueQueries.findSimilarIssues, { ...issueReaders, ofIssues: true }),
   row(issuePins.getNewPinAllowed, { ...issueReaders, scopes: ['read:repository'] }),
   // Of an issue that is not there.
   row(issueTransfers.transferIssue, subscribers, {

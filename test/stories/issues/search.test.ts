@@ -105,3 +105,23 @@ describe('a search for words', () => {
     expect(await titles(everywhere, 'zepp')).toEqual([])
   })
 })
+
+describe('similar issues', () => {
+  it('share rare words with an issue or a text, open and closed', async () => {
+    const { path } = await forge.repository(users.bob, 'similar', {})
+    const one = await open(path, 'The gearbox rattles loudly', 'in winter')
+    const other = await open(path, 'Rattles of the gearbox')
+    await open(path, 'The door of the house')
+    await forge.ask(users.bob, 'PATCH', `${path}/issues/${other}`, { state: 'closed' })
+    const numbers = (found: unknown) => (found as readonly Found[]).map(({ number }) => number)
+    const similar = `${path}/issues/${one}/similar`
+    expect(numbers(await forge.ask(undefined, 'GET', similar))).toEqual([other])
+    const text = { title: 'gearbox', body: 'it rattles in winter', limit: 1 }
+    expect(numbers(await forge.ask(undefined, 'POST', `${path}/similar_issues`, text))).toEqual([
+      one,
+    ])
+    const none = { title: 'nothing like that', body: '' }
+    expect(await forge.ask(undefined, 'POST', `${path}/similar_issues`, none)).toEqual([])
+    expect((await forge.rest(undefined, 'GET', `${path}/issues/99/similar`)).status).toBe(404)
+  })
+})
