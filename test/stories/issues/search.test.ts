@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rebuildSearch } from '../../../src/forge/administration/doctor.ts'
+import { countSearch } from '../../../src/forge/migrations/0060-search.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
+import { clearTextIndex } from '../../../src/platform/database/dialects/text-index.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 
@@ -104,6 +108,20 @@ describe('a search for words', () => {
     await forge.ask(users.bob, 'DELETE', shown.path)
     expect(await titles(everywhere, 'zepp')).toEqual([])
   })
+})
+
+it('is written anew from the texts by doctor', async () => {
+  const { path } = await forge.repository(users.bob, 'anew', {})
+  const number = await open(path, 'quartz')
+  await forge.ask(users.bob, 'POST', `${path}/issues/${number}/comments`, { body: 'feldspar' })
+  const { db } = server.app
+  await transaction(db, clearTextIndex)
+  expect(await titles(`${path}/issues`, 'quartz')).toEqual([])
+  await rebuildSearch(db)
+  expect(await titles(`${path}/issues`, 'quartz')).toEqual(['quartz'])
+  expect(await titles(`${path}/issues`, 'feldspar')).toEqual(['quartz'])
+  const { texts, indexed } = await countSearch(db)
+  expect(indexed).toBe(texts)
 })
 
 describe('similar issues', () => {
