@@ -8,6 +8,8 @@ import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { Issue } from "./issue_pb.ts";
 import { file_branchline_v1_issue } from "./issue_pb.ts";
+import type { IssueFacets } from "./issue_facets_pb.ts";
+import { file_branchline_v1_issue_facets } from "./issue_facets_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,7 +18,352 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_query_service.proto.
  */
 export const file_branchline_v1_issue_query_service: GenFile = /*@__PURE__*/
-  fileDesc("CidicmFuY2hsaW5lL3YxL2lzc3VlX3F1ZXJ5X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicgoYRmluZFNpbWlsYXJJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDQoFdGl0bGUYBCABKAkSDAoEYm9keRgFIAEoCRINCgVsaW1pdBgGIAEoBSJBChlGaW5kU2ltaWxhcklzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUyiQMKEUlzc3VlUXVlcnlTZXJ2aWNlEswCChFGaW5kU2ltaWxhcklzc3VlcxInLmJyYW5jaGxpbmUudjEuRmluZFNpbWlsYXJJc3N1ZXNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5GaW5kU2ltaWxhcklzc3Vlc1Jlc3BvbnNlIuMBkAIBgqcZDggCEgpyZWFkOmlzc3VliqcZTQj2BBJIVGhlIHJlcG9zaXRvcnkgaGFzIG5vIHN1Y2ggaXNzdWUsIG9yIHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkIGl0cyBpc3N1ZXMugtPkkwJ3OgEqWj1iBmlzc3VlcxIzL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9zaW1pbGFyYgZpc3N1ZXMiKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc2ltaWxhcl9pc3N1ZXMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_google_api_annotations, file_rest_v1_rest]);
+  fileDesc("CidicmFuY2hsaW5lL3YxL2lzc3VlX3F1ZXJ5X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiugEKElF1ZXJ5SXNzdWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBXF1ZXJ5GAMgASgJEgwKBHZpZXcYBCABKAMSDgoGZmFjZXRzGAUgASgJEg0KBXN0YXRlGAYgASgJEgwKBHR5cGUYByABKAkSDAoEc29ydBgIIAEoCRIMCgRwYWdlGAkgASgFEg0KBWxpbWl0GAogASgFEhIKCnBhZ2VfdG9rZW4YCyABKAkingEKE1F1ZXJ5SXNzdWVzUmVzcG9uc2USIwoFaXRlbXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEjIKBmZhY2V0cxgCIAEoCzIaLmJyYW5jaGxpbmUudjEuSXNzdWVGYWNldHNCBvqmGQIIAxIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkSFQoFdG90YWwYBCABKANCBvqmGQIYASJqChhFeHBsYWluSXNzdWVRdWVyeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVxdWVyeRgDIAEoCRIVCghwb3NpdGlvbhgEIAEoBUgAiAEBQgsKCV9wb3NpdGlvbiLiAQoZRXhwbGFpbklzc3VlUXVlcnlSZXNwb25zZRIzCgR0cmVlGAEgASgLMh0uYnJhbmNobGluZS52MS5Jc3N1ZVF1ZXJ5Tm9kZUIG+qYZAggDEhEKCWNhbm9uaWNhbBgCIAEoCRIMCgRzb3J0GAMgASgJEjgKC2NvbXBsZXRpb25zGAQgAygLMiMuYnJhbmNobGluZS52MS5Jc3N1ZVF1ZXJ5Q29tcGxldGlvbhI1CgVlcnJvchgFIAEoCzIeLmJyYW5jaGxpbmUudjEuSXNzdWVRdWVyeUVycm9yQgb6phkCCAMifgoOSXNzdWVRdWVyeU5vZGUSDAoEa2luZBgBIAEoCRIsCgVpdGVtcxgCIAMoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVRdWVyeU5vZGUSEQoJcXVhbGlmaWVyGAMgASgJEg4KBnZhbHVlcxgEIAMoCRINCgVwYXJ0cxgFIAMoCSI+ChRJc3N1ZVF1ZXJ5Q29tcGxldGlvbhIMCgR0ZXh0GAEgASgJEgwKBGZyb20YAiABKAUSCgoCdG8YAyABKAUiRAoPSXNzdWVRdWVyeUVycm9yEhAKCHBvc2l0aW9uGAEgASgFEg0KBXRva2VuGAIgASgJEhAKCGV4cGVjdGVkGAMgASgJInIKGEZpbmRTaW1pbGFySXNzdWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEg0KBXRpdGxlGAQgASgJEgwKBGJvZHkYBSABKAkSDQoFbGltaXQYBiABKAUiQQoZRmluZFNpbWlsYXJJc3N1ZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlMp4HChFJc3N1ZVF1ZXJ5U2VydmljZRKUAgoLUXVlcnlJc3N1ZXMSIS5icmFuY2hsaW5lLnYxLlF1ZXJ5SXNzdWVzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuUXVlcnlJc3N1ZXNSZXNwb25zZSK9AZACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGTsI9gQSNlRoZSByZXF1ZXN0IG5hbWVzIGEga2luZCB0aGF0IHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkLoqnGQIIBYqnGQIICYqnGQMIowWKpxkDCKQFgtPkkwJJWhwSGi9hcGkvdjEvcmVwb3MvaXNzdWVzOnF1ZXJ5EikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlczpxdWVyeRL7AQoRRXhwbGFpbklzc3VlUXVlcnkSJy5icmFuY2hsaW5lLnYxLkV4cGxhaW5Jc3N1ZVF1ZXJ5UmVxdWVzdBooLmJyYW5jaGxpbmUudjEuRXhwbGFpbklzc3VlUXVlcnlSZXNwb25zZSKSAZACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMIhwGKpxlCCKMFEj1UaGUgcXVlcnkgaXMgbm90IHVuZGVyc3Rvb2QsIGFuZCB0aGUgcmVxdWVzdCBoYXMgbm8gcG9zaXRpb24ugtPkkwIqEigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlX3F1ZXJ5EswCChFGaW5kU2ltaWxhcklzc3VlcxInLmJyYW5jaGxpbmUudjEuRmluZFNpbWlsYXJJc3N1ZXNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5GaW5kU2ltaWxhcklzc3Vlc1Jlc3BvbnNlIuMBkAIBgqcZDggCEgpyZWFkOmlzc3VliqcZTQj2BBJIVGhlIHJlcG9zaXRvcnkgaGFzIG5vIHN1Y2ggaXNzdWUsIG9yIHRoZSBjYWxsZXIgbWF5IG5vdCByZWFkIGl0cyBpc3N1ZXMugtPkkwJ3OgEqWj1iBmlzc3VlcxIzL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9zaW1pbGFyYgZpc3N1ZXMiKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vc2ltaWxhcl9pc3N1ZXMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_branchline_v1_issue_facets, file_google_api_annotations, file_rest_v1_rest]);
+
+/**
+ * Request of QueryIssues.
+ *
+ * @generated from message branchline.v1.QueryIssuesRequest
+ */
+export type QueryIssuesRequest = Message<"branchline.v1.QueryIssuesRequest"> & {
+  /**
+   * Name of the owner. Empty, like `repo`, for all repositories.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * In the query language of issues. Empty for all issues and pull requests.
+   *
+   * @generated from field: string query = 3;
+   */
+  query: string;
+
+  /**
+   * Number of a saved view, whose query holds too. 0 for none.
+   *
+   * @generated from field: int64 view = 4;
+   */
+  view: bigint;
+
+  /**
+   * `labels`, `milestones`, `assignees` and `states`, separated by commas: what to count in the result.
+   *
+   * @generated from field: string facets = 5;
+   */
+  facets: string;
+
+  /**
+   * `open`, `closed` or `all` (default).
+   *
+   * @generated from field: string state = 6;
+   */
+  state: string;
+
+  /**
+   * `issues` or `pulls`. Any other value means both.
+   *
+   * @generated from field: string type = 7;
+   */
+  type: string;
+
+  /**
+   * Order, as in ListIssues. `sort:` in the query comes first.
+   *
+   * @generated from field: string sort = 8;
+   */
+  sort: string;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 9;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 10;
+   */
+  limit: number;
+
+  /**
+   * `next_page_token` of the page before, in place of `page`.
+   *
+   * @generated from field: string page_token = 11;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message branchline.v1.QueryIssuesRequest.
+ * Use `create(QueryIssuesRequestSchema)` to create a new message.
+ */
+export const QueryIssuesRequestSchema: GenMessage<QueryIssuesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 0);
+
+/**
+ * A page of issues and pull requests.
+ *
+ * @generated from message branchline.v1.QueryIssuesResponse
+ */
+export type QueryIssuesResponse = Message<"branchline.v1.QueryIssuesResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.Issue items = 1;
+   */
+  items: Issue[];
+
+  /**
+   * The counts that the request asks for.
+   *
+   * @generated from field: branchline.v1.IssueFacets facets = 2;
+   */
+  facets?: IssueFacets | undefined;
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total = 4;
+   */
+  total: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.QueryIssuesResponse.
+ * Use `create(QueryIssuesResponseSchema)` to create a new message.
+ */
+export const QueryIssuesResponseSchema: GenMessage<QueryIssuesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 1);
+
+/**
+ * Request of ExplainIssueQuery.
+ *
+ * @generated from message branchline.v1.ExplainIssueQueryRequest
+ */
+export type ExplainIssueQueryRequest = Message<"branchline.v1.ExplainIssueQueryRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * In the query language of issues.
+   *
+   * @generated from field: string query = 3;
+   */
+  query: string;
+
+  /**
+   * Position in the query, in characters from 0, for completions. With a position, a query that is not
+   * understood is no failure.
+   *
+   * @generated from field: optional int32 position = 4;
+   */
+  position?: number | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.ExplainIssueQueryRequest.
+ * Use `create(ExplainIssueQueryRequestSchema)` to create a new message.
+ */
+export const ExplainIssueQueryRequestSchema: GenMessage<ExplainIssueQueryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 2);
+
+/**
+ * What a query means.
+ *
+ * @generated from message branchline.v1.ExplainIssueQueryResponse
+ */
+export type ExplainIssueQueryResponse = Message<"branchline.v1.ExplainIssueQueryResponse"> & {
+  /**
+   * The conditions. Unset for a query without conditions, and for one that is not understood.
+   *
+   * @generated from field: branchline.v1.IssueQueryNode tree = 1;
+   */
+  tree?: IssueQueryNode | undefined;
+
+  /**
+   * Text of the query in its usual form. Empty if the query is not understood.
+   *
+   * @generated from field: string canonical = 2;
+   */
+  canonical: string;
+
+  /**
+   * Order, such as `updated-desc`. Empty for the order of the list.
+   *
+   * @generated from field: string sort = 3;
+   */
+  sort: string;
+
+  /**
+   * What may stand at the position, at most 20.
+   *
+   * @generated from field: repeated branchline.v1.IssueQueryCompletion completions = 4;
+   */
+  completions: IssueQueryCompletion[];
+
+  /**
+   * Why the query is not understood.
+   *
+   * @generated from field: branchline.v1.IssueQueryError error = 5;
+   */
+  error?: IssueQueryError | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.ExplainIssueQueryResponse.
+ * Use `create(ExplainIssueQueryResponseSchema)` to create a new message.
+ */
+export const ExplainIssueQueryResponseSchema: GenMessage<ExplainIssueQueryResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 3);
+
+/**
+ * A condition of a query.
+ *
+ * @generated from message branchline.v1.IssueQueryNode
+ */
+export type IssueQueryNode = Message<"branchline.v1.IssueQueryNode"> & {
+  /**
+   * `and`, `or`, `not`, `words` or `term`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * The conditions that `and`, `or` and `not` join.
+   *
+   * @generated from field: repeated branchline.v1.IssueQueryNode items = 2;
+   */
+  items: IssueQueryNode[];
+
+  /**
+   * Name of the qualifier of a term.
+   *
+   * @generated from field: string qualifier = 3;
+   */
+  qualifier: string;
+
+  /**
+   * Values of a term, of which one must hold; or the words, which must all be in one text. As in the
+   * canonical text.
+   *
+   * @generated from field: repeated string values = 4;
+   */
+  values: string[];
+
+  /**
+   * Where words are looked for: `title`, `body`, `comments`. Empty for terms.
+   *
+   * @generated from field: repeated string parts = 5;
+   */
+  parts: string[];
+};
+
+/**
+ * Describes the message branchline.v1.IssueQueryNode.
+ * Use `create(IssueQueryNodeSchema)` to create a new message.
+ */
+export const IssueQueryNodeSchema: GenMessage<IssueQueryNode> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 4);
+
+/**
+ * A text that may stand in a query.
+ *
+ * @generated from message branchline.v1.IssueQueryCompletion
+ */
+export type IssueQueryCompletion = Message<"branchline.v1.IssueQueryCompletion"> & {
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * The text takes the place of the characters from this position on.
+   *
+   * @generated from field: int32 from = 2;
+   */
+  from: number;
+
+  /**
+   * The end of these characters, which is not one of them.
+   *
+   * @generated from field: int32 to = 3;
+   */
+  to: number;
+};
+
+/**
+ * Describes the message branchline.v1.IssueQueryCompletion.
+ * Use `create(IssueQueryCompletionSchema)` to create a new message.
+ */
+export const IssueQueryCompletionSchema: GenMessage<IssueQueryCompletion> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 5);
+
+/**
+ * Why a query is not understood.
+ *
+ * @generated from message branchline.v1.IssueQueryError
+ */
+export type IssueQueryError = Message<"branchline.v1.IssueQueryError"> & {
+  /**
+   * Position of the error, in characters from 0.
+   *
+   * @generated from field: int32 position = 1;
+   */
+  position: number;
+
+  /**
+   * The text there.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * What may stand there.
+   *
+   * @generated from field: string expected = 3;
+   */
+  expected: string;
+};
+
+/**
+ * Describes the message branchline.v1.IssueQueryError.
+ * Use `create(IssueQueryErrorSchema)` to create a new message.
+ */
+export const IssueQueryErrorSchema: GenMessage<IssueQueryError> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_query_service, 6);
 
 /**
  * Request of FindSimilarIssues.
@@ -73,7 +420,7 @@ export type FindSimilarIssuesRequest = Message<"branchline.v1.FindSimilarIssuesR
  * Use `create(FindSimilarIssuesRequestSchema)` to create a new message.
  */
 export const FindSimilarIssuesRequestSchema: GenMessage<FindSimilarIssuesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_query_service, 0);
+  messageDesc(file_branchline_v1_issue_query_service, 7);
 
 /**
  * The issues that FindSimilarIssues has found.
@@ -94,14 +441,35 @@ export type FindSimilarIssuesResponse = Message<"branchline.v1.FindSimilarIssues
  * Use `create(FindSimilarIssuesResponseSchema)` to create a new message.
  */
 export const FindSimilarIssuesResponseSchema: GenMessage<FindSimilarIssuesResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_query_service, 1);
+  messageDesc(file_branchline_v1_issue_query_service, 8);
 
 /**
- * Searches for issues beyond those of compatible systems.
+ * Queries for issues and pull requests in the query language of issues.
  *
  * @generated from service branchline.v1.IssueQueryService
  */
 export const IssueQueryService: GenService<{
+  /**
+   * Finds the issues and pull requests of a repository, or of all repositories, that match a query and
+   * that the caller may read. Over REST, the lists of issues do the same.
+   *
+   * @generated from rpc branchline.v1.IssueQueryService.QueryIssues
+   */
+  queryIssues: {
+    methodKind: "unary";
+    input: typeof QueryIssuesRequestSchema;
+    output: typeof QueryIssuesResponseSchema;
+  },
+  /**
+   * Explains a query: the tree of its conditions, its canonical text, and what may stand at a position.
+   *
+   * @generated from rpc branchline.v1.IssueQueryService.ExplainIssueQuery
+   */
+  explainIssueQuery: {
+    methodKind: "unary";
+    input: typeof ExplainIssueQueryRequestSchema;
+    output: typeof ExplainIssueQueryResponseSchema;
+  },
   /**
    * Finds issues of a repository, open and closed, that share words with an issue or with the text of
    * a new one. The 12 words that are the rarest in the repository decide; an issue shares at least two

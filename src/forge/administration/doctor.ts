@@ -14,8 +14,8 @@ import {
 } from '../../platform/git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
-import { countSearch, fillSearch } from '../migrations/0060-search.ts'
 import { findAttachmentByUuid } from '../conversations/attachments.rows.ts'
+import { countSearch, fillSearch } from '../migrations/0060-search.ts'
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
 import {

@@ -1,6 +1,6 @@
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
 import { openConversations } from '../conversations/conversation-readers.ts'
-import { byConversation } from '../conversations/conversations.rows.ts'
+import { grouped } from '../conversations/conversations.rows.ts'
 import { findLabelsByIds, labelsOfConversations } from '../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
 import { assigneesOfConversations } from '../conversations/participants.rows.ts'
@@ -107,9 +107,9 @@ async function issueRecords(
     content,
     created_at: time(create_time),
   })
-  const commentsById = byConversation(comments.map((row) => [row.issue_id, row] as const))
-  const reactionsById = byConversation(reactions.map((row) => [row.issue_id, row] as const))
-  const eventsById = byConversation(events.map((row) => [row.issue_id, row] as const))
+  const commentsById = grouped(comments.map((row) => [row.issue_id, row] as const))
+  const reactionsById = grouped(reactions.map((row) => [row.issue_id, row] as const))
+  const eventsById = grouped(events.map((row) => [row.issue_id, row] as const))
   return issues.map((issue) => {
     const said = reactionsById.get(issue.id) ?? []
     const milestone = milestones.get(issue.milestone_id ?? 0)

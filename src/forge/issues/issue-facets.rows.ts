@@ -1,9 +1,7 @@
 import { type Expression, sql } from 'kysely'
 import type { Db } from '../../platform/database/schema.ts'
-import { type IssueSelection, selectIds } from './issue-lists.rows.ts'
+import { type IssueSelection, MAX_COUNTED, selectIds } from './issue-lists.rows.ts'
 
-/** The number of conversations that are counted, the latest first. */
-export const MAX_COUNTED = 10_000
 /** The number of values of each facet. */
 const MAX_VALUES = 100
 

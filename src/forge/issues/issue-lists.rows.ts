@@ -296,9 +296,6 @@ function kindsOf({ issues, pulls }: ConversationKinds): (0 | 1)[] {
   return [...(issues ? [0 as const] : []), ...(pulls ? [1 as const] : [])]
 }
 
-/** Returns the number of conversations in that list, or one more than `MAX_COUNTED` if there are more. */
-export async function countIssues(db: Db, asked: IssueSelection): Promise<number> {
-  const selection = await readingOf(db, asked)
 /** Selects the ids of the latest conversations of a list. */
 export function selectIds(db: Db, selection: IssueSelection, limit: number) {
   return db
@@ -325,8 +322,9 @@ export async function listNumbers(
   return found.map(({ number }) => number)
 }
 
-/** Returns the number of conversations in that list. */
-export async function countIssues(db: Db, selection: IssueSelection): Promise<number> {
+/** Returns the number of conversations in that list, or one more than `MAX_COUNTED` if there are more. */
+export async function countIssues(db: Db, asked: IssueSelection): Promise<number> {
+  const selection = await readingOf(db, asked)
   const { count } = await db
     .selectFrom(
       db

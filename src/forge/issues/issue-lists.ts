@@ -13,13 +13,7 @@ import type { ReposApp } from '../repositories/ports.ts'
 import { reconcileRefs } from '../repositories/refs/ref-index.ts'
 import type { Repository } from '../repositories/schema.ts'
 import { findFilterTeam } from './filter-teams.ts'
-import {
-  countFacet,
-  FACETS,
-  type Facet,
-  type FacetCount,
-  MAX_COUNTED,
-} from './issue-facets.rows.ts'
+import { countFacet, FACETS, type Facet, type FacetCount } from './issue-facets.rows.ts'
 import * as rows from './issue-lists.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
 import { readQueries } from './query/issue-queries.ts'
@@ -83,14 +77,6 @@ export interface ConversationPage {
   readonly isTotalCapped: boolean
   /** Whether only the newest matches were sorted. */
   readonly isIncomplete: boolean
-}
-
-const NONE: ConversationPage = {
-  conversations: [],
-  total: 0,
-  isTotalCapped: false,
-  isIncomplete: false,
-}
   /** Undefined unless the query asks for some. */
   readonly facets: Facets | undefined
 }
@@ -102,7 +88,13 @@ export interface Facets {
   readonly isCapped: boolean
 }
 
-const NONE: ConversationPage = { conversations: [], total: 0, facets: undefined }
+const NONE: ConversationPage = {
+  conversations: [],
+  total: 0,
+  isTotalCapped: false,
+  isIncomplete: false,
+  facets: undefined,
+}
 
 /**
  * Lists the conversations of a repository that the caller may read.
@@ -138,23 +130,25 @@ export async function listIssues(
     mentionedId: await userId(query.mentionedBy),
   }
   const selection = { place: { repositoryId: repository.id }, kinds, filter }
-  const found = await rows.listIssues(app.db, selection, { ...page, sort: orderOf(query, sort) })
-  const total = await rows.countIssues(app.db, selection)
+  const order = orderOf(query, sort)
+  const found = await rows.listIssues(app.db, selection, { ...page, sort: order })
+  const length = await lengthOf(app.db, selection, order, repository)
   return {
     conversations: await viewConversations(app, caller, [open], found),
-    ...(await totalOf(app.db, selection, sort, repository)),
-    total,
-    facets: await countFacets(app, selection, query.facets, total),
+    ...length,
+    facets: await countFacets(app, selection, query.facets, length),
   }
 }
 
+type ListLength = Pick<ConversationPage, 'total' | 'isTotalCapped' | 'isIncomplete'>
+
 /** Returns the length of a list. The repository counts its conversations of each kind and state. */
-async function totalOf(
+async function lengthOf(
   db: Db,
   selection: rows.IssueSelection,
   sort: rows.IssueSort,
   repository?: Repository,
-): Promise<Omit<ConversationPage, 'conversations'>> {
+): Promise<ListLength> {
   const counted = repository && countedTotal(repository, selection)
   if (counted !== undefined) return { total: counted, isTotalCapped: false, isIncomplete: false }
   const total = await rows.countIssues(db, selection)
@@ -222,8 +216,12 @@ export async function searchIssues(
   const place = { reader: repositoryReader(app, caller), ownerId: owner?.id, teamId }
   const selection = { place, kinds: kindsAsked(query.type), filter }
   const firstRepositoryId = query.priorityRepoId || undefined
-  const order = { sort: orderOf(query, sort), firstRepositoryId }
-  const found = await rows.listIssues(app.db, selection, { ...page, ...order })
+  const order = orderOf(query, sort)
+  const found = await rows.listIssues(app.db, selection, {
+    ...page,
+    sort: order,
+    firstRepositoryId,
+  })
   const repositories = await findRepositoriesByIds(app.db, [
     ...new Set(found.map(({ repository_id }) => repository_id)),
   ])
@@ -231,12 +229,11 @@ export async function searchIssues(
   const isOpened = new Set(opened.map(({ repository }) => repository.id))
   // A repository may have been closed to the caller between the two queries.
   const shown = found.filter(({ repository_id }) => isOpened.has(repository_id))
-  const total = await rows.countIssues(app.db, selection)
+  const length = await lengthOf(app.db, selection, order)
   return {
     conversations: await viewConversations(app, caller, opened, shown),
-    ...(await totalOf(app.db, selection, sort)),
-    total,
-    facets: await countFacets(app, selection, query.facets, total),
+    ...length,
+    facets: await countFacets(app, selection, query.facets, length),
   }
 }
 
@@ -264,7 +261,7 @@ async function countFacets(
   app: ReposApp,
   selection: rows.IssueSelection,
   names: string,
-  total: number,
+  { isTotalCapped }: ListLength,
 ): Promise<Facets | undefined> {
   const asked = namesOf('facets', names)
   if (asked.length === 0) return undefined
@@ -274,7 +271,7 @@ async function countFacets(
     if (!facet) throw new DomainError('INVALID_FIELD', { field: 'facets' })
     counts[facet] = await countFacet(app.db, selection, facet)
   }
-  return { counts, isCapped: total > MAX_COUNTED }
+  return { counts, isCapped: isTotalCapped }
 }
 
 async function findFilterOwner(app: ReposApp, caller: Caller, name: string): Promise<Owner> {

@@ -1,10 +1,3 @@
-import type { ServiceImpl } from '@connectrpc/connect'
-import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
-import type { App } from '../app.ts'
-import { callerOf } from '../core/wire/call.ts'
-import { defineService } from '../core/wire/define-service.ts'
-import { issueMessage } from './issue.message.ts'
-import { findSimilarIssues } from './similar-issues.ts'
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueFacets, IssueFacetsSchema } from '#gen/branchline/v1/issue_facets_pb.ts'
@@ -20,11 +13,12 @@ import type { Page } from '../core/names.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
-import { conversationMessage } from './issue.message.ts'
+import { conversationMessage, issueMessage } from './issue.message.ts'
 import { type Facets, listIssues, searchIssues } from './issue-lists.ts'
 import { explainQuery } from './query/explain.ts'
 import { printQuery, printValue, printWord } from './query/print.ts'
 import type { Condition } from './query/schema.ts'
+import { findSimilarIssues } from './similar-issues.ts'
 
 /** Implements IssueQueryService. */
 function issueQueryService(app: App): ServiceImpl<typeof IssueQueryService> {
@@ -33,6 +27,8 @@ function issueQueryService(app: App): ServiceImpl<typeof IssueQueryService> {
       const caller = callerOf(context)
       const views = await findSimilarIssues(app, caller, { ...request, number: Number(index) })
       return { issues: views.map((view) => issueMessage(app, caller, view)) }
+    },
+
     async queryIssues({ owner, repo, ...request }, context) {
       const caller = callerOf(context)
       const page = readIssuePage(app.settings, request)

@@ -121,17 +121,6 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
 type ListMethods = Pick<ServiceImpl<typeof IssueService>, 'listIssues' | 'searchIssues'>
 
 function listMethods(app: App): ListMethods {
-  const answer = (
-    caller: Caller,
-    { conversations, total, isTotalCapped, isIncomplete }: ConversationPage,
-    { limit }: Page,
-  ) => ({
-    issues: conversations.map((view) => conversationMessage(app, caller, view)),
-    total: BigInt(total),
-    totalCapped: isTotalCapped,
-    incomplete: isIncomplete,
-    limit,
-  })
   const answer = (caller: Caller, found: ConversationPage, page: Page) => {
     const issues = found.conversations.map((view) => conversationMessage(app, caller, view))
     const { total, facets } = found
@@ -139,6 +128,8 @@ function listMethods(app: App): ListMethods {
     return {
       issues,
       total: BigInt(total),
+      totalCapped: found.isTotalCapped,
+      incomplete: found.isIncomplete,
       limit: page.limit,
       nextPageToken: token,
       ...(facets && {
