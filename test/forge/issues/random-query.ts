@@ -9,7 +9,11 @@ import {
 } from '../../../src/forge/issues/query/schema.ts'
 import type { Random } from '../../platform/rpc/rest/random.ts'
 
-const TERMS: readonly [string, ...string[]] = [
+type Terms = readonly [string, ...string[]]
+type Words = readonly [Word, ...Word[]]
+
+/** Terms of every kind. */
+const TERMS: Terms = [
   'is:open',
   'is:merged,closed',
   'type:pr',
@@ -31,7 +35,7 @@ const TERMS: readonly [string, ...string[]] = [
   'head:feature/x',
 ]
 
-const WORDS: readonly [Word, ...Word[]] = [
+const WORDS: Words = [
   { text: 'pump', isPhrase: false },
   { text: '#5', isPhrase: false },
   { text: '-', isPhrase: false },
@@ -42,8 +46,8 @@ const WORDS: readonly [Word, ...Word[]] = [
 ]
 
 /** Returns a tree as the parser makes them, within the limits. */
-export function randomQuery(random: Random): ParsedQuery {
-  const budget = { words: 8, terms: 16 }
+export function randomQuery(random: Random, terms = TERMS, words = WORDS): ParsedQuery {
+  const budget = { words: 8, terms: 16, from: { terms, words } }
   const condition = randomCondition(random, 3, budget, undefined)
   const sort = random.below(3) === 0
   return {
@@ -57,6 +61,7 @@ export function randomQuery(random: Random): ParsedQuery {
 interface Budget {
   words: number
   terms: number
+  readonly from: { readonly terms: Terms; readonly words: Words }
 }
 
 function randomCondition(
@@ -83,11 +88,11 @@ function randomLeaf(random: Random, budget: Budget): Condition {
       random.below(2) === 0 ? PARTS : random.pick([['title'], ['title', 'comments']] as const)
     return {
       kind: 'words',
-      words: Array.from({ length: count }, () => random.pick(WORDS)),
+      words: Array.from({ length: count }, () => random.pick(budget.from.words)),
       parts,
     }
   }
-  const { condition } = parseQuery(random.pick(TERMS))
+  const { condition } = parseQuery(random.pick(budget.from.terms))
   if (!condition) throw new Error('a term is no condition')
   return condition
 }
