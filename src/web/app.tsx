@@ -193,6 +193,7 @@ function UserLinks({ user }: { user: User }): VNode {
   return (
     <>
       <a href={`/${user.username}`}>{user.username}</a>
+      <a href="/issues">Issues</a>
       <NotificationsLink href={location.href} />
       <a href="/memos">Memos</a>
       <a href="/user/settings">Settings</a>

@@ -39,6 +39,9 @@ export type PageName =
   | 'issues'
   | 'issue'
   | 'new-issue'
+  | 'labels'
+  | 'milestones'
+  | 'dashboard'
   | 'pulls'
   | 'pull'
   | 'compare'
@@ -77,6 +80,8 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   tags: 'tags',
   releases: 'releases',
   issues: 'issues',
+  labels: 'labels',
+  milestones: 'milestones',
   pulls: 'pulls',
   compare: 'compare',
 }
@@ -115,6 +120,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/login/callback': 'login-callback',
   'reset-password': 'reset-password',
   memos: 'memos',
+  issues: 'dashboard',
   'verify-email': 'verify-email',
   'user/settings/applications': 'applications',
   'user/settings/emails': 'emails',

@@ -28,6 +28,8 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'commits',
   'compare',
   'issues',
+  'labels',
+  'milestones',
   'pulls',
   'releases',
   'settings',

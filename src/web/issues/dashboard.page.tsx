@@ -1,0 +1,118 @@
+import type { VNode } from 'preact'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { ownHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { counted, Time } from '../components/formats.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
+import type { PageProps } from '../routes.ts'
+import { LabelName } from './label-name.tsx'
+
+const STATES = [
+  ['open', 'Open'],
+  ['closed', 'Closed'],
+] as const
+
+/** What the user has to do with an issue or pull request: the value in the address, and the words. */
+const VIEWS = [
+  ['assigned', 'Assigned to me'],
+  ['created', 'Created by me'],
+  ['mentioned', 'Mentions me'],
+  ['review_requested', 'Review requested'],
+] as const
+
+/** The issues and pull requests of all repositories that concern the user. */
+export function DashboardPage({ query }: PageProps): VNode {
+  const { session } = useApi()
+  useTitle('Issues and pull requests')
+  return (
+    <>
+      <h1>Issues and pull requests</h1>
+      {session.user ? (
+        <Dashboard query={query} />
+      ) : (
+        <p>
+          <SignInLink /> to see what concerns you.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
+  const { of } = useApi()
+  const page = pageOf(query)
+  const [state] = STATES.find(([known]) => known === query.get('state')) ?? STATES[0]
+  const [view] = VIEWS.find(([known]) => known === query.get('view')) ?? VIEWS[0]
+  const list = useLoad(
+    (signal) =>
+      of(IssueService).searchIssues(
+        {
+          state,
+          page,
+          sort: 'recentupdate',
+          assigned: view === 'assigned',
+          created: view === 'created',
+          mentioned: view === 'mentioned',
+          reviewRequested: view === 'review_requested',
+        },
+        { signal },
+      ),
+    [state, view, page],
+  )
+  return (
+    <>
+      <Tabs label="Concerns" name="view" options={VIEWS} chosen={{ view, state }} />
+      <Tabs label="State" name="state" options={STATES} chosen={{ view, state }} />
+      <Show of={list}>
+        {({ issues, total, limit }) => (
+          <>
+            {issues.length === 0 && <p>Nothing here.</p>}
+            <ul class="list">
+              {issues.map((issue) => (
+                <li key={String(issue.id)}>
+                  <span class="tag">{issue.pullRequest ? 'pull request' : 'issue'}</span>{' '}
+                  <a href={ownHref(issue.htmlUrl)}>
+                    {issue.title} {issue.repository?.fullName}#{issue.number.toString()}
+                  </a>{' '}
+                  {issue.labels.map((label) => (
+                    <span key={String(label.id)} class="tag">
+                      <LabelName label={label} />
+                    </span>
+                  ))}
+                  <p class="facts">
+                    {issue.user?.login}, updated <Time at={issue.updatedAt} />
+                    {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
+                  </p>
+                </li>
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function Tabs(props: {
+  label: string
+  name: 'view' | 'state'
+  options: readonly (readonly [value: string, text: string])[]
+  chosen: { readonly view: string; readonly state: string }
+}): VNode {
+  const { label, name, options, chosen } = props
+  return (
+    <nav class="tabs" aria-label={label}>
+      {options.map(([value, text]) => (
+        <a
+          key={value}
+          href={`/issues?${new URLSearchParams({ ...chosen, [name]: value })}`}
+          aria-current={value === chosen[name] ? 'page' : undefined}
+        >
+          {text}
+        </a>
+      ))}
+    </nav>
+  )
+}
