@@ -310,7 +310,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.BatchEditIssuesRequest.notify", "Whether users are notified and mailed. Default true. Webhooks and events are sent in any case."],
   ["branchline.v1.BatchEditIssuesRequest.numbers", "Numbers of issues and pull requests, at most 200. Repeated ones count once."],
   ["branchline.v1.BatchEditIssuesRequest.owner", "Name of the owner."],
-  ["branchline.v1.BatchEditIssuesRequest.query", "Not supported yet: must be empty."],
+  ["branchline.v1.BatchEditIssuesRequest.query", "Instead of numbers, a query in the query language of issues, which is evaluated before the first\nchange: at most the 200 oldest issues and pull requests that match. Empty for the numbers."],
   ["branchline.v1.BatchEditIssuesRequest.remove_assignees", "Usernames of assignees to remove."],
   ["branchline.v1.BatchEditIssuesRequest.remove_labels", "Labels to remove, in the same form."],
   ["branchline.v1.BatchEditIssuesRequest.repo", "Name of the repository."],

@@ -50,6 +50,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/verify-email': 'Confirm your address',
   '/user/settings/applications': 'Applications',
   '/user/settings/emails': 'E-mail',
+  '/issues': 'Issues and pull requests',
   '/notifications': 'Notifications',
   '/user/settings/security': 'Security',
   '/user/settings/sessions': 'Sessions',

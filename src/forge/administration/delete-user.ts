@@ -8,7 +8,11 @@ import {
 } from '../accounts/users/users.ts'
 import { DomainError } from '../core/errors.ts'
 import type { User } from '../core/schema.ts'
-import { deleteContributions } from '../issues/purge-contributions.ts'
+import {
+  type DeletedContributions,
+  deleteContributions,
+  removeContributedFiles,
+} from '../issues/purge-contributions.ts'
 import { deleteMemosOf } from '../memos/memos.rows.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { queueRepositoryDeleted } from '../repositories/activity/repository-webhook-events.ts'
@@ -29,6 +33,15 @@ const MAX_ROUNDS = 10
  */
 type AssociatedData = 'refused' | 'orphaned' | 'deleted' | 'purged'
 
+/** What an account is deleted with. */
+interface Deletion {
+  /** Its repositories. */
+  readonly repositories: readonly number[]
+  readonly data: AssociatedData
+  /** Its issues and comments that the transaction has deleted. */
+  purged: DeletedContributions | undefined
+}
+
 /**
  * Deletes an account with its sessions, tokens and settings.
  *
@@ -41,9 +54,11 @@ export async function deleteUser(app: ReposApp, user: User, data: AssociatedData
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Otherwise an account with repositories is not deleted, so none need to be prepared.
     const repositories = deletesRepositories(data) ? await repositoryIdsOf(app.db, user.id) : []
+    const deletion: Deletion = { repositories, data, purged: undefined }
     const isDone = await removeRepositories(app, repositories, (tx) =>
-      deleteRows(app, tx, user, repositories, data),
+      deleteRows(app, tx, user, deletion),
     )
+    if (deletion.purged) removeContributedFiles(app, deletion.purged)
     if (isDone) return
   }
   throw hasAssociatedData(user)
@@ -55,13 +70,8 @@ export async function deleteUser(app: ReposApp, user: User, data: AssociatedData
  * @returns false, with nothing changed, if the account has received a repository that is not in the
  *   list.
  */
-async function deleteRows(
-  app: ReposApp,
-  tx: Tx,
-  user: User,
-  repositories: readonly number[],
-  data: AssociatedData,
-): Promise<boolean> {
+async function deleteRows(app: ReposApp, tx: Tx, user: User, deletion: Deletion): Promise<boolean> {
+  const { repositories, data } = deletion
   const present = await requirePresent(tx, user)
   await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })
   await checkOwnerRemains(tx, user.id)
@@ -72,7 +82,8 @@ async function deleteRows(
   if (owned.some((id) => !repositories.includes(id))) return false
   for (const id of owned) await queueRepositoryDeleted(app, tx, id, null)
   await deleteMemosOf(tx, user.id)
-  if (data === 'purged') await deleteContributions(app, tx, user.id, 0, Number.MAX_SAFE_INTEGER)
+  if (data === 'purged')
+    deletion.purged = await deleteContributions(app, tx, user.id, 0, Number.MAX_SAFE_INTEGER)
   // Also deletes the rows of its repositories.
   await rows.deleteUser(tx, user.id)
   return true

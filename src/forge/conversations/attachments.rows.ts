@@ -160,6 +160,16 @@ export async function deleteAttachmentsOfConversation(
   return deleted.map(({ uuid }) => uuid)
 }
 
+/** Returns the uuids of the files of a conversation and of its comments. */
+export async function attachmentUuids(tx: Tx, conversationId: number): Promise<string[]> {
+  const found = await tx
+    .selectFrom('issue_attachments')
+    .select('uuid')
+    .where('issue_id', '=', conversationId)
+    .execute()
+  return found.map(({ uuid }) => uuid)
+}
+
 /** Deletes the attachments of a comment. @returns the uuids of the files. */
 export async function deleteAttachmentsOfComment(tx: Tx, commentId: number): Promise<string[]> {
   const deleted = await tx

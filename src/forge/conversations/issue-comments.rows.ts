@@ -224,3 +224,15 @@ export function commentsOf(
     .limit(limit)
     .execute()
 }
+
+/** Returns the texts of all comments of a conversation. */
+export function commentTexts(
+  tx: Tx,
+  conversationId: number,
+): Promise<Pick<IssueComment, 'id' | 'body'>[]> {
+  return tx
+    .selectFrom('issue_comments')
+    .select(['id', 'body'])
+    .where('issue_id', '=', conversationId)
+    .execute()
+}

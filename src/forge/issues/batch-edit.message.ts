@@ -30,13 +30,11 @@ export async function batchEditIssues(
   fields: FieldEditing,
 ): Promise<MessageInitShape<typeof BatchEditIssuesResponseSchema>> {
   const { owner, repo, query, numbers } = request
-  if (query !== '')
-    throw new DomainError('INVALID_FIELD', { field: 'query', rule: 'is not supported yet' })
   const results = await batchEdit(
     app,
     caller,
     { owner, repo },
-    numbers.map(Number),
+    { query, numbers: numbers.map(Number) },
     readBatch(request, fields),
     {
       notifies: request.notify ?? true,

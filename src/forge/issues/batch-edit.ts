@@ -14,6 +14,7 @@ import type { SignedIn } from '../core/access.ts'
 import { DomainError, outsideError, type Reason } from '../core/errors.ts'
 import type { ConversationName, RepositoryName } from '../core/names.ts'
 import { wakeWatchers } from '../repositories/activity/repository-events.ts'
+import { numbersOfQuery } from './issue-lists.ts'
 import { findNamed } from './open-issues.ts'
 
 /** Maximum number of conversations of one call. */
@@ -53,6 +54,13 @@ export interface BatchResult {
   readonly reason?: Reason
 }
 
+/** Conversations of a repository, by their numbers or by a query. */
+interface ChosenConversations {
+  readonly numbers: readonly number[]
+  /** Empty for the numbers. The query is evaluated before the first change. */
+  readonly query: string
+}
+
 /**
  * Changes conversations of a repository, the lowest number first, each in a transaction of its own. A
  * failure stops none of the others. With a request id, a repeated request returns the results of the
@@ -64,19 +72,23 @@ export async function batchEdit(
   app: ConversationsApp,
   caller: SignedIn,
   name: RepositoryName,
-  numbers: readonly number[],
+  chosen: ChosenConversations,
   edit: BatchEdit,
   { request, ...options }: BatchOptions & { readonly request: RepeatableRequest },
 ): Promise<readonly BatchResult[]> {
-  await openConversations(app, caller, name)
-  const ordered = [...new Set(numbers)].sort((a, b) => a - b)
-  if (ordered.length === 0 || ordered.length > MAX_CONVERSATIONS)
+  const open = await openConversations(app, caller, name)
+  const numbers = [...new Set(chosen.numbers)].sort((a, b) => a - b)
+  const hasQuery = chosen.query !== ''
+  if (numbers.length > MAX_CONVERSATIONS || hasQuery === numbers.length > 0)
     throw new DomainError('INVALID_FIELD', {
       field: 'numbers',
-      rule: `has 1 to ${MAX_CONVERSATIONS} numbers`,
+      rule: `has 1 to ${MAX_CONVERSATIONS} numbers, and none beside a query`,
     })
   const earlier = await findResult<readonly BatchResult[]>(app, app.db, caller, request)
   if (earlier) return earlier.result
+  const ordered = hasQuery
+    ? await numbersOfQuery(app, caller, open, chosen.query, MAX_CONVERSATIONS)
+    : numbers
   const quiet = options.notifies ? app : { ...app, isQuiet: true }
   const results: BatchResult[] = []
   for (const number of ordered)

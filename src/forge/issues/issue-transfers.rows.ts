@@ -33,6 +33,7 @@ export async function moveIssue(
   await count(tx, place.repository_id, issue, sql`+`)
   const inRepository = { repository_id: place.repository_id }
   await tx.updateTable('issue_comments').set(inRepository).where('issue_id', '=', id).execute()
+  await tx.updateTable('issue_attachments').set(inRepository).where('issue_id', '=', id).execute()
   await tx.updateTable('issue_references').set(inRepository).where('source_id', '=', id).execute()
   await tx
     .updateTable('notification_threads')

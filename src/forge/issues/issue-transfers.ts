@@ -1,7 +1,9 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { findUsersByIds } from '../accounts/users/users.rows.ts'
+import { attachmentUuids } from '../conversations/attachments.rows.ts'
 import { conversationReaders } from '../conversations/conversation-readers.ts'
 import { takeNumber } from '../conversations/conversations.rows.ts'
+import { commentTexts } from '../conversations/issue-comments.rows.ts'
 import {
   findLabelsNamed,
   labelsOfConversations,
@@ -10,6 +12,7 @@ import {
 import { findMilestone, findMilestoneByTitle } from '../conversations/milestones.rows.ts'
 import { assigneesOf, replaceAssignees } from '../conversations/participants.rows.ts'
 import type { Conversation } from '../conversations/schema.ts'
+import { writeSearchText } from '../conversations/search-texts.rows.ts'
 import { recordTimeline } from '../conversations/timeline.ts'
 import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
@@ -27,6 +30,8 @@ import {
   issueSubject,
   recordEvent,
 } from '../repositories/activity/repository-events.ts'
+import { shareAttachments } from '../repositories/attachments/attachment-files.ts'
+import { removeFiles } from '../repositories/attachments/stored-files.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { queueHookEvents } from '../webhooks/outbox/webhook-queue.ts'
@@ -63,10 +68,15 @@ export async function transferIssue(
     throw new DomainError('INVALID_FIELD', { field: 'repo', rule: 'is another repository' })
   if (isPublic(place) && !isPublic(open) && !target.confirmPublic)
     throw new DomainError('CONFIRM_PUBLIC_REQUIRED')
-  const moved = await changeWatched(app, async (tx) => {
+  const { moved, files } = await changeWatched(app, async (tx) => {
     const issue = await rereadIssue(tx, open)
-    return move(app, tx, caller.user.id, issue, place)
+    const files = await attachmentUuids(tx, issue.id)
+    // Before the rows name the other repository, so that no row is without its file.
+    if (files.length > 0)
+      await shareAttachments(app.attachments, [open.repository.id, place.repository.id], files)
+    return { files, moved: await move(app, tx, caller.user.id, issue, place) }
   })
+  removeFiles(app, open.repository.id, files)
   return viewIssue(app, caller, place, moved)
 }
 
@@ -115,10 +125,18 @@ async function move(
     number: await takeNumber(tx, repository.id),
     milestone_id: await milestoneThere(tx, issue, repository.id),
   })
+  await moveSearchTexts(tx, moved)
   await touchPull(tx, issue.id, nowSeconds(app.clock), actorId)
   await recordTimeline(app, tx, actorId, issue.id, { type: 'transferred', sourceId: issue.id })
   await tell(app, tx, actorId, { issue, moved, remains })
   return { ...moved, update_time: nowSeconds(app.clock) }
+}
+
+/** Lets a search within the repository find the texts of an issue. */
+async function moveSearchTexts(tx: Tx, issue: Conversation): Promise<void> {
+  await writeSearchText(tx, { conversation: issue, title: issue.title, body: issue.body })
+  for (const { id, body } of await commentTexts(tx, issue.id))
+    await writeSearchText(tx, { conversation: issue, commentId: id, body })
 }
 
 /** Gives an issue the labels of the same names in the repository to which the issue goes. */

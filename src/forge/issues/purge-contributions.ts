@@ -1,5 +1,9 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
+import {
+  deleteAttachmentsOfComment,
+  deleteAttachmentsOfConversation,
+} from '../conversations/attachments.rows.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import { commentsOf, deleteIssueComment } from '../conversations/issue-comments.rows.ts'
 import type { IssueComment } from '../conversations/schema.ts'
@@ -9,12 +13,21 @@ import {
   recordEvent,
   wakeWatchers,
 } from '../repositories/activity/repository-events.ts'
+import { removeFiles } from '../repositories/attachments/stored-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { removePin } from './issue-pins.ts'
 import { deleteIssue, issuesOf } from './issues.rows.ts'
 
 /** Issues and comments that one transaction deletes. Other writes wait for it. */
 const STEP = 50
+
+/** What one transaction has deleted. */
+export interface DeletedContributions {
+  /** The larger one of the numbers of issues and of comments. */
+  readonly count: number
+  /** The uuids of attachments, by the id of their repository. */
+  readonly files: ReadonlyMap<number, readonly string[]>
+}
 
 /**
  * Deletes the issues and the comments of an account in all repositories, with everything that belongs
@@ -32,14 +45,15 @@ export async function purgeContributions(
       deleteContributions(app, tx, userId, since, STEP),
     )
     wakeWatchers(app)
-    if (deleted < STEP) return
+    removeContributedFiles(app, deleted)
+    if (deleted.count < STEP) return
   }
 }
 
 /**
  * Deletes at most `limit` issues and at most `limit` comments of an account, in a transaction.
  *
- * @returns the larger of the two numbers.
+ * @returns what the caller gives to `removeContributedFiles` after the transaction.
  */
 export async function deleteContributions(
   app: ReposApp,
@@ -47,7 +61,10 @@ export async function deleteContributions(
   userId: number,
   since: number,
   limit: number,
-): Promise<number> {
+): Promise<DeletedContributions> {
+  const files = new Map<number, string[]>()
+  const note = (repositoryId: number, uuids: readonly string[]) =>
+    files.set(repositoryId, [...(files.get(repositoryId) ?? []), ...uuids])
   const issues = await issuesOf(tx, userId, since, limit)
   for (const issue of issues) {
     await recordEvent(app, tx, {
@@ -58,11 +75,20 @@ export async function deleteContributions(
       subject: issueSubject(issue.number),
     })
     await removePin(tx, issue)
+    note(issue.repository_id, await deleteAttachmentsOfConversation(tx, issue.id))
     await deleteIssue(tx, issue.id)
   }
   const comments = await commentsOf(tx, userId, since, limit)
-  for (const comment of comments) await deleteComment(app, tx, comment)
-  return Math.max(issues.length, comments.length)
+  for (const comment of comments) {
+    note(comment.repository_id, await deleteAttachmentsOfComment(tx, comment.id))
+    await deleteComment(app, tx, comment)
+  }
+  return { files, count: Math.max(issues.length, comments.length) }
+}
+
+/** Removes files whose rows are deleted. */
+export function removeContributedFiles(app: ReposApp, { files }: DeletedContributions): void {
+  for (const [repositoryId, uuids] of files) removeFiles(app, repositoryId, uuids)
 }
 
 async function deleteComment(app: ReposApp, tx: Tx, { id, issue_id }: IssueComment): Promise<void> {

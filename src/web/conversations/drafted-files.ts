@@ -1,12 +1,5 @@
 import { useDraft } from '../components/stored.ts'
-
-/** The files that the user has uploaded for a text that is not sent. */
-export interface DraftedFiles {
-  /** The UUIDs of those that a text has. */
-  within(text: string): string[]
-  add(uuids: readonly string[]): void
-  clear(): void
-}
+import type { DraftedFiles } from './file-field.tsx'
 
 /** Returns the files of a draft. They survive a reload as the draft does. */
 export function useDraftedFiles(draft: string): DraftedFiles {

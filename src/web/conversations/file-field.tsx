@@ -5,7 +5,14 @@ import { useApi } from '../api/client.ts'
 import { sendFile } from '../api/uploads.ts'
 import { FailureNote, useAction } from '../components/load.tsx'
 import { pictureType } from '../components/pictures.ts'
-import type { DraftedFiles } from './drafted-files.ts'
+
+/** The files that the user has uploaded for a text that is not sent. */
+export interface DraftedFiles {
+  /** The UUIDs of those that a text has. */
+  within(text: string): string[]
+  add(uuids: readonly string[]): void
+  clear(): void
+}
 
 export interface FileFieldProps {
   readonly name: { readonly owner: string; readonly repo: string }

@@ -10,6 +10,8 @@ const DOT = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 )
+/** A busy machine has more time. */
+const PATIENT = { timeout: 60_000 }
 const PICTURE = /^See: !\[dot\.png\]\(.*\/attachments\/[0-9a-f-]{36}\)$/
 
 describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
@@ -63,9 +65,11 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await page.getByLabel('Description').fill('See: ')
     const picture = { name: 'dot.png', mimeType: 'image/png', buffer: DOT }
     await page.getByLabel('Attach files').setInputFiles([picture])
-    await expect.poll(() => page.getByLabel('Description').inputValue()).toMatch(PICTURE)
+    const description = page.getByLabel('Description')
+    await expect.poll(() => description.inputValue(), PATIENT).toMatch(PICTURE)
     await page.getByRole('button', { name: 'Open the issue' }).click()
-    await page.waitForFunction(`document.querySelector('img[alt="dot.png"]')?.naturalWidth === 1`)
+    const width = `document.querySelector('img[alt="dot.png"]')?.naturalWidth`
+    await expect.poll(() => page.evaluate<number>(width), PATIENT).toBe(1)
     await page.getByRole('list', { name: 'Attachments' }).getByText('dot.png').waitFor()
     await expectReadable(page)
 
@@ -77,7 +81,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     }`)
     const link = /\[run\.log\]\(.*\/attachments\/[0-9a-f-]{36}\)/
     const comment = page.getByLabel('Comment', { exact: true })
-    await expect.poll(() => comment.inputValue()).toMatch(link)
+    await expect.poll(() => comment.inputValue(), PATIENT).toMatch(link)
     await page.getByRole('button', { name: 'Send the comment' }).click()
     const files = page.getByRole('list', { name: 'Attachments' }).nth(1)
     await files.getByRole('button', { name: 'run.log' }).waitFor()

@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { lowerCase } from '../../../platform/database/dialects/dialects.ts'
 import type { Schema } from '../../../platform/database/schema.ts'
 import type { RepositoryReader } from '../../repositories/access/repository-readers.rows.ts'
-import { type Issues, isReadable, waits } from './query-links.rows.ts'
+import { type Issues, isLinked, isReadable, waits } from './query-links.rows.ts'
 import { hasUser } from './query-people.rows.ts'
 import { hasWords } from './query-words.rows.ts'
 import type { Condition, Property, Quality, QueryNames, Term, Value } from './schema.ts'
@@ -98,9 +98,16 @@ function hasValue(
     case 'head':
     case 'base':
       return isOfBranch(eb, qualifier, value)
+    case 'parent':
+    case 'duplicate-of':
+      return isLinked(eb, query.reader, qualifier === 'parent' ? 'parent' : 'duplicate', {
+        named: value,
+        repositories: query.names.repositories,
+      })
     default:
-      // Reasons, parents and duplicates: no conversation has one yet.
-      return NEVER
+      return value.kind === 'word'
+        ? sql<SqlBool>`(issues.state_reason = ${value.text} and (issues.state = 'OPEN') = false)`
+        : NEVER
   }
 }
 
@@ -188,9 +195,16 @@ function hasProperty(eb: Issues, query: QueryCondition, property: Property): Exp
       return waits(eb, query.reader, 'on its own', {})
     case 'linked-pr':
       return hasClosingPull(eb, query.reader)
+    case 'parent':
+    case 'children':
+      return isLinked(eb, query.reader, property, {})
     default:
-      // No conversation has a parent, children or attachments yet.
-      return NEVER
+      return eb.exists(
+        eb
+          .selectFrom('issue_attachments')
+          .select('issue_attachments.id')
+          .whereRef('issue_attachments.issue_id', '=', 'issues.id'),
+      )
   }
 }
 

@@ -30,7 +30,7 @@ export function isReadable(
   return eb.or([within(0), within(1)])
 }
 
-/** The other side of a dependency. */
+/** The other side of a dependency or another link. */
 interface OtherSide {
   readonly state?: 'open'
   /** A reference to one conversation. */
@@ -64,6 +64,31 @@ export function waits(
           and waiting_in.has_dependencies = 1)`,
       )
       .$if(state === 'open', (query) => query.where('other.state', '=', 'OPEN'))
+      .$if(named !== undefined, (query) => query.where(() => isNamed('other', named, repositories)))
+      .where(() => isReadable(eb, reader, 'other')),
+  )
+}
+
+/**
+ * The condition that a conversation has a parent, a child, or another conversation that it repeats,
+ * and that the reader may read the other one.
+ */
+export function isLinked(
+  eb: Issues,
+  reader: RepositoryReader,
+  link: 'parent' | 'children' | 'duplicate',
+  { named, repositories }: Pick<OtherSide, 'named' | 'repositories'>,
+): Expression<SqlBool> {
+  const ids = {
+    parent: sql`(select sub_issues.parent_id from sub_issues where sub_issues.issue_id = issues.id)`,
+    children: sql`(select sub_issues.issue_id from sub_issues where sub_issues.parent_id = issues.id)`,
+    duplicate: sql`(issues.duplicate_of_id)`,
+  }
+  return eb.exists(
+    eb
+      .selectFrom('issues as other')
+      .select('other.id')
+      .where(sql<SqlBool>`other.id in ${ids[link]}`)
       .$if(named !== undefined, (query) => query.where(() => isNamed('other', named, repositories)))
       .where(() => isReadable(eb, reader, 'other')),
   )

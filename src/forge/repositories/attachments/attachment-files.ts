@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { type FileHandle, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { hasCode } from '../../../platform/git/core/system-errors.ts'
 
 /**
  * Files that users upload, such as release assets. A file never changes. A file without a row is
@@ -140,6 +141,24 @@ export async function removeAttachment(
   uuid: string,
 ): Promise<void> {
   await rm(join(folder, attachmentPath(repositoryId, uuid)), { force: true })
+}
+
+/**
+ * Gives files of a repository to another one too, under the same names. Names that the other one has
+ * stay.
+ */
+export async function shareAttachments(
+  { folder }: AttachmentFiles,
+  [from, to]: readonly [repositoryId: number, otherId: number],
+  uuids: readonly string[],
+): Promise<void> {
+  const parent = join(folder, repositoryFolder(to))
+  await mkdir(parent, { recursive: true, mode: 0o700 })
+  for (const uuid of uuids)
+    await link(join(folder, attachmentPath(from, uuid)), join(parent, uuid)).catch((error) => {
+      if (!hasCode(error, 'EEXIST')) throw error
+    })
+  await syncFolders(folder, parent)
 }
 
 /** Removes all files of a repository. */

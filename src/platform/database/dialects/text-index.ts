@@ -50,7 +50,8 @@ export async function writeIndexedText(tx: Tx, text: IndexedText): Promise<void>
   if (isPostgres(tx)) {
     await sql`insert into search_texts (id, issue_id, repository_id, tokens)
       values (${text.id}, ${text.issueId}, ${text.repositoryId}, ${vectorOf(title, body)}::tsvector)
-      on conflict (id) do update set tokens = excluded.tokens`.execute(tx)
+      on conflict (id) do update
+        set tokens = excluded.tokens, repository_id = excluded.repository_id`.execute(tx)
     return
   }
   await sql`delete from search_index where rowid = ${text.id}`.execute(tx)
