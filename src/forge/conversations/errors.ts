@@ -113,6 +113,12 @@ export const CONVERSATIONS = {
       'only the author of a comment and users with write access to pull requests may change it',
   },
   ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  LABEL_MALFORMED: {
+    code: Code.InvalidArgument,
+    message: 'a label must be an integer or a string',
+    restStatus: 400,
+    field: 'labels',
+  },
   COMMENT_EDIT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   SUBSCRIPTION_DENIED: {
     code: Code.PermissionDenied,

@@ -52,6 +52,7 @@ import { lookOf } from '../pulls/lifecycle/pull-request.service.ts'
 import { batchEditIssues } from './batch-edit.message.ts'
 import { createIssue } from './create-issue.ts'
 import { editIssue, removeIssue } from './edit-issue.ts'
+import { editWithComment } from './edit-with-comment.ts'
 import { conversationMessage } from './issue.message.ts'
 import { type ConversationPage, listIssues, searchIssues } from './issue-lists.ts'
 import { facetsMessage, nextPageToken, readIssuePage } from './issue-query.service.ts'
@@ -98,8 +99,14 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
       const caller = signedIn(callerOf(context))
       const { owner, repo, index } = request
       const name = { owner, repo, number: Number(index) }
-      const view = await editConversation(app, caller, name, request)
-      return conversationMessage(app, caller, view)
+      const additions = {
+        labels: request.labels?.values.map(referenceOf),
+        comment: request.comment,
+      }
+      await editWithComment(app, caller, name, additions, (within) =>
+        editConversation(within, caller, name, request),
+      )
+      return conversationMessage(app, caller, await viewAgain(app, caller, name))
     },
 
     async deleteIssue({ owner, repo, index }, context) {
@@ -365,7 +372,7 @@ function textOf({ kind }: Value): string {
 function referenceOf({ kind }: Value): LabelReference {
   if (kind.case === 'stringValue') return kind.value
   if (kind.case === 'numberValue' && Number.isSafeInteger(kind.value)) return kind.value
-  throw new DomainError('INVALID_FIELD', { field: 'labels' })
+  throw new DomainError('LABEL_MALFORMED')
 }
 
 function labelsMessage(app: App, { open, labels }: LabelledConversation) {
