@@ -2615,7 +2615,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.IssueService.RemoveIssueDependency", "Removes a dependency of an issue or pull request, if there is one. For users who may write to\nit. Returns the issue or pull request that was dependent."],
   ["branchline.v1.IssueService.RemoveIssueLabel", "Removes a label of an issue or pull request, if it has the label. For users who may write to\nit."],
   ["branchline.v1.IssueService.ReplaceIssueLabels", "Replaces the labels of an issue or pull request. For users who may write to it."],
-  ["branchline.v1.IssueService.SearchIssues", "Searches the issues and pull requests of all repositories that the caller may read."],
+  ["branchline.v1.IssueService.SearchIssues", "Searches the issues and pull requests of all repositories that the caller may read. Words that more\nthan 1,000 texts have, and filters without words and users, are searched for among the newest 50,000\nof the instance."],
   ["branchline.v1.IssueService.SetIssueDeadline", "Sets or removes the due date of an issue or pull request. For users who may write to it."],
   ["branchline.v1.IssueService.UnlockIssue", "Unlocks the conversation of an issue or pull request, if it is locked. For users who may write\nto it."],
   ["branchline.v1.IssueTemplate", "A template of issues: Markdown to start with, or a form to fill in."],

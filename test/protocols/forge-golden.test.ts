@@ -35,6 +35,7 @@ const SAME_AS = {
     'IssueService.ListIssueLabels',
     'IssueService.ReplaceIssueLabels',
   ],
+  'IssueService.RemoveIssueAssignees': ['SubIssueService.RemoveSubIssue'],
   'IssueService.EditIssue': ['IssueService.AddIssueDependency'],
   'IssueService.ListIssueDependencies': ['IssueService.ListIssueBlocks'],
   'IssueService.GetIssue': ['IssueService.RemoveIssueDependency'],

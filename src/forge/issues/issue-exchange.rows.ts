@@ -50,7 +50,7 @@ export function milestonesOfRepository(
 }
 
 /** Returns the comments of issues, oldest first. */
-export function commentsOf(
+export function commentsOfIssues(
   db: Db,
   issueIds: readonly number[],
 ): Promise<Selectable<Schema['issue_comments']>[]> {

@@ -71,7 +71,7 @@ async function issueRecords(
   issues: readonly rows.ExportedIssue[],
 ): Promise<ExchangeRecord[]> {
   const ids = issues.map(({ id }) => id)
-  const comments = await rows.commentsOf(db, ids)
+  const comments = await rows.commentsOfIssues(db, ids)
   const reactions = await rows.reactionsOf(db, ids)
   const events = await rows.eventsOf(db, ids)
   const labels = await labelsOfConversations(db, ids)

@@ -27,6 +27,11 @@ import type { QuerySort } from './query/schema.ts'
  */
 const MAX_SORTED = 10_000
 const MAX_RANKED = 1_000
+/**
+ * The number of conversations whose rights a search tests. It bounds the time that a search blocks the
+ * process.
+ */
+const MAX_EXAMINED = 50_000
 /** The number up to which a list is counted. */
 export const MAX_COUNTED = 10_000
 
@@ -366,7 +371,25 @@ function selected(eb: Issues, selection: Reading, kinds: readonly (0 | 1)[]) {
       : eb('issues.is_pull', 'in', kinds),
     ...conditions(eb, filter),
     ...(filter.terms ? [isMeant(eb, selection)] : []),
+    ...(isWindowed(selection) ? [isRecent()] : []),
   ])
+}
+
+/**
+ * Returns whether a query tests the rights of each conversation of the instance, because nothing else
+ * leads to few of them.
+ */
+function isWindowed({ place, filter, isCommon }: Reading): boolean {
+  const { posterId, assigneeId, mentionedId, requestedId, reviewerId } = filter
+  const people = [posterId, assigneeId, mentionedId, requestedId, reviewerId]
+  const hasRareWords = filter.terms !== undefined && isCommon !== true
+  return 'reader' in place && !hasRareWords && people.every((id) => id === undefined)
+}
+
+/** The condition that a conversation is one of the newest of the instance. */
+function isRecent(): Expression<SqlBool> {
+  return sql<SqlBool>`issues.id > coalesce((select newest.id from issues as newest
+    order by newest.id desc limit 1 offset ${sql.lit(MAX_EXAMINED)}), 0)`
 }
 
 function isReadable(

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
+import { writeSearchText } from '../../../src/forge/conversations/search-texts.rows.ts'
 import type { Caller } from '../../../src/forge/core/access.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
 import { countIssues, listIssues, sortOfQuery } from '../../../src/forge/issues/issue-lists.rows.ts'
@@ -140,8 +141,9 @@ function fill(random: Random, owner: User): Promise<Modelled[]> {
           .values({ issue_id: id, user_id: users.get(name)?.id ?? 0 })
           .execute()
       const comments = [random.pick(TEXTS), random.pick(TEXTS)].slice(random.below(3))
-      for (const body of comments)
-        await tx
+      const bodies = new Map<number, string>()
+      for (const body of comments) {
+        const comment = await tx
           .insertInto('issue_comments')
           .values({
             issue_id: id,
@@ -151,12 +153,18 @@ function fill(random: Random, owner: User): Promise<Modelled[]> {
             update_time: create_time,
             body,
           })
-          .execute()
+          .returning('id')
+          .executeTakeFirstOrThrow()
+        bodies.set(comment.id, body)
+      }
       const row = await tx
         .selectFrom('issues')
         .selectAll()
         .where('id', '=', id)
         .executeTakeFirstOrThrow()
+      await writeSearchText(tx, { conversation: row, title: row.title, body: row.body })
+      for (const [commentId, body] of bodies)
+        await writeSearchText(tx, { conversation: row, commentId, body })
       return { row, isPrivate: repository.private === 1, labels, assignees, author, comments }
     }
   })

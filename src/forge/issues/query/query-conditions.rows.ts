@@ -4,7 +4,7 @@ import type { Schema } from '../../../platform/database/schema.ts'
 import type { RepositoryReader } from '../../repositories/access/repository-readers.rows.ts'
 import { type Issues, isLinked, isReadable, waits } from './query-links.rows.ts'
 import { hasUser } from './query-people.rows.ts'
-import { hasWords } from './query-words.rows.ts'
+import { hasQueryWords } from './query-words.rows.ts'
 import type { Condition, Property, Quality, QueryNames, Term, Value } from './schema.ts'
 
 /** A condition with all that its values mean. */
@@ -35,7 +35,7 @@ export function queryCondition(eb: Issues, query: QueryCondition): Expression<Sq
     case 'not':
       return eb.not(within(condition.item))
     case 'words':
-      return hasWords(eb, condition)
+      return hasQueryWords(eb, condition)
     default:
       return eb.or(condition.values.map((value) => hasValue(eb, query, condition, value)))
   }

@@ -1,6 +1,6 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import { tokensOf } from '../../../platform/database/text-tokens.ts'
-import { hasWords as hasTerms } from '../../conversations/search-texts.rows.ts'
+import { hasWords } from '../../conversations/search-texts.rows.ts'
 import type { Issues } from './query-links.rows.ts'
 import type { Words } from './schema.ts'
 
@@ -9,7 +9,7 @@ import type { Words } from './schema.ts'
  * as far as these parts are asked for. Words without letters and digits do not restrict. A number
  * alone also finds the conversation of that number.
  */
-export function hasWords(eb: Issues, { words, parts }: Words): Expression<SqlBool> {
+export function hasQueryWords(eb: Issues, { words, parts }: Words): Expression<SqlBool> {
   const terms = words.flatMap(({ text, isPhrase }) => {
     const tokens = tokensOf(text)
     return tokens.length === 0 ? [] : [{ tokens, isPrefix: !isPhrase }]
@@ -19,6 +19,6 @@ export function hasWords(eb: Issues, { words, parts }: Words): Expression<SqlBoo
   const number = words.length === 1 && word ? /^#?(\d{1,9})$/.exec(word.text)?.[1] : undefined
   return eb.or([
     ...(number === undefined || parts.length < 3 ? [] : [eb('issues.number', '=', Number(number))]),
-    hasTerms(eb, { terms, parts, repositoryId: undefined }),
+    hasWords(eb, { terms, parts, repositoryId: undefined }),
   ])
 }
