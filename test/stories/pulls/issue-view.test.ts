@@ -196,7 +196,7 @@ describe('a pull request as an issue', () => {
       await reasonOf(
         bob.addIssueLabels({ ...place, labels: [{ kind: { case: 'boolValue', value: true } }] }),
       ),
-    ).toBe('INVALID_FIELD')
+    ).toBe('LABEL_MALFORMED')
   })
 })
 
@@ -301,17 +301,17 @@ describe('labels of a pull request', () => {
       expect((await forge.rest(users.bob, method, path, body)).status).toBe(423)
   })
 
-  it.each<[title: string, body: object]>([
-    ['what is neither a number nor a name', { labels: [true] }],
-    ['a part of a number', { labels: [1.5] }],
-    ['nothing', { labels: [null] }],
-    ['a list in the list', { labels: [[1]] }],
-    ['more than anything has', { labels: Array.from({ length: 101 }, (_, i) => i) }],
-    ['no list', { labels: 'bug' }],
-  ])('are refused as %s', async (_, body) => {
+  it.each<[title: string, body: object, status: number]>([
+    ['what is neither a number nor a name', { labels: [true] }, 400],
+    ['a part of a number', { labels: [1.5] }, 400],
+    ['nothing', { labels: [null] }, 400],
+    ['a list in the list', { labels: [[1]] }, 400],
+    ['more than anything has', { labels: Array.from({ length: 101 }, (_, i) => i) }, 422],
+    ['no list', { labels: 'bug' }, 422],
+  ])('are refused as %s', async (_, body, status) => {
     bad ??= forge.pull('bad')
     for (const method of ['POST', 'PUT'])
-      expect((await forge.rest(users.bob, method, labelsOf(await bad), body)).status).toBe(422)
+      expect((await forge.rest(users.bob, method, labelsOf(await bad), body)).status).toBe(status)
   })
   let bad: Promise<ReviewedPull> | undefined
 
