@@ -12,6 +12,12 @@ export function goTo(href: string): void {
   dispatchEvent(new Event(MOVED))
 }
 
+/** Goes to an address in place of the present one, which leads there. */
+export function goInstead(href: string): void {
+  history.replaceState(null, '', href)
+  dispatchEvent(new Event(MOVED))
+}
+
 /**
  * Returns the address without its fragment, and follows clicks on links to pages. The browser
  * follows all other links, and those that the user opens elsewhere.

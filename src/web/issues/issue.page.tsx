@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
@@ -6,6 +7,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { goInstead } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
@@ -40,6 +42,10 @@ interface IssueProps {
 function IssueView({ repository, name }: IssueProps): VNode {
   const { of } = useApi()
   const issue = useLoad((signal) => of(IssueService).getIssue(name, { signal }), [])
+  const isPull = issue.value?.pullRequest !== undefined
+  useEffect(() => {
+    if (isPull) goInstead(`${repositoryHref(name)}/pulls/${name.index}`)
+  }, [isPull])
   const { version, isCut } = useRepositoryEvents(name, name.index, '', issue.reload)
   return (
     <Show of={issue} isPage>

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
@@ -16,6 +17,8 @@ const STATES = ['open', 'closed', 'all'] as const
 
 /** The filters of the address, beside the state and the page. */
 const FILTERS = ['q', 'author', 'assignee', 'labels', 'milestones', 'sort'] as const
+
+type Filters = Partial<Record<(typeof FILTERS)[number], string>>
 
 const ORDERS = [
   ['', 'Newest first'],
@@ -46,29 +49,25 @@ interface IssuesProps {
 function Issues({ repository, name, query }: IssuesProps): VNode {
   const { of, session } = useApi()
   const page = pageOf(query)
-  const state = STATES.find((known) => known === query.get('state')) ?? 'open'
   const kept = filtersOf(query)
-  const { labels = '', milestones = '', author = '', assignee = '', sort = '', q = '' } = kept
+  const { q = '' } = kept
+  // A query may ask for a state itself.
+  const state = STATES.find((known) => known === query.get('state')) ?? (q === '' ? 'open' : 'all')
   const list = useLoad(
-    (signal) =>
-      of(IssueService).listIssues(
-        {
-          ...name,
-          type: 'issues',
-          state,
-          labels,
-          milestones,
-          createdBy: author,
-          assignedBy: assignee,
-          sort,
-          q,
-          page,
-        },
+    (signal) => {
+      const { labels = '', milestones = '', author = '', assignee = '', sort = '' } = kept
+      const people = { createdBy: author, assignedBy: assignee }
+      const filters = { labels, milestones, ...people, sort, query: q }
+      return of(IssueService).listIssues(
+        { ...name, type: 'issues', state, ...filters, page },
         { signal },
-      ),
+      )
+    },
     [state, ...FILTERS.map((filter) => kept[filter]), page],
   )
   const base = `${repositoryHref(name)}/issues`
+  const hrefOf = (filters: Filters & { readonly state: string }) =>
+    `${base}?${new URLSearchParams(filters)}`
   return (
     <>
       <p class="bar">
@@ -76,27 +75,12 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
         <a href={`${repositoryHref(name)}/labels`}>Labels</a>
         <a href={`${repositoryHref(name)}/milestones`}>Milestones</a>
       </p>
-      <search>
-        <form
-          class="row"
-          onSubmit={onSubmit((form) =>
-            goTo(`${base}?${new URLSearchParams({ state, ...filtersOf(new FormData(form)) })}`),
-          )}
-        >
-          <Field label="Search issues" name="q" type="search" defaultValue={q} maxLength={256} />
-          <Field label="Author" name="author" defaultValue={author} maxLength={255} />
-          <Field label="Assignee" name="assignee" defaultValue={assignee} maxLength={255} />
-          <Field label="Labels" name="labels" defaultValue={labels} />
-          <Field label="Milestones" name="milestones" defaultValue={milestones} />
-          <Select label="Order" name="sort" value={sort} options={ORDERS} />
-          <button type="submit">Search</button>
-        </form>
-      </search>
+      <FilterForm kept={kept} onFilter={(filters) => goTo(hrefOf({ state, ...filters }))} />
       <nav class="tabs" aria-label="Filter">
         {STATES.map((known) => (
           <a
             key={known}
-            href={`${base}?${new URLSearchParams({ ...kept, state: known })}`}
+            href={hrefOf({ ...kept, state: known })}
             aria-current={known === state ? 'page' : undefined}
           >
             {known[0]?.toUpperCase() + known.slice(1)}
@@ -109,28 +93,12 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
             {issues.length === 0 && <p>No issues.</p>}
             <ul class="list">
               {issues.map((issue) => (
-                <li key={String(issue.number)}>
-                  <span class={`tag ${issue.state}`}>{issue.state}</span>{' '}
-                  <a href={`${base}/${issue.number}`}>
-                    {issue.title} #{issue.number.toString()}
-                  </a>{' '}
-                  {issue.labels.map((label) => (
-                    <a
-                      key={label.name}
-                      class="tag"
-                      href={`${base}?${new URLSearchParams({ ...kept, state, labels: label.name })}`}
-                    >
-                      <LabelName label={label} />
-                    </a>
-                  ))}
-                  <p class="facts">
-                    {issue.user?.login}, updated <Time at={issue.updatedAt} />
-                    {issue.milestone && `, milestone ${issue.milestone.title}`}
-                    {issue.assignees.length > 0 &&
-                      `, assigned to ${issue.assignees.map(({ login }) => login).join(', ')}`}
-                    {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
-                  </p>
-                </li>
+                <IssueRow
+                  key={String(issue.number)}
+                  issue={issue}
+                  href={`${base}/${issue.number}`}
+                  hrefOfLabel={(labels) => hrefOf({ ...kept, state, labels })}
+                />
               ))}
             </ul>
             <Pager page={page} limit={limit} total={total} />
@@ -141,9 +109,60 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
   )
 }
 
+interface FilterFormProps {
+  readonly kept: Filters
+  readonly onFilter: (filters: Filters) => void
+}
+
+function FilterForm({ kept, onFilter }: FilterFormProps): VNode {
+  const { q = '', author = '', assignee = '', labels = '', milestones = '', sort = '' } = kept
+  return (
+    <search>
+      <form class="row" onSubmit={onSubmit((form) => onFilter(filtersOf(new FormData(form))))}>
+        <Field label="Search issues" name="q" type="search" defaultValue={q} maxLength={1024} />
+        <Field label="Author" name="author" defaultValue={author} maxLength={255} />
+        <Field label="Assignee" name="assignee" defaultValue={assignee} maxLength={255} />
+        <Field label="Labels" name="labels" defaultValue={labels} />
+        <Field label="Milestones" name="milestones" defaultValue={milestones} />
+        <Select label="Order" name="sort" value={sort} options={ORDERS} />
+        <button type="submit">Search</button>
+      </form>
+    </search>
+  )
+}
+
+interface IssueRowProps {
+  readonly issue: Issue
+  readonly href: string
+  readonly hrefOfLabel: (name: string) => string
+}
+
+function IssueRow({ issue, href, hrefOfLabel }: IssueRowProps): VNode {
+  return (
+    <li>
+      <span class={`tag ${issue.state}`}>{issue.state}</span>{' '}
+      <a href={href}>
+        {issue.title} #{issue.number.toString()}
+      </a>{' '}
+      {issue.labels.map((label) => (
+        <a key={label.name} class="tag" href={hrefOfLabel(label.name)}>
+          <LabelName label={label} />
+        </a>
+      ))}
+      <p class="facts">
+        {issue.user?.login}, updated <Time at={issue.updatedAt} />
+        {issue.milestone && `, milestone ${issue.milestone.title}`}
+        {issue.assignees.length > 0 &&
+          `, assigned to ${issue.assignees.map(({ login }) => login).join(', ')}`}
+        {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
+      </p>
+    </li>
+  )
+}
+
 /** Returns the filters of an address or of the form that are not empty. */
-function filtersOf(source: URLSearchParams | FormData) {
-  const filters: Partial<Record<(typeof FILTERS)[number], string>> = {}
+function filtersOf(source: URLSearchParams | FormData): Filters {
+  const filters: Filters = {}
   for (const filter of FILTERS) {
     const value = source.get(filter)
     if (typeof value === 'string' && value !== '') filters[filter] = value
