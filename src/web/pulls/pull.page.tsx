@@ -1,17 +1,14 @@
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
-import { type Api, useApi } from '../api/client.ts'
-import { failureOf } from '../api/failure.ts'
+import { useApi } from '../api/client.ts'
 import { CommitList } from '../code/commit-list.tsx'
 import { Time } from '../components/formats.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
-import { goInstead } from '../components/navigation.ts'
 import { NotFound, Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
@@ -50,27 +47,9 @@ interface PullProps {
   readonly page: number
 }
 
-/** Reads a pull request, and goes to the issue that has the number instead. */
-async function readPull(of: Api['of'], name: PullName, signal: AbortSignal): Promise<PullRequest> {
-  try {
-    return await of(PullRequestService).getPullRequest(name, { signal })
-  } catch (error) {
-    if (failureOf(error).reason === 'PULL_REQUEST_NOT_FOUND' && (await isIssue(of, name, signal)))
-      goInstead(`${repositoryHref(name)}/issues/${name.index}`)
-    throw error
-  }
-}
-
-async function isIssue(of: Api['of'], name: PullName, signal: AbortSignal): Promise<boolean> {
-  const issue = await of(IssueService)
-    .getIssue(name, { signal })
-    .catch(() => undefined)
-  return issue !== undefined && issue.pullRequest === undefined
-}
-
 function Pull({ repository, name, tab, page }: PullProps): VNode {
   const { of } = useApi()
-  const pull = useLoad((signal) => readPull(of, name, signal), [])
+  const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
   const head = pull.value?.head?.sha ?? ''
   const { version, checks, isCut } = useRepositoryEvents(name, name.index, head, pull.reload)
   useSettledPull(pull.value, pull.reload)

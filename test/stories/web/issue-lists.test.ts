@@ -119,12 +119,4 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of labels, milestones and 
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('the query is not understood at character 0').waitFor()
   })
-
-  it('lead from the address of a pull request to the issue', {
-    timeout: STORY_TIMEOUT_MS,
-  }, async () => {
-    const { page } = await web.open('/bob/garden/pulls/1')
-    await page.waitForURL('**/bob/garden/issues/1')
-    await page.getByRole('heading', { name: 'The roses are dry #1' }).waitFor()
-  })
 })
