@@ -163,9 +163,10 @@ interface AccountRedirectsTable {
   account_id: number
 }
 
-/** The number of accounts in each state, maintained by triggers. */
+/** The number of accounts in each state, which is the sum of the shards. Maintained by triggers. */
 interface UserCountsTable {
   state: UsersTable['state']
+  shard: Generated<number>
   count: number
 }
 

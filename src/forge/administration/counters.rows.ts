@@ -99,6 +99,7 @@ const COUNTERS: readonly Counter[] = [
     table: 'user_counts',
     column: 'count',
     key: 'state',
+    isSum: true,
     counted: count('users', 'state', sql`1 = 1`),
   },
   {

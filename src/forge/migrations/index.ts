@@ -67,6 +67,7 @@ import * as subIssues from './0064-sub-issues.ts'
 import * as issueTransfers from './0065-issue-transfers.ts'
 import * as issueImports from './0066-issue-imports.ts'
 import * as issueRequests from './0067-issue-requests.ts'
+import * as userCountShards from './0081-user-count-shards.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -138,6 +139,7 @@ export const migrations: readonly Migration[] = [
   { name: '0065-issue-transfers', ...issueTransfers },
   { name: '0066-issue-imports', ...issueImports },
   { name: '0067-issue-requests', ...issueRequests },
+  { name: '0081-user-count-shards', ...userCountShards },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

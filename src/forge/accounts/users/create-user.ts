@@ -40,7 +40,8 @@ export async function createUser(
   draft: UserDraft,
   options: { readonly requestId: string; readonly validateOnly: boolean },
 ): Promise<User> {
-  const role = grantedRole(app, caller, draft, !(await rows.anyUserExists(app.db)))
+  const isFirst = !(await rows.anyUserExists(app.db))
+  const role = grantedRole(app, caller, draft, isFirst)
   const request = readRequest(caller, draft, options.requestId)
   const earlier = request && (await findRecent(app, app.db, request))
   if (request && earlier) return repeated(app, caller, request, draft, earlier)
@@ -51,8 +52,10 @@ export async function createUser(
   }
   const password_hash = await app.passwords.hash(draft.password, holderOf(caller))
   const make = async (tx: Tx) => {
-    const grantedNow = grantedRole(app, caller, draft, !(await rows.anyUserExists(tx)))
-    return store(app, tx, account, password_hash, grantedNow)
+    // Only the first account depends on others. A transaction that reads for all accounts what the
+    // creation of each changes would run again for each other one on PostgreSQL.
+    const isFirstNow = isFirst && !(await rows.anyUserExists(tx))
+    return store(app, tx, account, password_hash, grantedRole(app, caller, draft, isFirstNow))
   }
   if (!request) return transaction(app.db, make)
   const outcome = await transaction(app.db, async (tx) => {

@@ -229,7 +229,8 @@ export async function countUsers(db: Db, filter: UserListFilter): Promise<number
     .reduce((total, row) => total + row.count, 0)
 }
 
-const userCounts = prepareQuery((db) => db.selectFrom('user_counts').selectAll())
+/** The rows of all shards. */
+const userCounts = prepareQuery((db) => db.selectFrom('user_counts').select(['state', 'count']))
 
 function selectUsers(db: Db, filter: UserListFilter) {
   return db
@@ -247,9 +248,10 @@ function selectUsers(db: Db, filter: UserListFilter) {
 }
 
 export async function anyUserExists(db: Db): Promise<boolean> {
-  const rows = await db.selectFrom('user_counts').select('count').where('count', '>', 0).execute()
-  return rows.length > 0
+  return (await oldestUser(db)).length > 0
 }
+
+const oldestUser = prepareQuery((db) => db.selectFrom('users').select('id').orderBy('id').limit(1))
 
 /** Returns whether an active administrator other than `id` exists. */
 export async function anotherAdministratorExists(tx: Tx, id: number): Promise<boolean> {
