@@ -57,7 +57,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       if (response.stream) {
         return {
           ...response,
-          message: untilEnd(response.message, request.signal, passStatusOn, fail, finish),
+          message: untilEnd(response.message, () => request.signal, passStatusOn, fail, finish),
         }
       }
       passStatusOn()
@@ -85,11 +85,12 @@ function levelOf(
 /**
  * Passes messages on and reports the end: success, an error, or a reader that left.
  *
+ * @param signal a signal costs more than a short stream, so that only a fault asks for one.
  * @param begin called before each message.
  */
 async function* untilEnd<T>(
   messages: AsyncIterable<T>,
-  signal: AbortSignal,
+  signal: () => AbortSignal,
   begin: () => void,
   fail: (thrown: unknown) => ConnectError,
   finish: (error: undefined) => void,
@@ -106,7 +107,7 @@ async function* untilEnd<T>(
     running = false
     // Connect's adapter throws an error of the socket into the generator.
     const isFault = toConnectError(thrown).code === Code.Internal
-    throw fail(isFault && signal.aborted ? readerLeft() : thrown)
+    throw fail(isFault && signal().aborted ? readerLeft() : thrown)
   } finally {
     // Only a consumer that returns early gets here while running.
     if (running) fail(readerLeft())

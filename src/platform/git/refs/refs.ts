@@ -64,11 +64,10 @@ export async function readRef(
   id: number,
   name: string,
 ): Promise<string | undefined> {
-  return (
-    readRefFile(repositories, id, name) ??
-    repositories.handles.use(repositoryPath(repositories, id), (repository) =>
-      lookUp(repository, name),
-    )
+  const read = readRefFile(repositories, id, name)
+  if (read !== undefined) return read === 'missing' ? undefined : read
+  return repositories.handles.use(repositoryPath(repositories, id), (repository) =>
+    lookUp(repository, name),
   )
 }
 

@@ -5,7 +5,7 @@ import { clientGone } from './errors.ts'
 /** Longest delay of a timer: 24 days. A longer deadline has no timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** The calls whose signal is in use. They share one listener for the shutdown of the server. */
+/** The streams, and the calls whose signal is in use. One listener waits for the shutdown of the server. */
 export class OpenCalls {
   readonly #calls = new Set<Cancellation>()
   readonly #shutdown: AbortSignal | undefined
@@ -80,10 +80,15 @@ export class Cancellation {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
       this.#watch()
-      if (this.#state === 'running') this.#openCalls.add(this)
-      else this.#controller.abort(this.#reason)
+      this.endAtShutdown()
+      if (this.#state !== 'running') this.#controller.abort(this.#reason)
     }
     return this.#controller.signal
+  }
+
+  /** Lets the shutdown of the server cancel the call. A call with a signal does so anyway. */
+  endAtShutdown(): void {
+    if (this.#state === 'running') this.#openCalls.add(this)
   }
 
   /** Returns the time left, which is negative after the deadline; undefined without a deadline. */
@@ -120,9 +125,8 @@ export class Cancellation {
     clearTimeout(this.#timer)
     if (this.#state === 'running') this.#reason = reason
     this.#state = 'ended'
-    if (this.#controller === undefined) return
     this.#openCalls.delete(this)
-    this.#controller.abort(this.#reason)
+    this.#controller?.abort(this.#reason)
   }
 
   #watch(): void {

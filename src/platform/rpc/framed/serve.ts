@@ -116,6 +116,7 @@ async function answerStream(
     spec.kind === 'server_streaming'
       ? single(await cancellation.race(readMessage(call)))
       : readMessages(call)
+  cancellation.endAtShutdown()
   const messages = invokeStream(spec, context, input, settings.interceptors)
   const iterator = messages[Symbol.asyncIterator]()
   const next = () => cancellation.race(iterator.next())

@@ -11,11 +11,13 @@ import { tagMatches, wantsTrailers, weightsOf } from '../exchange/negotiate.ts'
 import {
   addDefaults,
   addTrailers,
+  byteLength,
   drained,
   hasNoContent,
   type NodeServerRequest,
   type NodeServerResponse,
   type Reply,
+  send,
   writeHead,
 } from '../exchange/node.ts'
 import type { Endpoint, RestCall } from './endpoint.ts'
@@ -35,6 +37,7 @@ export async function sendStream(
 ): Promise<Reply | undefined> {
   const { cancellation, context, request, response, endpoint } = call
   const framing = framingOf(endpoint, request)
+  cancellation.endAtShutdown()
   const iterator = messages[Symbol.asyncIterator]()
   const next = () => cancellation.race(iterator.next())
   try {
@@ -48,6 +51,12 @@ export async function sendStream(
     }
     if (framing === raw && isCached(request, context))
       return notModified(metadataOf(context.responseHeader))
+    if (framing === raw && isWhole(call, content)) {
+      sendWhole(call, content)
+      // A stream that nobody reads to its end counts as one whose reader left.
+      while (!(await next()).done);
+      return undefined
+    }
     const headers = headOf(context, framing, content)
     addDefaults(headers, call.defaults, undefined)
     if (wantsTrailers(request.headers)) response.hasTrailers = true
@@ -59,6 +68,28 @@ export async function sendStream(
     // Not awaited: a generator that is busy with a cancelled call may finish later.
     iterator.return?.().catch(() => {})
   }
+}
+
+/** A socket takes a response of this size at once, so that no slow reader keeps it in memory. */
+const MAX_WHOLE_BYTES = 64 * 1024
+
+/**
+ * Returns whether the first message is all content of the response, by the length that the call
+ * announced, and small enough to be sent without waiting for the client.
+ */
+function isWhole({ context, request }: RestCall, { body }: ReplyContent): boolean {
+  return (
+    body.length <= MAX_WHOLE_BYTES &&
+    context.responseHeader.get('content-length') === String(byteLength(body)) &&
+    !wantsTrailers(request.headers)
+  )
+}
+
+/** Sends all content in one write. */
+function sendWhole(call: RestCall, content: ReplyContent): void {
+  const { context, endpoint, defaults } = call
+  const status = statusOf(context, endpoint.binding.successStatus)
+  send(call, { status, headers: metadataOf(context.responseHeader), ...content }, defaults)
 }
 
 /** Returns whether the client has the content, by the entity tag that the call set. */

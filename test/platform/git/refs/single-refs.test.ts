@@ -44,7 +44,9 @@ describe('a ref in a file', () => {
       for (const folder of ['heads', 'tags'])
         for (const known of NAMES) {
           const ref = `refs/${folder}/${known}`
-          expect(readRefFile(repositories, ENGINE, ref), `${round} ${ref}`).toBe(expected.get(ref))
+          expect(readRefFile(repositories, ENGINE, ref), `${round} ${ref}`).toBe(
+            expected.get(ref) ?? 'missing',
+          )
         }
     }
   })
@@ -62,6 +64,15 @@ describe('a ref in a file', () => {
   ])('is not looked for by the name %j', (name) => {
     writeFileSync(join(repositoryPath(repositories, ENGINE), 'refs/heads/main.lock'), `${ids[0]}\n`)
     expect(readRefFile(repositories, ENGINE, name)).toBeUndefined()
+  })
+
+  it('is left to libgit2 when packed refs have no order, or the repository is missing', async () => {
+    const path = repositoryPath(repositories, ENGINE)
+    writeFileSync(join(path, 'packed-refs'), `${ids[0]} refs/heads/z\n${ids[1]} refs/heads/b\n`)
+    expect(readRefFile(repositories, ENGINE, 'refs/heads/nothing')).toBeUndefined()
+    expect(await readRef(repositories, ENGINE, 'refs/heads/b')).toBe(ids[1])
+    expect(readRefFile(repositories, ENGINE + 1, 'refs/heads/main')).toBeUndefined()
+    await expect(readRef(repositories, ENGINE + 1, 'refs/heads/main')).rejects.toThrow()
   })
 
   it('is followed by libgit2 when it is symbolic', async () => {
