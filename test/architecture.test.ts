@@ -18,6 +18,7 @@ const PLATFORM = [
   // The RPC library could be published alone, so the listener imports from it and not the reverse.
   'rpc',
   'http',
+  'ssh',
 ]
 
 /** The subjects of the forge, the lowest first. A subject imports from those before it. */
@@ -397,6 +398,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['platform/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['platform/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['platform/git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
+  ['platform/ssh/ssh-program.ts', 'the main file of a process of its own'],
   ['forge/administration/storage-peer-program.ts', 'the main file of a process of its own'],
   [
     'platform/database/rollbacks.ts',

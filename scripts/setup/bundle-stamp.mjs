@@ -16,6 +16,7 @@ const ALWAYS = [
   'scripts/setup/bundle.mjs',
   'scripts/setup/bundle-stamp.mjs',
   'scripts/setup/bundle-web.mjs',
+  'scripts/setup/ssh2-corrections.mjs',
 ]
 
 /**

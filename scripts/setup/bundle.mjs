@@ -4,12 +4,16 @@ import { unlessUpToDate } from './bundle-stamp.mjs'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 import { replaceFile } from './replace-file.mjs'
+import { ssh2Corrections } from './ssh2-corrections.mjs'
 
 /** The bundled server, a program that reads `process.argv`. */
 export const bundlePath = join(root, 'dist', 'main.js')
 
 /** Packages that load compiled files from their own folders. */
 const ADDONS = ['nodegit', 'better-sqlite3', 'better-sqlite3-napi', '@node-rs/argon2']
+
+/** What `ssh2` uses only where it was compiled. Without them Node does the same work. */
+const OPTIONAL = ['cpu-features', '*/sshcrypto.node']
 
 /** CommonJS packages in the bundle load the modules of Node by `require`, which a module lacks. */
 const REQUIRE =
@@ -44,14 +48,15 @@ async function build() {
         'license-texts': 'src/forge/repositories/lifecycle/license-texts.ts',
         'markup-program': 'src/platform/markup/markup-program.ts',
         'process-spawner': 'src/platform/git/processes/process-spawner-program.ts',
+        'ssh-program': 'src/platform/ssh/ssh-program.ts',
         'storage-peer': 'src/forge/administration/storage-peer-program.ts',
       },
       outdir: dirname(bundlePath),
       bundle: true,
       // A start reads a few files instead of two thousand, and takes a quarter less time.
-      external: ADDONS,
+      external: [...ADDONS, ...OPTIONAL],
       banner: { js: REQUIRE },
-      plugins: [apart],
+      plugins: [apart, ssh2Corrections],
       write: false,
       metafile: true,
       format: 'esm',

@@ -15,6 +15,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Everything that an operator can set, parsed and checked. */
 export interface Config extends DataPlace {
   readonly listen: HostPort
+  /** Undefined where Git over SSH is off. */
+  readonly ssh: SshConfig | undefined
   /** Number of server processes behind the port. */
   readonly workers: number
   /** Base URL of links, without a trailing slash; undefined for the address of the listener. */
@@ -48,6 +50,16 @@ export interface Config extends DataPlace {
   readonly logLevel: LogLevel
 }
 
+/** Git over SSH. */
+export interface SshConfig {
+  readonly listen: HostPort
+  /** Host and port of addresses, as far as the operator set them. */
+  readonly public: { readonly host?: string; readonly port?: number }
+  readonly user: string
+  /** Empty for keys in the data folder. */
+  readonly hostKeyFiles: readonly string[]
+}
+
 /** The headers by which a reverse proxy names the caller, in lower case. */
 export interface ProxyAuth {
   /** Header with the username. */
@@ -67,6 +79,7 @@ type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
   Omit<
     Config,
     | 'settings'
+    | 'ssh'
     | 'tls'
     | 'proxyAuth'
     | 'trustedProxies'
@@ -82,6 +95,10 @@ type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
 /** The values that commander passes to the action of `serve`, one for each option. */
 export interface ServeFlags extends PlainFlags {
   publicUrl?: string
+  sshListen?: HostPort
+  sshPublic?: { readonly host: string; readonly port?: number }
+  sshUser: string
+  sshHostKeys: string[]
   tlsCert?: string
   tlsKey?: string
   webhookRetrySchedule: number[]
@@ -126,6 +143,7 @@ export function unknownVariable(environment: NodeJS.ProcessEnv): string | undefi
 export function readConfig(flags: ServeFlags): Config {
   return {
     listen: flags.listen,
+    ssh: sshOf(flags),
     data: flags.data,
     database: flags.database,
     databasePasswordFile: flags.databasePasswordFile,
@@ -165,6 +183,27 @@ function smtpOf({
   if ((mailSmtp.user === undefined) !== (passwordFile === undefined))
     throw new Error('--mail-smtp-password-file needs a user in --mail-smtp, and the reverse')
   return { ...mailSmtp, passwordFile }
+}
+
+/** @throws Error with a sentence for the operator. */
+function sshOf({
+  sshListen,
+  sshPublic,
+  sshUser,
+  sshHostKeys,
+  workers,
+}: ServeFlags): SshConfig | undefined {
+  if (sshListen === undefined) {
+    if (sshPublic !== undefined || sshHostKeys.length > 0)
+      throw new Error('--ssh-public and --ssh-host-keys need --ssh-listen')
+    return undefined
+  }
+  if (workers > 1) {
+    throw new Error(
+      `--ssh-listen needs --workers 1 for now: start a server of its own for SSH over the same data, or leave --workers ${workers} out`,
+    )
+  }
+  return { listen: sshListen, public: sshPublic ?? {}, user: sshUser, hostKeyFiles: sshHostKeys }
 }
 
 /** @throws Error with a sentence for the operator. */

@@ -21,7 +21,8 @@ import { declaredFailuresOnly } from './declared-failures.ts'
 import { PROCESS_SPAWNER } from './process.ts'
 import { noteRunning } from './running-servers.ts'
 
-/** The bundle of the program that renders Markdown, which `npm run setup` makes. */
+/** The bundles of the programs for SSH and for Markdown, which `npm run setup` makes. */
+const SSH_PROGRAM = new URL('../../dist/ssh-program.js', import.meta.url).pathname
 const MARKUP_PROGRAM = new URL('../../dist/markup-program.js', import.meta.url).pathname
 
 let spawner: ProcessSpawner | undefined
@@ -63,6 +64,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const server = await startServer(
     {
       listen: { host: '127.0.0.1', port: 0 },
+      ssh: undefined,
       workers: 1,
       publicUrl: undefined,
       tls: undefined,
@@ -120,6 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     {
       spawner: workerSpawner(),
       markupProgram: MARKUP_PROGRAM,
+      sshProgram: SSH_PROGRAM,
       ...(clock && { clock }),
       ...(readSpace && { readSpace }),
     },

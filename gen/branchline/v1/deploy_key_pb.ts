@@ -19,8 +19,9 @@ export const file_branchline_v1_deploy_key: GenFile = /*@__PURE__*/
 /**
  * A deploy key: an SSH public key of a repository.
  *
- * The server has no Git over SSH, so the key grants no access. It is stored for clients that manage
- * deploy keys.
+ * Where Git over SSH is on, the key fetches from its repositories, and pushes to them unless the key
+ * is read-only there. The key has no other rights. A push is one of the owner of the repository. Keys
+ * of organisations only fetch.
  *
  * @generated from message branchline.v1.DeployKey
  */
@@ -75,7 +76,7 @@ export type DeployKey = Message<"branchline.v1.DeployKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Whether the key is read-only.
+   * Whether the key only fetches from this repository.
    *
    * @generated from field: bool read_only = 8;
    */

@@ -18,7 +18,8 @@ export const file_branchline_v1_public_key: GenFile = /*@__PURE__*/
   fileDesc("Ch5icmFuY2hsaW5lL3YxL3B1YmxpY19rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEimgIKCVB1YmxpY0tleRIKCgJpZBgBIAEoAxILCgNrZXkYAiABKAkSCwoDdXJsGAMgASgJEg0KBXRpdGxlGAQgASgJEhsKC2ZpbmdlcnByaW50GAUgASgJQgb6phkCCAESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgR1c2VyGAggASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhkKCXJlYWRfb25seRgJIAEoCEIG+qYZAggBEhgKCGtleV90eXBlGAogASgJQgb6phkCCAFCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
- * An SSH public key of an account. It verifies signatures of its owner.
+ * An SSH public key of an account. It verifies signatures of its owner, and
+ * gives access to Git over SSH where that is on. Security keys verify signatures only.
  *
  * @generated from message branchline.v1.PublicKey
  */
@@ -66,7 +67,7 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Always the beginning of year 1, because the server has no Git over SSH.
+   * Always the beginning of year 1, because the server does not record uses.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 7;
    */
@@ -80,7 +81,7 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   user?: Account | undefined;
 
   /**
-   * As set when the key was added. Has no effect. Only for the owner and administrators.
+   * Whether the key only fetches over SSH. Set when the key was added. Only for the owner and administrators.
    *
    * @generated from field: bool read_only = 9;
    */

@@ -254,7 +254,8 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   link: string;
 
   /**
-   * URL for Git over SSH. Always empty: the server has no SSH.
+   * URL for Git over SSH, such as `ssh://git@git.example.org:2222/ada/code.git`, or
+   * `git@git.example.org:ada/code.git` for port 22. Empty where SSH is off.
    *
    * @generated from field: string ssh_url = 33;
    */

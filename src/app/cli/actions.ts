@@ -284,6 +284,9 @@ const OPERATOR_SETTINGS: Settings = {
 /** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
 const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
 
+/** The bundle of the SSH program, next to it. */
+const SSH_PROGRAM = fileURLToPath(new URL('./ssh-program.js', import.meta.url))
+
 /** The bundle of the program that renders Markdown, likewise. */
 const MARKUP_PROGRAM = fileURLToPath(new URL('./markup-program.js', import.meta.url))
 
@@ -306,6 +309,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   // A signal may follow as soon as the line below is printed.
   stopOnSignal(server, delayMs, log)
   print(`branchline listening on ${server.url}`)
+  if (server.sshAddress !== undefined) print(`branchline ssh listening on ${server.sshAddress}`)
 }
 
 /** Serves as a worker process, until the primary process says so or ends. */
@@ -336,6 +340,7 @@ async function start(flags: ServeFlags, log: Logger, primary?: PrimaryProcess): 
     return await startServer(config, log, {
       spawner,
       markupProgram: MARKUP_PROGRAM,
+      sshProgram: SSH_PROGRAM,
       ...(primary && { workers: primary }),
     })
   } catch (error) {

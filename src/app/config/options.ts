@@ -86,6 +86,25 @@ function addressOptions(): Option[] {
       '127.0.0.1:8080',
       values.hostPort,
     ),
+    setting(
+      '--ssh-listen <host:port|off>',
+      'address of Git over SSH; port 0 takes any free one',
+      'off',
+      values.hostPortOrOff,
+    ),
+    setting(
+      '--ssh-public <host[:port]>',
+      'host and port of SSH addresses (default: host of --public-url, port of --ssh-listen)',
+      undefined,
+      values.publicHost,
+    ),
+    setting('--ssh-user <name>', 'login name of SSH', 'git', values.loginName),
+    setting(
+      '--ssh-host-keys <files>',
+      'comma-separated private host keys (default: keys in the data folder)',
+      '',
+      values.paths,
+    ),
     ...placeOptions(),
     setting(
       '--workers <number>',

@@ -106,6 +106,39 @@ export function mailAddress(text: string): string {
   return text
 }
 
+/** The port of SSH (RFC 4253, section 4.1). */
+export const SSH_PORT = 22
+
+/** Returns an address, or undefined for `off`. */
+export function hostPortOrOff(text: string): HostPort | undefined {
+  return text === 'off' ? undefined : hostPort(text)
+}
+
+/** Returns a host as users name it, with an optional port. */
+export function publicHost(text: string): { readonly host: string; readonly port?: number } {
+  const [, bracketed, plain, port] =
+    /^(?:\[([^\]]+)\]|([^:\s/@]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  const number = port === undefined ? undefined : Number(port)
+  const isValid =
+    host !== undefined &&
+    (bracketed === undefined || isIP(bracketed) === 6) &&
+    (number === undefined || (number >= 1 && number <= 65_535))
+  if (!isValid) throw new InvalidArgumentError('It must be like git.example.org or [::1]:2222.')
+  return { host, ...(number !== undefined && { port: number }) }
+}
+
+export function loginName(text: string): string {
+  if (!/^[a-z_][a-z0-9_-]{0,31}$/i.test(text))
+    throw new InvalidArgumentError('It must be a login name such as git.')
+  return text
+}
+
+/** Returns absolute paths. */
+export function paths(text: string): string[] {
+  return text === '' ? [] : text.split(',').map((part) => resolve(part.trim()))
+}
+
 /** Returns an absolute path. */
 export function path(text: string): string {
   return resolve(text)

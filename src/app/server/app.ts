@@ -40,7 +40,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 /** The parts of an `App` that its caller provides. */
 type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
-  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup' | 'disk'>> & {
+  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'sshUrl' | 'outbound' | 'markup' | 'disk'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
     /** State shared with the other servers of a PostgreSQL database. */
@@ -62,6 +62,7 @@ export async function createApp({
   clock = systemClock,
   mail,
   publicUrl = () => '',
+  sshUrl = () => '',
   markup,
   disk = UNLIMITED_DISK,
   outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
@@ -77,6 +78,7 @@ export async function createApp({
     keys,
     mail,
     publicUrl,
+    sshUrl,
     outbound,
     metrics: new MetricsSource(),
     disk,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { createSessionSlots, gitHttpLimits } from '../../edge/git-http/index.ts'
 import { startMails } from '../../forge/accounts/credentials/mail-queue.ts'
 import { startLeftoverSweeps } from '../../forge/administration/leftovers.ts'
 import type { App } from '../../forge/app.ts'
@@ -45,12 +46,15 @@ import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts
 import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { StartedParts, serve } from './serving.ts'
+import { createSshAddress, hostPortText, startSsh } from './ssh.ts'
 
 /** A running server. */
 export interface Server {
   /** Base of its URLs, with the actual port. */
   readonly url: string
   readonly app: App
+  /** Address of Git over SSH, as host:port; undefined where SSH is off. */
+  readonly sshAddress: string | undefined
   /** Reports from now on that it is not ready, and still takes calls. */
   announceStop(): void
   /**
@@ -68,6 +72,8 @@ interface Surroundings {
   readonly spawner?: ProcessSpawner
   /** Path of the bundled `markup-program.ts`. Without it the server renders no Markdown. */
   readonly markupProgram?: string
+  /** Path of the bundled `ssh-program.ts`. Without it the server serves no SSH. */
+  readonly sshProgram?: string
   /** Set where the server is one of several worker processes behind one port. */
   readonly workers?: WorkerSurroundings
 }
@@ -110,6 +116,7 @@ async function startParts(
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
+  const sshAddress = createSshAddress(config, () => base.url)
   const markup = markupProgram === undefined ? undefined : new MarkupThread(markupProgram)
   if (markup) parts.add(() => markup.stop())
   const app = await createApp({
@@ -121,6 +128,7 @@ async function startParts(
     clock,
     mail: await openMail(config, clock),
     publicUrl: () => base.url,
+    sshUrl: sshAddress.urlOf,
     markup,
     disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, readSpace),
     outbound: createOutbound({
@@ -146,10 +154,13 @@ async function startParts(
   // create work until then.
   const workers = new Workers()
   parts.add(() => workers.stop())
-  const serving = await serve(config, app, base, parts, others)
+  const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
+  const serving = await serve(config, app, { base, slots }, parts, others)
+  const ssh = await startSsh(config, app, { slots, program: surroundings.sshProgram }, parts)
+  sshAddress.listensAt(ssh?.port)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
-  return { ...serving, app }
+  return { ...serving, app, sshAddress: ssh && hostPortText(config.ssh?.listen.host, ssh.port) }
 }
 
 /** Opens the folder or the mail server for outgoing mail; undefined for no mail. */

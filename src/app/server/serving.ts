@@ -45,6 +45,7 @@ import type { App } from '../../forge/app.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { countDueMaintenance } from '../../forge/repositories/maintenance/maintenance-requests.ts'
 import { registerServices, services } from '../../forge/service-registry.ts'
+import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { checkDatabase } from '../../platform/database/database.ts'
 import { databaseBytes } from '../../platform/database/maintenance.ts'
 import { createCors } from '../../platform/http/cors.ts'
@@ -76,13 +77,14 @@ const SCHEMA_FILES = [
  * Starts the listener with all protocols, and adds it to `parts`.
  *
  * @param base gets the URL of the listener when it is empty.
+ * @param slots of Git requests, which Git over SSH shares.
  * @param workers set where the server is one of several worker processes.
  * @returns the URL of the listener, and what reports that the server is not ready any more.
  */
 export async function serve(
   config: Config,
   app: App,
-  base: { url: string },
+  { base, slots }: { readonly base: { url: string }; readonly slots: FairSlots },
   parts: StartedParts,
   workers?: WorkerSurroundings,
 ): Promise<{ readonly url: string; readonly announceStop: () => void }> {
@@ -135,6 +137,7 @@ export async function serve(
   const git = createGitHttp({
     authorize: authorizeGit(app, peerOf),
     log: app.log,
+    slots,
     observe: observeGit(app.log, metrics, peerOf),
     limits: gitHttpLimits(config.settings.maxPushBytes),
   })

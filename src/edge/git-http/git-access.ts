@@ -23,6 +23,11 @@ export interface PushCommands {
 export interface PackRequest {
   /** Whether to list the refs without reading stdin, rather than answer the request on stdin. */
   readonly advertise: boolean
+  /**
+   * Whether the process serves one client to its end, rather than one request: a fetch over SSH.
+   * Default: false.
+   */
+  readonly isWhole?: boolean
   /** The `Git-Protocol` header, empty without one. */
   readonly protocol: string
   /** Whether the body is too large for a client to send in one piece. */

@@ -17,6 +17,8 @@ import {
 export interface GitHttpOptions {
   readonly authorize: AuthorizeGit
   readonly log: Logger
+  /** Shared with Git over SSH. Default: slots of its own. */
+  readonly slots?: FairSlots
   /** Called for each Git request when it has ended. */
   readonly observe: (end: GitRequestEnd) => void
   readonly limits: SessionLimits & {
@@ -69,6 +71,13 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
   }
 }
 
+/** Creates the slots of Git requests, over HTTP and SSH together. */
+export function createSessionSlots({
+  maxSessions: max,
+}: Pick<GitHttpOptions['limits'], 'maxSessions'>): FairSlots {
+  return new FairSlots({ max, full: () => new DomainError('SERVER_BUSY') })
+}
+
 /**
  * Creates the handler of Git's smart protocol (gitprotocol-http(5)) over both versions of HTTP.
  *
@@ -77,8 +86,7 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
 export function createGitHttp(
   options: GitHttpOptions,
 ): (request: HttpRequest, response: HttpResponse) => boolean {
-  const full = () => new DomainError('SERVER_BUSY')
-  const slots = new FairSlots({ max: options.limits.maxSessions, full })
+  const { slots = createSessionSlots(options.limits) } = options
   const handle = async (
     request: HttpRequest,
     response: HttpResponse,

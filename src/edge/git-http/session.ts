@@ -65,7 +65,7 @@ interface RunningSession extends Session {
 /**
  * The values that Git sends, such as `version=2`. No other reaches the environment of a process.
  */
-const PROTOCOL =
+export const PROTOCOL =
   /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
 
 /** The beginning of a request for refs, in version 2 of the protocol (gitprotocol-v2(5)). */
@@ -373,7 +373,7 @@ const ZEROS = /^0+$/
  *
  * @param body is left at the first chunk after the opening.
  */
-async function readPushOpening(
+export async function readPushOpening(
   body: AsyncGenerator<Buffer, void, undefined>,
 ): Promise<Opening & { readonly commands: PushCommands }> {
   const chunks: Buffer[] = []

@@ -50,6 +50,8 @@ export type Credential =
       readonly scopes: Scopes | undefined
       readonly uuid?: string | undefined
     }
+  /** A deploy key pushes in the name of the owner of its repository. */
+  | { readonly kind: 'deploy key' }
   | {
       readonly kind: 'token'
       readonly uuid: string

@@ -30,6 +30,12 @@ export interface Core {
    * which is before the first call.
    */
   publicUrl(): string
+  /**
+   * Returns the address of a repository over SSH, empty where SSH is off.
+   *
+   * @param path owner and name.
+   */
+  sshUrl(path: string): string
 }
 /** Renders and parses the texts of clients. */
 interface MarkupRenderer {

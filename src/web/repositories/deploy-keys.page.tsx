@@ -44,8 +44,8 @@ function DeployKeys(props: { name: RepositoryName; page: number; isFrozen: boole
   return (
     <>
       <p>
-        A deploy key is an SSH key of the repository instead of a user. Programs read the keys from
-        the API. The server itself has no Git over SSH.
+        A deploy key is an SSH key of the repository instead of a user. Where Git over SSH is on,
+        the key fetches from this repository, and pushes to it unless it is read-only.
       </p>
       <Show of={list}>
         {({ keys, total, limit }) => (

@@ -54,6 +54,11 @@ export function findPublicKey(db: Db, id: number): Promise<PublicKey | undefined
     .executeTakeFirst()
 }
 
+/** Returns the key with an id, whether it belongs to an account or to repositories. */
+export function findKeyById(db: Db, id: number): Promise<StoredPublicKey | undefined> {
+  return db.selectFrom('public_keys').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
 /** Returns the key with a fingerprint, whether it belongs to an account or to repositories. */
 export function findKeyByFingerprint(
   db: Db,

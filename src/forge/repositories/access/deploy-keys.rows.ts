@@ -57,6 +57,32 @@ export function findDeployKey(
     .executeTakeFirst()
 }
 
+/** Returns the deploy key that makes a public key a key of a repository. */
+export function findDeployKeyOf(
+  db: Db,
+  repositoryId: number,
+  keyId: number,
+): Promise<DeployKey | undefined> {
+  return selectDeployKeys(db, repositoryId)
+    .selectAll('deploy_keys')
+    .select('public_keys.fingerprint')
+    .where('deploy_keys.key_id', '=', keyId)
+    .executeTakeFirst()
+}
+
+/** Returns the repositories of a public key, the first one first. */
+export function listRepositoriesOfKey(
+  db: Db,
+  keyId: number,
+): Promise<{ readonly repository_id: number; readonly title: string }[]> {
+  return db
+    .selectFrom('deploy_keys')
+    .select(['repository_id', 'title'])
+    .where('key_id', '=', keyId)
+    .orderBy('id')
+    .execute()
+}
+
 /** Returns whether the repository has a deploy key with a title. */
 export async function hasDeployKeyTitle(
   db: Db,

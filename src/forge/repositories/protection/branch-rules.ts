@@ -23,19 +23,21 @@ export interface BranchRules {
  *
  * @param userId undefined for an anonymous caller
  * @param units the access levels of the user
+ * @param kind what updates the branch in the name of the user. A deploy key is no administrator.
  */
 export async function readBranchRules(
   app: ReposApp,
   repositoryId: number,
   userId: number | undefined,
   units: Pick<UnitAccess, 'code'>,
+  kind: 'user' | 'deploy key' = 'user',
 ): Promise<BranchRules> {
   const rules = inOrder(await listBranchProtections(app.db, repositoryId))
   if (rules.length === 0) return { inForceFor: () => undefined }
   const listings = userId === undefined ? [] : await findListings(app.db, repositoryId, userId)
   const listedIn = listsByRule(listings)
   const mayWrite = userId !== undefined && suffices(units.code, 'write')
-  const isAdministrator = userId !== undefined && suffices(units.code, 'admin')
+  const isAdministrator = kind === 'user' && userId !== undefined && suffices(units.code, 'admin')
   return {
     inForceFor(branch) {
       const rule = effectiveRule(rules, branch)
@@ -43,7 +45,7 @@ export async function readBranchRules(
       return {
         rule,
         pusher: {
-          kind: 'user',
+          kind,
           mayWrite,
           isAdministrator,
           listedIn: listedIn.get(rule.id) ?? new Set(),

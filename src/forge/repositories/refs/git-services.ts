@@ -12,9 +12,11 @@ import {
 } from '../../../platform/git/packs/pack-services.ts'
 import { answerRefs, type RefRequest } from '../../../platform/git/packs/ref-advertisement.ts'
 import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
-import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
+import { findUserById } from '../../accounts/users/users.rows.ts'
+import { type Caller, holdsScope, type Peer, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
+import { openByDeployKey } from '../access/deploy-access.ts'
 import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
 import { readFor } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
@@ -79,10 +81,52 @@ export async function openGitService(
     }
   }
   const { repository } = await openForPush(app, caller, name)
+  return openPush(app, caller, repository)
+}
+
+async function openPush(
+  app: ReposApp,
+  caller: SignedIn,
+  repository: Repository,
+): Promise<OpenGitService> {
   checkWritable(repository)
   if (await app.disk.isFull()) throw new DomainError('DISK_FULL')
   const hasHooks = await hasGitHooks(app, repository.id)
   return { start: (request) => startPush(app, caller, repository, request, hasHooks) }
+}
+
+/** A deploy key that asks for a service. */
+export interface DeployKeyCaller {
+  /** Row of the public key. */
+  readonly keyId: number
+  readonly peer: Peer
+}
+
+/**
+ * Opens a Git service for a deploy key. The key acts in the name of the owner of the repository,
+ * and only in its own repositories.
+ *
+ * @returns `refusal` with the reason for the user when the key may only fetch.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR,
+ *   DISK_FULL
+ */
+export async function openGitServiceByDeployKey(
+  app: ReposApp,
+  { keyId, peer }: DeployKeyCaller,
+  name: RepositoryName,
+  service: GitService,
+): Promise<(OpenGitService & { readonly user: number }) | { readonly refusal: string }> {
+  const { repository, owner, key } = await openByDeployKey(app, keyId, name)
+  if (service === 'git-upload-pack') {
+    for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
+    return { user: owner.id, start: (request) => startUploadPack(app.git, repository.id, request) }
+  }
+  if (key.read_only === 1) return { refusal: 'this deploy key is read-only' }
+  // The records of a push name an account, which an organisation is not.
+  const user = await findUserById(app.db, owner.id)
+  if (!user) return { refusal: 'deploy keys of organisations can only fetch' }
+  const caller = { kind: 'user', user, peer, credential: { kind: 'deploy key' } } as const
+  return { user: user.id, ...(await openPush(app, caller, repository)) }
 }
 
 /**

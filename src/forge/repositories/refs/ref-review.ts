@@ -94,7 +94,8 @@ export async function reviewUpdates(
   const isMaintainer = !mayWrite && !merge && (await areMaintainerEdits(app, caller, open, updates))
   // For maintainer edits, the rules apply as for a user with write access.
   const units = isMaintainer ? { code: 'write' as const } : open.units
-  const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
+  const kind = caller.credential.kind === 'deploy key' ? 'deploy key' : 'user'
+  const rules = await readBranchRules(app, repositoryId, caller.user.id, units, kind)
   if (
     !mayWrite &&
     !isMaintainer &&

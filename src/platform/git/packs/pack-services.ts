@@ -12,6 +12,11 @@ import { hooksFolder, processOptions, type Repositories } from '../repositories/
 export interface PackRequest {
   /** Whether to advertise refs. Otherwise the process answers one request on stdin. */
   readonly advertise: boolean
+  /**
+   * Whether the process serves one client to its end, rather than one request: a fetch over SSH.
+   * Default: false.
+   */
+  readonly isWhole?: boolean
   /** Value of the header `Git-Protocol`, which the caller has validated. Empty if absent. */
   readonly protocol: string
   /** Whether a push is so large that its pack is stored, even with few objects. */
@@ -189,9 +194,12 @@ function limitsOf({ processes }: Repositories) {
 function argumentsOf(
   command: string,
   config: readonly string[],
-  { advertise }: PackRequest,
+  { advertise, isWhole = false }: PackRequest,
 ): string[] {
-  const flags = advertise ? ['--stateless-rpc', '--http-backend-info-refs'] : ['--stateless-rpc']
+  const flags = [
+    ...(isWhole ? [] : ['--stateless-rpc']),
+    ...(advertise ? ['--http-backend-info-refs'] : []),
+  ]
   const entries = [...config, `transfer.hideRefs=${OWN_REFS}`]
   return [...entries.flatMap((entry) => ['-c', entry]), command, ...flags, '.']
 }

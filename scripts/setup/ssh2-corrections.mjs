@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './child-process.mjs'
+
+/**
+ * Corrections of `ssh2`, whose version is pinned exactly. The bundler applies them; a text that
+ * is not found exactly once stops the build.
+ */
+
+const HYBRID = JSON.stringify(join(root, 'src', 'platform', 'ssh', 'hybrid-key-exchange.ts'))
+
+/** @type {readonly { file: RegExp, from: string, to: string }[]} */
+const CORRECTIONS = [
+  {
+    // The package has no key exchange that is safe against quantum computers.
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]kex\.js$/,
+    from: "        case 'ecdh-sha2-nistp256':\n          return new ECDHExchange",
+    to: `        case 'mlkem768x25519-sha256':
+          return new (require(${HYBRID}).hybridExchange(Curve25519Exchange))('sha256', ...args);
+        case 'ecdh-sha2-nistp256':
+          return new ECDHExchange`,
+  },
+  {
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]constants\.js$/,
+    from: 'const SUPPORTED_KEX = DEFAULT_KEX.concat([',
+    to: "const SUPPORTED_KEX = DEFAULT_KEX.concat([\n  'mlkem768x25519-sha256',",
+  },
+  {
+    // The folder of a file that is inside the text itself, so that the folder is never used.
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]crypto[\\/]poly1305\.js$/,
+    from: '__dirname',
+    to: "''",
+  },
+  {
+    // The package offers an RSA host key with SHA-1 always.
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: 'sha1Pos = Infinity;',
+    to: ';',
+  },
+  {
+    // The list of the package lacks a comma, and has algorithms that the server refuses.
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
+    from: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521'
+      + 'rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-dss';`,
+    to: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,'
+      + 'rsa-sha2-512,rsa-sha2-256';`,
+  },
+]
+
+/** @type {import('esbuild').Plugin} */
+export const ssh2Corrections = {
+  name: 'ssh2-corrections',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]ssh2[\\/]lib[\\/]/ }, ({ path }) => {
+      const corrections = CORRECTIONS.filter(({ file }) => file.test(path))
+      if (corrections.length === 0) return undefined
+      let contents = readFileSync(path, 'utf8')
+      for (const { from, to } of corrections) {
+        const parts = contents.split(from)
+        if (parts.length !== 2) throw new Error(`${path} has no place for a correction: ${from}`)
+        contents = parts.join(to)
+      }
+      return { contents, loader: 'js' }
+    })
+  },
+}

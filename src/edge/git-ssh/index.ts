@@ -1,0 +1,48 @@
+import type { Logger } from 'pino'
+import { findSshKey } from '../../forge/accounts/keys/ssh-identities.ts'
+import type { App } from '../../forge/app.ts'
+import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
+import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
+import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
+import type { SessionLimits } from '../git-http/session.ts'
+import { runSession } from './session.ts'
+
+interface GitSshOptions {
+  /** Path of the bundled `ssh-program.ts`. */
+  readonly program: string
+  readonly settings: Omit<SshSettings, 'socketPath'>
+  /** Shared with Git over HTTP. */
+  readonly slots: FairSlots
+  readonly limits: SessionLimits
+  readonly log: Logger
+}
+
+/**
+ * Starts Git over SSH.
+ *
+ * @throws Error with a sentence for the operator when the address or a host key cannot be used.
+ */
+export async function startGitSsh(
+  app: App,
+  { program, settings, slots, limits, log }: GitSshOptions,
+): Promise<SshListening & { stop(graceMs: number): Promise<void> }> {
+  const ssh = new SshProcess(program, {
+    decide: (fingerprint) => findSshKey(app, fingerprint),
+    run: (session) => {
+      runSession({ app, slots, limits, limitLoopback: settings.limitLoopback }, session).catch(
+        (err: unknown) => {
+          log.error({ err }, 'a Git session over SSH failed')
+          session.end(70, 'Branchline: the server failed\n')
+        },
+      )
+    },
+    warn: (facts, message) => log.warn(facts, message),
+  })
+  try {
+    const listening = await ssh.start(settings)
+    return { ...listening, stop: (graceMs) => ssh.stop(graceMs) }
+  } catch (error) {
+    await ssh.stop(0)
+    throw error
+  }
+}

@@ -1,0 +1,345 @@
+import type { Socket } from 'node:net'
+import { ConnectError } from '@connectrpc/connect'
+import { identityOfSshKey, type SshIdentity } from '../../forge/accounts/keys/ssh-identities.ts'
+import type { App } from '../../forge/app.ts'
+import type { Peer } from '../../forge/core/access.ts'
+import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
+import { titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
+import {
+  openGitService,
+  openGitServiceByDeployKey,
+} from '../../forge/repositories/refs/git-services.ts'
+import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
+import { feed } from '../../platform/concurrency/feed.ts'
+import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
+import type { SshSession } from '../../platform/ssh/ssh-process.ts'
+import { toConnectError } from '../errors.ts'
+import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
+import { reopened } from '../git-http/request-body.ts'
+import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
+import { readSshCommand } from './command.ts'
+
+/** The parts of the server that sessions use. */
+interface SessionParts {
+  readonly app: App
+  readonly slots: FairSlots
+  readonly limits: SessionLimits
+  readonly limitLoopback: boolean
+}
+
+/** How a session ended. */
+interface SessionEnd {
+  readonly code: number
+  /** Lines for the user, empty for none. */
+  readonly text: string
+}
+
+/** Exit codes of sysexits.h. */
+const TRY_AGAIN = 75
+const OWN_FAULT = 70
+
+const BUSY = refused('the server is busy: try again later', TRY_AGAIN)
+
+/** Texts for reasons that compatible systems word differently for Git users. */
+const REFUSALS: Readonly<Partial<Record<Reason, SessionEnd>>> = {
+  REPOSITORY_NOT_FOUND: refused('Repository not found.'),
+  DELETED_MEANWHILE: refused('Repository not found.'),
+  REPOSITORY_ACCESS_DENIED: refused('User permission denied for writing.'),
+  REPOSITORY_UNIT_CLOSED: refused('the code of this repository is disabled'),
+  REPOSITORY_ARCHIVED: refused(
+    'This repo is archived. You can view files and clone it, but cannot push or open issues/pull-requests.',
+  ),
+  REPOSITORY_IS_MIRROR: refused('mirror repository is read-only'),
+  SERVER_BUSY: BUSY,
+  GIT_TIMEOUT: BUSY,
+  GIT_MEMORY_EXCEEDED: BUSY,
+}
+
+/** Runs the command of a session, and ends the session. */
+export async function runSession(parts: SessionParts, session: SshSession): Promise<void> {
+  const beganMs = performance.now()
+  const { app } = parts
+  const { end, facts } = await answer(parts, session).catch((error: unknown) => ({
+    end: endOf(app, error),
+    facts: {},
+  }))
+  session.end(end.code, end.text)
+  const durationMs = Math.round(performance.now() - beganMs)
+  const entry = {
+    ...facts,
+    key: session.keyId,
+    peer: session.peer,
+    exit: end.code,
+    duration_ms: durationMs,
+  }
+  // Fetches are frequent, and change nothing.
+  const isQuiet = end.code === 0 && !('isPush' in facts && facts.isPush === true)
+  app.log[isQuiet ? 'debug' : 'info'](entry, 'SSH session')
+}
+
+interface SessionResult {
+  readonly end: SessionEnd
+  /** Facts for the log. */
+  readonly facts: object
+}
+
+async function answer(parts: SessionParts, session: SshSession): Promise<SessionResult> {
+  const { app } = parts
+  // The key may be gone since the connection began.
+  const identity = await identityOfSshKey(app, session.keyId)
+  if (!identity) return { end: refused('this key is not valid any more'), facts: {} }
+  const command = readSshCommand(session.command)
+  if (command.kind === 'shell')
+    return { end: { code: 0, text: await greeting(app, identity) }, facts: {} }
+  if (command.kind === 'invalid') return { end: refused(command.text, command.code), facts: {} }
+  const { owner, name, service } = command.target
+  const who = identity.kind === 'account' ? { user: identity.user.username } : {}
+  const facts = {
+    ssh: service,
+    repository: `${owner}/${name}`,
+    isPush: service === 'git-receive-pack',
+    ...who,
+  }
+  try {
+    return { end: await serveGit(parts, session, identity, command.target), facts }
+  } catch (error) {
+    return { end: endOf(app, error), facts }
+  }
+}
+
+async function greeting(app: App, identity: SshIdentity): Promise<string> {
+  const [name, key] =
+    identity.kind === 'account'
+      ? [identity.user.username, `key named ${identity.title}`]
+      : ['there', `deploy key named ${await titleOfDeployKey(app, identity.keyId)}`]
+  return `Hi ${name}! You've successfully authenticated with the ${key}, but Branchline does not provide shell access.\n`
+}
+
+async function serveGit(
+  parts: SessionParts,
+  session: SshSession,
+  identity: SshIdentity,
+  target: GitTarget,
+): Promise<SessionEnd> {
+  const peer = peerOf(session, parts.limitLoopback)
+  let opened: Opened
+  let note = ''
+  try {
+    opened = await open(parts.app, identity, peer, target)
+  } catch (error) {
+    const moved = placeAfterMove(error)
+    if (!moved) throw error
+    // SSH has no redirects.
+    note = `Branchline: the repository is now at ${moved.owner}/${moved.name}\n`
+    opened = await open(parts.app, identity, peer, { ...moved, service: target.service })
+  }
+  if ('refusal' in opened) return refused(opened.refusal)
+  if (session.left.aborted) return { code: 1, text: '' }
+  const grant = { ...opened, outcome: 'granted', network: peer.network } as const
+  const slot = new SessionSlot(grant, target.service)
+  const release = parts.slots.tryAcquire(slot)
+  if (!release) return BUSY
+  try {
+    const run = new GitRun(parts, session, grant, slot)
+    const { code, text } =
+      target.service === 'git-upload-pack' ? await run.fetch() : await run.push()
+    return { code, text: note + text }
+  } finally {
+    release()
+  }
+}
+
+type Opened = Pick<GitGrant, 'user' | 'start'> | { readonly refusal: string }
+
+async function open(
+  app: App,
+  identity: SshIdentity,
+  peer: Peer,
+  { owner, name, service }: GitTarget,
+): Promise<Opened> {
+  const repository = { owner, repo: name }
+  if (identity.kind === 'deploy key') {
+    const key = { keyId: identity.keyId, peer }
+    return openGitServiceByDeployKey(app, key, repository, service)
+  }
+  const { user, readOnly } = identity
+  // The scope of a key is everything that Git needs.
+  const caller = { kind: 'user', user, peer, credential: { kind: 'password' } } as const
+  if (readOnly && service === 'git-receive-pack') {
+    await openGitService(app, caller, repository, 'git-upload-pack')
+    return { refusal: 'this key is read-only' }
+  }
+  return { user: user.id, ...(await openGitService(app, caller, repository, service)) }
+}
+
+/** Returns the present name of a repository that was asked for by a former one. */
+function placeAfterMove(error: unknown): { owner: string; name: string } | undefined {
+  const isMove =
+    error instanceof DomainError &&
+    (error.reason === 'REPOSITORY_MOVED' || error.reason === 'REPOSITORY_OWNER_RENAMED')
+  if (!isMove) return undefined
+  const { owner = '', name = '' } = error.metadata
+  return { owner, name }
+}
+
+function peerOf({ peer: address }: SshSession, limitLoopback: boolean): Peer {
+  const loopback = isLoopback(address)
+  return {
+    address,
+    loopback,
+    network: loopback && !limitLoopback ? undefined : peerNetwork(address),
+  }
+}
+
+/** A session whose Git processes run. */
+class GitRun {
+  readonly #parts: SessionParts
+  readonly #session: SshSession
+  readonly #grant: GitGrant
+  readonly #slot: SessionSlot
+  readonly #timers: NodeJS.Timeout[]
+  #process: PackProcess | undefined
+  #isStopped = false
+
+  constructor(parts: SessionParts, session: SshSession, grant: GitGrant, slot: SessionSlot) {
+    this.#parts = parts
+    this.#session = session
+    this.#grant = grant
+    this.#slot = slot
+    const { idleTimeoutMs, totalTimeoutMs } = parts.limits
+    const stop = () => this.#stop()
+    this.#timers = [setTimeout(stop, idleTimeoutMs), setTimeout(stop, totalTimeoutMs)]
+    slot.onEvicted(stop)
+    session.left.addEventListener('abort', stop)
+  }
+
+  /** Serves a fetch by one process. */
+  async fetch(): Promise<SessionEnd> {
+    return this.#run(async (socket) => {
+      const process = this.#start({ advertise: false, isWhole: true })
+      return this.#converse(process, this.#input(this.#parts.limits.maxFetchRequestBytes), socket)
+    })
+  }
+
+  /**
+   * Serves a push by the two requests of HTTP: the list of refs, then the commands and the pack. So
+   * the commands are known before the process starts, as the review of a push requires.
+   */
+  async push(): Promise<SessionEnd> {
+    return this.#run(async (socket) => {
+      const listing = this.#start({ advertise: true })
+      listing.stdin.end()
+      await this.#send(listing, socket)
+      const { code } = await listing.exited
+      if (code !== 0) return { code: OWN_FAULT, text: 'Branchline: the server failed\n' }
+      const input = this.#input(this.#parts.limits.maxPushBytes)
+      const opening = await readPushOpening(input)
+      if (this.#isStopped) return { code: 1, text: '' }
+      const process = this.#start({ advertise: false, commands: opening.commands })
+      return this.#converse(process, reopened(opening, input), socket)
+    })
+  }
+
+  async #run(work: (socket: Socket) => Promise<SessionEnd>): Promise<SessionEnd> {
+    try {
+      return await work(this.#session.socket)
+    } catch (error) {
+      this.#stop()
+      if (error instanceof TooLarge) return refused(error.message)
+      throw error
+    } finally {
+      for (const timer of this.#timers) clearTimeout(timer)
+    }
+  }
+
+  #start(request: Omit<PackRequest, 'protocol' | 'isLarge'>): PackProcess {
+    const { protocol } = this.#session
+    this.#process = this.#grant.start({
+      ...request,
+      protocol: PROTOCOL.test(protocol) ? protocol : '',
+      isLarge: false,
+    })
+    return this.#process
+  }
+
+  #stop(): void {
+    this.#isStopped = true
+    this.#process?.stop()
+    // Nothing waits for a client that has left or reads nothing.
+    this.#session.socket.destroy()
+  }
+
+  #onProgress(): void {
+    this.#timers[0]?.refresh()
+  }
+
+  /** Passes bytes both ways until the process has ended. */
+  async #converse(
+    process: PackProcess,
+    input: AsyncGenerator<Buffer, void, undefined>,
+    socket: Socket,
+  ): Promise<SessionEnd> {
+    let failure: unknown
+    // The input of a client may end after the process. So nothing waits for it.
+    feed(input, process.stdin).catch((error: unknown) => {
+      failure = error
+      process.stop()
+    })
+    await this.#send(process, socket)
+    const { code } = await process.exited
+    if (failure instanceof TooLarge) throw failure
+    return { code: code ?? 1, text: '' }
+  }
+
+  async #send({ stdout }: PackProcess, socket: Socket): Promise<void> {
+    for await (const chunk of this.#slot.follow(stdout)) {
+      this.#onProgress()
+      // Read on: a push that has begun to move refs must not fail because its client has left.
+      if (socket.writable && !socket.write(chunk)) await roomIn(socket)
+    }
+  }
+
+  async *#input(maxBytes: number): AsyncGenerator<Buffer, void, undefined> {
+    let bytes = 0
+    for await (const chunk of this.#session.socket.iterator({ destroyOnReturn: false })) {
+      this.#onProgress()
+      bytes += chunk.length
+      if (bytes > maxBytes) throw new TooLarge(maxBytes)
+      yield chunk
+    }
+  }
+}
+
+/** Waits until a socket takes more, or is closed. */
+function roomIn(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      socket.off('drain', done).off('close', done)
+      resolve()
+    }
+    socket.once('drain', done).once('close', done)
+    if (socket.destroyed) done()
+  })
+}
+
+/** More input than the server takes. */
+class TooLarge extends Error {
+  constructor(maxBytes: number) {
+    super(`the request is larger than the ${maxBytes} bytes that this server takes`)
+    this.name = 'TooLarge'
+  }
+}
+
+function refused(text: string, code = 1): SessionEnd {
+  return { code, text: `Branchline: ${text}\n` }
+}
+
+/** Returns the end of a session for an error. Logs a fault of the server. */
+function endOf(app: App, error: unknown): SessionEnd {
+  const known = outsideError(error) ?? (error instanceof DomainError ? error : undefined)
+  const refusal = known && REFUSALS[known.reason]
+  if (refusal) return refusal
+  if (known || error instanceof ConnectError) return refused(toConnectError(error).rawMessage)
+  app.log.error({ err: error }, 'a Git session over SSH failed')
+  return refused('the server failed', OWN_FAULT)
+}

@@ -1,0 +1,48 @@
+import type { Owner } from '../../accounts/schema.ts'
+import { findFormerOwner, findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
+import { DomainError } from '../../core/errors.ts'
+import { nameKey, type RepositoryName } from '../../core/names.ts'
+import { findRenamedRepository, findRepository } from '../lifecycle/repositories.rows.ts'
+import { repositoryNameKey } from '../lifecycle/repository-fields.ts'
+import type { ReposApp } from '../ports.ts'
+import type { DeployKey, Repository } from '../schema.ts'
+import { findDeployKeyOf, listRepositoriesOfKey } from './deploy-keys.rows.ts'
+
+/** A repository that a deploy key may use. */
+export interface DeployAccess {
+  readonly repository: Repository
+  readonly owner: Owner
+  readonly key: DeployKey
+}
+
+/**
+ * Opens a repository for a deploy key, which has rights in its own repositories only: any other
+ * repository, even a public one, does not exist for the key. The rights end with the archiving of
+ * the owner.
+ *
+ * @param keyId row of the public key.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
+ */
+export async function openByDeployKey(
+  app: ReposApp,
+  keyId: number,
+  name: RepositoryName,
+): Promise<DeployAccess> {
+  const [ownerKey, key] = [nameKey(name.owner), repositoryNameKey(name.repo)]
+  const named = await findOwnerByNameKey(app.db, ownerKey)
+  const owner = named ?? (await findFormerOwner(app.db, ownerKey))
+  const present = owner && (await findRepository(app.db, owner.id, key))
+  const repository = present ?? (owner && (await findRenamedRepository(app.db, owner.id, key)))
+  const deployKey = repository && (await findDeployKeyOf(app.db, repository.id, keyId))
+  // A repository that has moved to another owner is not found by its former name.
+  const isHidden = !deployKey || repository.owner_id !== owner?.id || owner.state === 'ARCHIVED'
+  if (isHidden) throw new DomainError('REPOSITORY_NOT_FOUND')
+  if (named && present) return { repository, owner, key: deployKey }
+  const names = { owner: owner.name, name: repository.name, former: `${ownerKey}/${key}` }
+  throw new DomainError('REPOSITORY_MOVED', names)
+}
+
+/** Returns the title of a deploy key: that of its first repository. */
+export async function titleOfDeployKey(app: ReposApp, keyId: number): Promise<string> {
+  return (await listRepositoriesOfKey(app.db, keyId))[0]?.title ?? ''
+}

@@ -1,0 +1,255 @@
+import { createHash } from 'node:crypto'
+import keyParser from 'ssh2/lib/protocol/keyParser.js'
+import type {
+  AuthContext,
+  Connection,
+  PublicKeyContext,
+  ServerChannel,
+  Session,
+} from 'ssh2/lib/server.js'
+
+/** Reasons to disconnect (RFC 4253, section 11.1). */
+export const DISCONNECT = {
+  protocolError: 2,
+  serviceNotAvailable: 7,
+  byApplication: 11,
+  tooManyConnections: 12,
+  noMoreAuthMethods: 14,
+} as const
+
+const AUTH_TIMEOUT_MS = 20_000
+const IDLE_TIMEOUT_MS = 15 * 60_000
+
+/** Agents offer many keys. OpenSSH counts them as failures, and allows six. */
+const MAX_OFFERED_KEYS = 30
+const MAX_FAILED_TRIES = 6
+/** More than all tries together need. */
+const MAX_AUTH_REQUESTS = 128
+
+const MAX_CHANNELS = 16
+
+/** Rekeys by the client in a minute. */
+const MAX_REKEYS = 6
+const REKEY_WINDOW_MS = 60_000
+
+/** Bytes of the socket that wait for the client. Beyond them, nothing more is read from Git. */
+const MAX_UNSENT_BYTES = 1024 * 1024
+
+/** Longest value of `GIT_PROTOCOL`. */
+const MAX_PROTOCOL_CHARACTERS = 256
+
+const USER_KEY_TYPES: ReadonlySet<string> = new Set([
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'ssh-rsa',
+])
+
+/** A command that a client wants to run. */
+export interface ExecRequest {
+  readonly keyId: number
+  /** Empty for a shell. */
+  readonly command: string
+  readonly protocol: string
+  readonly channel: ServerChannel
+  readonly connection: SshConnection
+}
+
+interface ConnectionPort {
+  /** The only login name that is accepted. */
+  readonly user: string
+  /** Returns the row of a key that somebody has. Rejects when the database cannot answer. */
+  decide(fingerprint: string): Promise<number | undefined>
+  run(request: ExecRequest): void
+  onAuthenticated(): void
+}
+
+/** One connection of a client, from its version line to its end. */
+export class SshConnection {
+  readonly #client: Connection
+  readonly #port: ConnectionPort
+  /** Ends a client that does not authenticate, or has no session for long. */
+  #timer: NodeJS.Timeout
+  /** The key whose signature was verified. The connection acts for its owner only. */
+  #keyId: number | undefined
+  #requests = 0
+  #offered = 0
+  #failed = 0
+  #rekeys: number[] = []
+  #channels = 0
+  #isStopping = false
+
+  constructor(client: Connection, port: ConnectionPort) {
+    this.#client = client
+    this.#port = port
+    this.#timer = setTimeout(() => this.#onTimeout(), AUTH_TIMEOUT_MS)
+    // A connection that is cut has an error, which ends nothing but the connection.
+    client.on('error', () => client._sock.destroy())
+    client.on('close', () => clearTimeout(this.#timer))
+    client.on('rekey', () => this.#onRekey())
+    client.on('authentication', (context: AuthContext) => {
+      // The database cannot answer. No key is refused for good.
+      this.#authenticate(context).catch(() => this.disconnect(DISCONNECT.serviceNotAvailable))
+    })
+    client.on('ready', () => {
+      this.#rest()
+      port.onAuthenticated()
+    })
+    client.on('request', (_accept: unknown, reject: (() => void) | undefined) => reject?.())
+    client.on('session', (accept: () => Session | undefined, reject: () => void) =>
+      this.#openSession(accept, reject),
+    )
+  }
+
+  /** Whether no session runs. */
+  get isIdle(): boolean {
+    return this.#channels === 0
+  }
+
+  /** Takes no more sessions. */
+  stop(): void {
+    this.#isStopping = true
+  }
+
+  disconnect(reason: number): void {
+    const { _sock: socket, _protocol: protocol } = this.#client
+    if (!socket.writable) return
+    protocol.disconnect(reason)
+    socket.end()
+    // A client that does not close its end keeps nothing open.
+    setTimeout(() => socket.destroy(), 1_000).unref()
+  }
+
+  /** Waits until the client has read most of what was sent to it. */
+  async room(): Promise<void> {
+    const { _sock: socket } = this.#client
+    while (socket.writableLength > MAX_UNSENT_BYTES && !socket.destroyed) {
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          socket.off('drain', done).off('close', done)
+          resolve()
+        }
+        socket.once('drain', done).once('close', done)
+      })
+    }
+  }
+
+  /** Ends a session with an exit code, after everything that was written. */
+  exit(channel: ServerChannel, code: number): void {
+    if (channel.destroyed || this.#client._sock.destroyed) return
+    channel.eof()
+    this.#client._protocol.exitStatus(channel.outgoing.id, code)
+    channel.close()
+  }
+
+  async #authenticate(context: AuthContext): Promise<void> {
+    this.#requests += 1
+    if (this.#requests > MAX_AUTH_REQUESTS) return this.disconnect(DISCONNECT.noMoreAuthMethods)
+    if (context.method === 'none') return refuse(context)
+    if (!isPublicKey(context)) return this.#fail(context)
+    const keyId = await this.#keyIdOf(context)
+    if (!context.signature) {
+      if (keyId !== undefined) return context.accept()
+      this.#offered += 1
+      if (this.#offered > MAX_OFFERED_KEYS) return this.disconnect(DISCONNECT.noMoreAuthMethods)
+      return refuse(context)
+    }
+    if (keyId === undefined || !isSignedBy(context)) return this.#fail(context)
+    this.#keyId = keyId
+    context.accept()
+  }
+
+  #fail(context: AuthContext): void {
+    this.#failed += 1
+    if (this.#failed >= MAX_FAILED_TRIES) this.disconnect(DISCONNECT.noMoreAuthMethods)
+    else refuse(context)
+  }
+
+  async #keyIdOf({ username, key, hashAlgo }: PublicKeyContext): Promise<number | undefined> {
+    const type = typeOf(key.data)
+    // An RSA key without a named hash would be verified by SHA-1.
+    const isAccepted =
+      username === this.#port.user &&
+      USER_KEY_TYPES.has(type) &&
+      type === key.algo &&
+      (type !== 'ssh-rsa' || hashAlgo !== undefined)
+    return isAccepted ? this.#port.decide(fingerprintOf(key.data)) : undefined
+  }
+
+  #openSession(accept: () => Session | undefined, reject: () => void): void {
+    const isFull = this.#isStopping || this.#channels >= MAX_CHANNELS
+    if (isFull || this.#keyId === undefined) {
+      reject()
+      return
+    }
+    const session = accept()
+    if (!session) return
+    this.#channels += 1
+    clearTimeout(this.#timer)
+    let isOpen = true
+    session.on('close', () => {
+      if (!isOpen) return
+      isOpen = false
+      this.#channels -= 1
+      this.#rest()
+    })
+    let protocol = ''
+    session.on('env', (confirm, _reject, { key, val }) => {
+      if (key === 'GIT_PROTOCOL' && val.length <= MAX_PROTOCOL_CHARACTERS) protocol = val
+      confirm?.()
+    })
+    const run = (channel: ServerChannel | undefined, command: string) => {
+      if (!channel || this.#keyId === undefined) return
+      channel.on('error', () => {})
+      channel.stderr.on('error', () => {})
+      session.on('signal', () => channel.emit('interrupt'))
+      this.#port.run({ keyId: this.#keyId, command, protocol, channel, connection: this })
+    }
+    session.on('exec', (start, _reject, { command }) => run(start(), command))
+    session.on('shell', (start) => run(start(), ''))
+  }
+
+  /** Closes the connection after a while without a session. */
+  #rest(): void {
+    clearTimeout(this.#timer)
+    if (!this.isIdle || this.#client._sock.destroyed) return
+    this.#timer = setTimeout(() => this.#onTimeout(), IDLE_TIMEOUT_MS)
+  }
+
+  #onTimeout(): void {
+    if (this.#keyId === undefined) this.#client._sock.destroy()
+    else if (this.isIdle) this.disconnect(DISCONNECT.byApplication)
+  }
+
+  #onRekey(): void {
+    const now = performance.now()
+    this.#rekeys = [...this.#rekeys.filter((time) => now - time < REKEY_WINDOW_MS), now]
+    if (this.#rekeys.length > MAX_REKEYS) this.disconnect(DISCONNECT.protocolError)
+  }
+}
+
+function refuse(context: AuthContext): void {
+  context.reject(['publickey'])
+}
+
+function isPublicKey(context: AuthContext): context is PublicKeyContext {
+  return context.method === 'publickey'
+}
+
+/** Returns the type that a key itself names (RFC 4253, section 6.6). */
+function typeOf(data: Buffer): string {
+  const length = data.length < 4 ? 0 : data.readUInt32BE(0)
+  return length > 64 ? '' : data.toString('latin1', 4, 4 + length)
+}
+
+function fingerprintOf(data: Buffer): string {
+  return `SHA256:${createHash('sha256').update(data).digest('base64').replace(/=+$/, '')}`
+}
+
+/** Returns whether the key of a request has signed the request. */
+function isSignedBy({ key, blob, signature, hashAlgo }: PublicKeyContext): boolean {
+  if (!blob || !signature) return false
+  const parsed = keyParser.parseKey(`${typeOf(key.data)} ${key.data.toString('base64')}`)
+  return !(parsed instanceof Error) && parsed.verify(blob, signature, hashAlgo) === true
+}

@@ -1,0 +1,63 @@
+/** The messages between the server and the SSH program, over the IPC channel of the program. */
+
+/** What the SSH program needs to serve. */
+export interface SshSettings {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** The only login name that is accepted. */
+  readonly user: string
+  /** Files with private keys. Empty: the program keeps keys in `hostKeyFolder`. */
+  readonly hostKeyFiles: readonly string[]
+  /** Folder of the host keys. The program creates the folder with new keys when it is missing. */
+  readonly hostKeyFolder: string
+  /** The Unix socket to which the program opens a connection for each Git session. */
+  readonly socketPath: string
+  /** Whether limits of one network apply to this machine too. */
+  readonly limitLoopback: boolean
+}
+
+/** A message to the SSH program. */
+export type ToSshProgram =
+  | { readonly kind: 'configure'; readonly settings: SshSettings }
+  /** The answer to a question about a key. Without a key id, the key is refused. */
+  | { readonly kind: 'decision'; readonly question: number; readonly keyId: number | undefined }
+  /** The database cannot answer. The program disconnects the client. */
+  | { readonly kind: 'undecided'; readonly question: number }
+  /** A session has ended. `text` goes to stderr of the client. */
+  | {
+      readonly kind: 'exit'
+      readonly session: number
+      readonly code: number
+      readonly text: string
+    }
+  /** Take no new connections and sessions, and end after the running sessions or the time. */
+  | { readonly kind: 'stop'; readonly graceMs: number }
+
+/** A message from the SSH program. */
+export type FromSshProgram =
+  | {
+      readonly kind: 'listening'
+      readonly port: number
+      /** Fingerprints of the host keys. */
+      readonly fingerprints: readonly string[]
+    }
+  /** The program cannot serve. The message is for the operator. */
+  | { readonly kind: 'failed'; readonly message: string }
+  /** Whether the key with this fingerprint belongs to somebody. */
+  | { readonly kind: 'question'; readonly question: number; readonly fingerprint: string }
+  /** The client of a session has left. */
+  | { readonly kind: 'left'; readonly session: number }
+
+/** The first line of the connection of a session, as JSON. */
+export interface SessionOpening {
+  readonly session: number
+  /** Row of the key whose signature the program has verified. */
+  readonly keyId: number
+  /** Empty for a shell. */
+  readonly command: string
+  /** Value of `GIT_PROTOCOL`, empty without one. */
+  readonly protocol: string
+  /** Address of the client. */
+  readonly peer: string
+}

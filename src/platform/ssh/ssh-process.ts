@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FromSshProgram, SessionOpening, SshSettings, ToSshProgram } from './ssh-messages.ts'
+
+/** The pauses before the program starts again: the first, and the longest after several ends. */
+const RESTART_PAUSE_MS = 250
+const MAX_RESTART_PAUSE_MS = 30_000
+
+/** A program that ran this long has not failed at its start. */
+const STABLE_MS = 60_000
+
+const START_TIMEOUT_MS = 60_000
+
+/** Time for the last packets after the grace of the sessions. */
+const END_TIMEOUT_MS = 2_000
+
+/** Longest opening of a session: the command of a client is longer than any valid one. */
+const MAX_OPENING_BYTES = 64 * 1024
+
+/** A command of a client that the server runs. */
+export interface SshSession extends Omit<SessionOpening, 'session'> {
+  /** Input and output of the command. */
+  readonly socket: Socket
+  /** Aborts when the client leaves. */
+  readonly left: AbortSignal
+  /** Ends the session after everything that was written to the socket. */
+  end(code: number, text: string): void
+}
+
+/** What the server does for the program. */
+interface SshWork {
+  /** Returns the row of a key that may sign in. */
+  decide(fingerprint: string): Promise<number | undefined>
+  run(session: SshSession): void
+  warn(facts: object, message: string): void
+}
+
+/** Where the program listens. */
+export interface SshListening {
+  readonly port: number
+  readonly fingerprints: readonly string[]
+}
+
+/** Keeps the SSH program running. */
+export class SshProcess {
+  readonly #program: string
+  readonly #work: SshWork
+  readonly #folder = mkdtempSync(join(tmpdir(), 'branchline-ssh-'))
+  readonly #socketPath = join(this.#folder, 'sessions')
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #left = new Map<number, AbortController>()
+  #settings: SshSettings | undefined
+  #child: ChildProcess | undefined
+  #pauseMs = RESTART_PAUSE_MS
+  #isStopping = false
+
+  /** @param program path of the bundled `ssh-program.ts`. */
+  constructor(program: string, work: SshWork) {
+    this.#program = program
+    this.#work = work
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#open(socket))
+  }
+
+  /**
+   * Starts the program.
+   *
+   * @throws Error with a sentence for the operator when the program cannot serve.
+   */
+  async start(settings: Omit<SshSettings, 'socketPath'>): Promise<SshListening> {
+    this.#server.listen(this.#socketPath)
+    await once(this.#server, 'listening')
+    this.#settings = { ...settings, socketPath: this.#socketPath }
+    const listening = await this.#launch(this.#settings)
+    // The same port after a restart, whatever port was free.
+    this.#settings = { ...this.#settings, port: listening.port }
+    return listening
+  }
+
+  /** Process id of the program, undefined when none runs. */
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  /** Lets running sessions finish for up to `graceMs`, then ends the program. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
+    const child = this.#child
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit')
+      this.#send({ kind: 'stop', graceMs })
+      const deadline = setTimeout(() => child.kill('SIGKILL'), graceMs + END_TIMEOUT_MS)
+      await ended
+      clearTimeout(deadline)
+    }
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  #send(message: ToSshProgram): void {
+    // A failure means that the program has ended, which its `exit` event reports.
+    if (this.#child?.connected) this.#child.send(message, () => {})
+  }
+
+  #launch(settings: SshSettings): Promise<SshListening> {
+    const child = spawn(process.execPath, [this.#program], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    this.#child = child
+    const startMs = performance.now()
+    return new Promise((resolve, reject) => {
+      const timeout = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS)
+      let hasStarted = false
+      const fail = (reason: string) => {
+        clearTimeout(timeout)
+        reject(new Error(reason))
+      }
+      child.on('error', (error) => fail(`the SSH program cannot start: ${error.message}`))
+      child.on('message', (message: FromSshProgram) => {
+        if (message.kind === 'listening') {
+          clearTimeout(timeout)
+          hasStarted = true
+          resolve(message)
+        } else if (message.kind === 'failed') {
+          fail(`SSH cannot be served: ${message.message}`)
+          child.kill('SIGKILL')
+        } else this.#receive(message)
+      })
+      child.once('exit', (code, signal) => {
+        fail('the SSH program has ended at its start')
+        for (const controller of this.#left.values()) controller.abort()
+        if (hasStarted && performance.now() - startMs > STABLE_MS) this.#pauseMs = RESTART_PAUSE_MS
+        if (!this.#isStopping && this.#settings?.port) this.#restart({ code, signal })
+      })
+      child.send({ kind: 'configure', settings } satisfies ToSshProgram, () => {})
+    })
+  }
+
+  #restart(exit: object): void {
+    const settings = this.#settings
+    // A first start that fails is reported to its caller.
+    if (!settings || settings.port === 0) return
+    this.#work.warn({ ...exit, pauseMs: this.#pauseMs }, 'the SSH program has ended')
+    const timer = setTimeout(() => {
+      if (this.#isStopping) return
+      this.#launch(settings).catch((err: unknown) =>
+        this.#work.warn({ err }, 'the SSH program cannot start again'),
+      )
+    }, this.#pauseMs)
+    timer.unref()
+    this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_RESTART_PAUSE_MS)
+  }
+
+  #receive(message: Exclude<FromSshProgram, { kind: 'listening' | 'failed' }>): void {
+    if (message.kind === 'left') {
+      this.#left.get(message.session)?.abort()
+      return
+    }
+    const { question } = message
+    this.#work.decide(message.fingerprint).then(
+      (keyId) => this.#send({ kind: 'decision', question, keyId }),
+      (err: unknown) => {
+        this.#work.warn({ err }, 'an SSH key could not be looked up')
+        this.#send({ kind: 'undecided', question })
+      },
+    )
+  }
+
+  /** Reads the first line of a connection, then runs its command. */
+  #open(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => this.#sockets.delete(socket))
+    let begun: Buffer = Buffer.alloc(0)
+    const read = (chunk: Buffer) => {
+      begun = Buffer.concat([begun, chunk])
+      const end = begun.indexOf('\n')
+      if (end < 0) {
+        if (begun.length > MAX_OPENING_BYTES) socket.destroy()
+        return
+      }
+      socket.off('data', read)
+      socket.pause()
+      const rest = begun.subarray(end + 1)
+      if (rest.length > 0) socket.unshift(rest)
+      this.#run(socket, JSON.parse(begun.toString('utf8', 0, end)) as SessionOpening)
+    }
+    socket.on('data', read)
+  }
+
+  #run(socket: Socket, { session, ...opening }: SessionOpening): void {
+    const controller = new AbortController()
+    this.#left.set(session, controller)
+    socket.once('close', () => controller.abort())
+    this.#work.run({
+      ...opening,
+      socket,
+      left: controller.signal,
+      end: (code, text) => {
+        this.#left.delete(session)
+        socket.end()
+        this.#send({ kind: 'exit', session, code, text })
+      },
+    })
+  }
+}

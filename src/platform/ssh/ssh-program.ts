@@ -1,0 +1,297 @@
+import { createHash } from 'node:crypto'
+import { connect, createServer, type Socket } from 'node:net'
+import Server, { type ServerChannel } from 'ssh2/lib/server.js'
+import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
+import { type HostKey, readHostKeys } from './host-keys.ts'
+import { DISCONNECT, type ExecRequest, SshConnection } from './ssh-connection.ts'
+import type { FromSshProgram, SessionOpening, SshSettings, ToSshProgram } from './ssh-messages.ts'
+
+/**
+ * The SSH program: encrypts and decrypts, so that the server does not. The program holds no
+ * database and no repository. The server decides about keys and runs all commands.
+ */
+
+/** Connections that may wait for authentication, in all and from one network. */
+const MAX_UNAUTHENTICATED = 128
+const MAX_UNAUTHENTICATED_OF_NETWORK = 16
+const MAX_CONNECTIONS = 1024
+const MAX_CONNECTIONS_OF_NETWORK = 256
+
+const KEEPALIVE_INTERVAL_MS = 30_000
+const KEEPALIVE_COUNT = 4
+
+/** Limits of one session key: the server asks for a new one beyond them. */
+const REKEY_BYTES = 4 * 1024 ** 3
+const REKEY_INTERVAL_MS = 3_600_000
+const REKEY_CHECK_MS = 10_000
+
+const ALGORITHMS = {
+  kex: [
+    'mlkem768x25519-sha256',
+    'curve25519-sha256',
+    'curve25519-sha256@libssh.org',
+    'ecdh-sha2-nistp256',
+    'ecdh-sha2-nistp384',
+    'diffie-hellman-group14-sha256',
+  ],
+  serverHostKey: ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'rsa-sha2-512', 'rsa-sha2-256'],
+  cipher: [
+    'aes128-gcm@openssh.com',
+    'aes256-gcm@openssh.com',
+    'chacha20-poly1305@openssh.com',
+    'aes256-ctr',
+    'aes128-ctr',
+  ],
+  hmac: [
+    'hmac-sha2-256-etm@openssh.com',
+    'hmac-sha2-512-etm@openssh.com',
+    'hmac-sha2-256',
+    'hmac-sha2-512',
+  ],
+  compress: ['none'],
+}
+
+/** A connection, before and after its version line. */
+interface Peer {
+  readonly socket: Socket
+  readonly address: string
+  /** Undefined where no limit of a network applies. */
+  readonly network: string | undefined
+  isAuthenticated: boolean
+  connection: SshConnection | undefined
+  rekey: (() => void) | undefined
+  rekeyedAtBytes: number
+  rekeyedAtMs: number
+}
+
+/** The oldest first. */
+const peers = new Set<Peer>()
+const questions = new Map<number, (decision: number | undefined | Error) => void>()
+const sessions = new Map<number, (code: number, text: string) => void>()
+let lastId = 0
+let isStopping = false
+let stopListening = () => {}
+
+// Service managers signal all processes of a service. The server says when to stop.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+process.on('disconnect', () => process.exit())
+process.on('message', (message) => receive(message as ToSshProgram))
+
+function send(message: FromSshProgram): void {
+  process.send?.(message)
+}
+
+function receive(message: ToSshProgram): void {
+  switch (message.kind) {
+    case 'configure':
+      serve(message.settings).catch((error: unknown) =>
+        send({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }),
+      )
+      return
+    case 'decision':
+      questions.get(message.question)?.(message.keyId)
+      return
+    case 'undecided':
+      questions.get(message.question)?.(new Error('the server cannot decide'))
+      return
+    case 'exit':
+      sessions.get(message.session)?.(message.code, message.text)
+      return
+    case 'stop':
+      stop(message.graceMs)
+  }
+}
+
+async function serve(settings: SshSettings): Promise<void> {
+  const hostKeys = await readHostKeys(settings.hostKeyFiles, settings.hostKeyFolder)
+  const transport = new Server({
+    hostKeys: hostKeys.map(({ text }) => text),
+    ident: 'Branchline',
+    algorithms: ALGORITHMS,
+    keepaliveInterval: KEEPALIVE_INTERVAL_MS,
+    keepaliveCountMax: KEEPALIVE_COUNT,
+  })
+  transport.on('error', () => {})
+  transport.on('connection', (client) => {
+    const peer = [...peers].find(({ socket }) => socket === client._sock)
+    if (!peer) return client.end()
+    peer.rekey = () => client.rekey(() => {})
+    peer.connection = new SshConnection(client, {
+      user: settings.user,
+      decide,
+      run: (request) => run(settings.socketPath, peer.address, request),
+      onAuthenticated: () => {
+        peer.isAuthenticated = true
+      },
+    })
+  })
+  const listener = createServer({ noDelay: true }, (socket) => {
+    if (admit(socket, settings.limitLoopback)) transport.injectSocket(socket)
+  })
+  listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
+  stopListening = () => listener.close()
+  setInterval(rekeyOld, REKEY_CHECK_MS).unref()
+  listener.listen(settings.port, settings.host, () => {
+    const address = listener.address()
+    const port = typeof address === 'object' && address ? address.port : settings.port
+    send({ kind: 'listening', port, fingerprints: hostKeys.map(fingerprintOf) })
+  })
+}
+
+function fingerprintOf({ parsed }: HostKey): string {
+  const digest = createHash('sha256').update(parsed.getPublicSSH()).digest('base64')
+  return `SHA256:${digest.replace(/=+$/, '')}`
+}
+
+/** Counts a connection. Returns whether it may begin. */
+function admit(socket: Socket, limitLoopback: boolean): boolean {
+  socket.on('error', () => {})
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+  const isExempt = isLoopback(address) && !limitLoopback
+  const network = isExempt ? undefined : peerNetwork(address)
+  const ofNetwork = network === undefined ? [] : [...peers].filter((p) => p.network === network)
+  const isFull =
+    peers.size >= MAX_CONNECTIONS || ofNetwork.length >= MAX_CONNECTIONS_OF_NETWORK || isStopping
+  if (isFull) {
+    socket.destroy()
+    return false
+  }
+  // Whoever does not authenticate makes room for newer ones. No honest client is turned away.
+  dropOldest(ofNetwork, MAX_UNAUTHENTICATED_OF_NETWORK)
+  dropOldest([...peers], MAX_UNAUTHENTICATED)
+  const peer: Peer = {
+    socket,
+    address,
+    network,
+    isAuthenticated: false,
+    connection: undefined,
+    rekey: undefined,
+    rekeyedAtBytes: 0,
+    rekeyedAtMs: performance.now(),
+  }
+  peers.add(peer)
+  // A client that sends no version line has no `SshConnection` with a time limit.
+  const silence = setTimeout(() => {
+    if (!peer.connection) socket.destroy()
+  }, 20_000)
+  socket.once('close', () => {
+    clearTimeout(silence)
+    peers.delete(peer)
+    if (isStopping) endWhenIdle()
+  })
+  return true
+}
+
+function dropOldest(among: readonly Peer[], max: number): void {
+  const waiting = among.filter(({ isAuthenticated }) => !isAuthenticated)
+  if (waiting.length >= max) waiting[0]?.socket.destroy()
+}
+
+function rekeyOld(): void {
+  const now = performance.now()
+  for (const peer of peers) {
+    const bytes = peer.socket.bytesRead + peer.socket.bytesWritten
+    const isOld =
+      bytes - peer.rekeyedAtBytes > REKEY_BYTES || now - peer.rekeyedAtMs > REKEY_INTERVAL_MS
+    if (!peer.isAuthenticated || !isOld) continue
+    peer.rekeyedAtBytes = bytes
+    peer.rekeyedAtMs = now
+    peer.rekey?.()
+  }
+}
+
+/** Asks the server whose key this is. */
+function decide(fingerprint: string): Promise<number | undefined> {
+  lastId += 1
+  const question = lastId
+  return new Promise((resolve, reject) => {
+    questions.set(question, (decision) => {
+      questions.delete(question)
+      if (decision instanceof Error) reject(decision)
+      else resolve(decision)
+    })
+    send({ kind: 'question', question, fingerprint })
+  })
+}
+
+/** Passes the bytes of a command between its client and the server. */
+function run(socketPath: string, peer: string, request: ExecRequest): void {
+  const { channel, connection, keyId, command, protocol } = request
+  lastId += 1
+  const session = lastId
+  const socket = connect({ path: socketPath, allowHalfOpen: true })
+  const opening: SessionOpening = { session, keyId, command, protocol, peer }
+  const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
+    sessions.set(session, (code, text) => resolve([code, text]))
+    channel.once('close', () => resolve([1, '']))
+  })
+  const leave = () => {
+    if (sessions.delete(session)) send({ kind: 'left', session })
+    socket.destroy()
+  }
+  socket.on('error', () => {})
+  socket.write(`${JSON.stringify(opening)}\n`)
+  channel.once('close', leave)
+  channel.once('interrupt', () => send({ kind: 'left', session }))
+  channel.pipe(socket)
+  passOn(socket, channel, connection)
+    .then(() => ended)
+    .then(async ([code, text]) => {
+      sessions.delete(session)
+      if (text !== '' && !channel.destroyed) await written(channel, channel.stderr, text)
+      connection.exit(channel, code)
+    })
+    .catch(() => channel.close())
+    .finally(() => socket.destroy())
+}
+
+/** Sends the output of the server to a client, at the speed of the client. */
+async function passOn(
+  socket: Socket,
+  channel: ServerChannel,
+  connection: SshConnection,
+): Promise<void> {
+  for await (const chunk of socket) {
+    await written(channel, channel, chunk)
+    await connection.room()
+  }
+}
+
+/** Writes, and waits until the window of the client had room. */
+function written(
+  channel: ServerChannel,
+  stream: Pick<ServerChannel, 'write'>,
+  chunk: Buffer | string,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onClose = () => reject(new Error('the client has left'))
+    channel.once('close', onClose)
+    stream.write(chunk, (error) => {
+      channel.off('close', onClose)
+      if (error) reject(error)
+      else resolve()
+    })
+  })
+}
+
+function stop(graceMs: number): void {
+  isStopping = true
+  stopListening()
+  for (const { connection } of peers) connection?.stop()
+  setTimeout(end, graceMs)
+  setInterval(endWhenIdle, 100)
+  endWhenIdle()
+}
+
+function endWhenIdle(): void {
+  if ([...peers].every(({ connection }) => connection?.isIdle ?? true)) end()
+}
+
+function end(): void {
+  for (const { connection, socket } of peers) {
+    if (connection) connection.disconnect(DISCONNECT.byApplication)
+    else socket.destroy()
+  }
+  // The last packets leave before the process.
+  setTimeout(() => process.exit(), 50)
+}

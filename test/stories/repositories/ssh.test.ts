@@ -1,0 +1,327 @@
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { type Actor, PASSWORD } from '../../support/server.ts'
+import {
+  createSshKey,
+  hasSsh,
+  runSsh,
+  type SshOutcome,
+  sshOptions,
+} from '../../support/ssh-client.ts'
+
+const { ask, client, server, users, checkObjects } = await openForge({
+  ssh: { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] },
+})
+
+const port = Number(server.sshAddress?.split(':').at(-1))
+let keys = 0
+
+/** Creates a key of an account, and returns the name of its file. */
+async function keyOf(who: Actor, options: object = {}, ...type: string[]): Promise<string> {
+  keys += 1
+  const name = `key-${keys}`
+  const key = await createSshKey(client.home, name, ...type)
+  await ask(who, 'POST', '/user/keys', { title: name, key, ...options })
+  return name
+}
+
+async function deployKeyOf(repository: string, readOnly: boolean): Promise<string> {
+  keys += 1
+  const name = `key-${keys}`
+  const key = await createSshKey(client.home, name)
+  await ask(users.bob, 'POST', `/repos/bob/${repository}/keys`, {
+    title: name,
+    key,
+    read_only: readOnly,
+  })
+  return name
+}
+
+function ssh(key: string | undefined, ...command: string[]): Promise<SshOutcome> {
+  return sshAs('git', key, ...command)
+}
+
+function sshAs(login: string, key: string | undefined, ...command: string[]): Promise<SshOutcome> {
+  const options = sshOptions(client.home, key)
+  return runSsh([...options, '-p', String(port), `${login}@127.0.0.1`, ...command])
+}
+
+/** Runs Git with a key. */
+function git(key: string, folder: string, ...args: string[]): Promise<string> {
+  const command = ['ssh', ...sshOptions(client.home, key)].join(' ')
+  return client.git(folder, '-c', `core.sshCommand=${command}`, ...args)
+}
+
+function urlOf(path: string): string {
+  return `ssh://git@127.0.0.1:${port}/${path}.git`
+}
+
+async function create(name: string, options: object = {}): Promise<void> {
+  await ask(users.bob, 'POST', '/user/repos', { name, auto_init: true, ...options })
+}
+
+describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', () => {
+  it('clones, fetches and pushes as over HTTP, in every version of the protocol', async () => {
+    await create('plain')
+    const key = await keyOf(users.bob)
+    expect((await ask(users.bob, 'GET', '/repos/bob/plain')).ssh_url).toBe(urlOf('bob/plain'))
+    for (const version of ['0', '1', '2']) {
+      const folder = `plain-${version}`
+      await git(
+        key,
+        '.',
+        '-c',
+        `protocol.version=${version}`,
+        'clone',
+        '-q',
+        urlOf('bob/plain'),
+        folder,
+      )
+      const commit = await client.commit(folder, `by version ${version}`)
+      await git(key, folder, '-c', `protocol.version=${version}`, 'push', '-q', 'origin', 'HEAD')
+      const overHttp = await client.git(
+        '.',
+        'ls-remote',
+        remoteOf(server.url, 'bob/plain', 'bob', PASSWORD),
+      )
+      expect(overHttp).toContain(`${commit}\trefs/heads/main`)
+      const list = ['-c', `protocol.version=${version}`, 'ls-remote', urlOf('bob/plain')]
+      expect(await git(key, '.', ...list)).toBe(overHttp)
+      await git(key, 'plain-0', '-c', `protocol.version=${version}`, 'pull', '-q')
+      expect(await client.git('plain-0', 'rev-parse', 'HEAD')).toBe(commit)
+    }
+    await checkObjects()
+  })
+
+  it('creates, moves and deletes branches and tags, all or none', async () => {
+    await create('refs')
+    const key = await keyOf(users.bob)
+    await git(key, '.', 'clone', '-q', '--depth', '1', urlOf('bob/refs'), 'refs')
+    await client.commit('refs', 'one')
+    await client.git('refs', 'tag', 'v1')
+    await git(key, 'refs', 'push', '-q', '--atomic', 'origin', 'HEAD:main', 'HEAD:side', 'v1')
+    expect(await git(key, 'refs', 'ls-remote', 'origin')).toMatch(/heads\/side.*tags\/v1/s)
+    await git(key, 'refs', 'push', '-q', 'origin', ':side', ':v1')
+    expect(await git(key, 'refs', 'ls-remote', 'origin')).not.toMatch(/side|v1/)
+    expect(await git(key, 'refs', 'push', 'origin', 'HEAD:main')).toBe('')
+    await client.git('refs', 'commit', '-q', '--amend', '-m', 'two', '--allow-empty')
+    await expect(git(key, 'refs', 'push', 'origin', 'HEAD:main')).rejects.toThrow('rejected')
+    await git(key, 'refs', 'push', '-q', '--force', 'origin', 'HEAD:main')
+    await git(key, '.', 'clone', '-q', '--filter=blob:none', urlOf('bob/refs'), 'partial')
+  })
+
+  it('refuses by the rules of pushes over HTTP', async () => {
+    await create('ruled')
+    await ask(users.bob, 'POST', '/repos/bob/ruled/branch_protections', { rule_name: 'main' })
+    const key = await keyOf(users.bob)
+    await git(key, '.', 'clone', '-q', urlOf('bob/ruled'), 'ruled')
+    await client.commit('ruled', 'not allowed')
+    await expect(git(key, 'ruled', 'push', 'origin', 'HEAD:main')).rejects.toThrow(/rejected/)
+  })
+
+  it('moves a large push and a large clone whole', async () => {
+    await create('large')
+    const key = await keyOf(users.bob)
+    await git(key, '.', 'clone', '-q', urlOf('bob/large'), 'large')
+    await client.git('large', 'config', 'core.compression', '0')
+    await writeFile(join(client.home, 'large', 'file'), randomBytes(20 * 1024 * 1024))
+    await client.git('large', 'add', '.')
+    const commit = await client.commit('large', 'large')
+    await git(key, 'large', 'push', '-q', 'origin', 'HEAD')
+    await git(key, '.', 'clone', '-q', urlOf('bob/large'), 'large-again')
+    expect(await client.git('large-again', 'rev-parse', 'HEAD')).toBe(commit)
+    await client.git('large-again', 'fsck', '--full')
+  })
+
+  it.each([
+    ['Ed25519', ['-t', 'ed25519']],
+    ['ECDSA 256', ['-t', 'ecdsa', '-b', '256']],
+    ['ECDSA 384', ['-t', 'ecdsa', '-b', '384']],
+    ['ECDSA 521', ['-t', 'ecdsa', '-b', '521']],
+    ['RSA', ['-t', 'rsa', '-b', '2048']],
+  ])('takes keys of type %s, and greets', async (_, type) => {
+    const key = await keyOf(users.bob, {}, ...type)
+    expect(await ssh(key)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `Hi bob! You've successfully authenticated with the key named ${key}, but Branchline does not provide shell access.\n`,
+    })
+  })
+
+  it('refuses unknown keys, other login names, and RSA with SHA-1', async () => {
+    const key = await keyOf(users.bob)
+    await createSshKey(client.home, 'unknown')
+    expect((await ssh('unknown')).stderr).toContain('Permission denied (publickey)')
+    for (const login of ['root', 'Git', 'bob'])
+      expect((await sshAs(login, key)).stderr).toContain('Permission denied (publickey)')
+    const rsa = await keyOf(users.bob, {}, '-t', 'rsa', '-b', '2048')
+    const options = [...sshOptions(client.home, rsa), '-o', 'PubkeyAcceptedAlgorithms=ssh-rsa']
+    const { stderr } = await runSsh([...options, '-p', String(port), 'git@127.0.0.1'])
+    expect(stderr).not.toContain('successfully')
+  })
+
+  it('acts for the key that signed, not for one that was offered before', async () => {
+    const [offered, signing] = [await keyOf(users.bob), await keyOf(users.carol)]
+    // The client cannot sign by the first key, which the server would accept.
+    await rm(join(client.home, offered))
+    const options = sshOptions(client.home, offered)
+    const both = [...options, '-i', join(client.home, signing), '-p', String(port)]
+    expect((await runSsh([...both, 'git@127.0.0.1'])).stderr).toContain('Hi carol!')
+  })
+
+  it('gives no way to find out which repositories exist', async () => {
+    await create('secret', { private: true })
+    const key = await keyOf(users.carol)
+    const refusal = { code: 1, stdout: '', stderr: 'Branchline: Repository not found.\n' }
+    for (const verb of ['git-upload-pack', 'git-receive-pack']) {
+      expect(await ssh(key, `${verb} 'bob/secret.git'`)).toEqual(refusal)
+      expect(await ssh(key, `${verb} 'bob/missing.git'`)).toEqual(refusal)
+    }
+    await create('open')
+    expect(await ssh(key, "git-receive-pack 'bob/open'")).toEqual({
+      ...refusal,
+      stderr: 'Branchline: User permission denied for writing.\n',
+    })
+  })
+
+  it('follows renames, and says so', async () => {
+    await create('before')
+    const key = await keyOf(users.bob)
+    await ask(users.bob, 'PATCH', '/repos/bob/before', { name: 'after' })
+    const { stderr, stdout } = await ssh(key, "git-upload-pack '/bob/before.git'")
+    expect(stderr).toContain('Branchline: the repository is now at bob/after\n')
+    expect(stdout).toContain('refs/heads/main')
+  })
+
+  it('refuses pushes to archived repositories', async () => {
+    await create('old')
+    const key = await keyOf(users.bob)
+    await ask(users.bob, 'PATCH', '/repos/bob/old', { archived: true })
+    const { code, stderr } = await ssh(key, "git-receive-pack 'bob/old'")
+    expect([code, stderr]).toEqual([1, expect.stringContaining('This repo is archived.')])
+    expect(await git(key, '.', 'ls-remote', urlOf('bob/old'))).toContain('refs/heads/main')
+  })
+
+  it('only fetches by a read-only key', async () => {
+    await create('readable')
+    const key = await keyOf(users.bob, { read_only: true })
+    expect(await git(key, '.', 'ls-remote', urlOf('bob/readable'))).toContain('refs/heads/main')
+    const { code, stderr } = await ssh(key, "git-receive-pack 'bob/readable'")
+    expect([code, stderr]).toEqual([1, 'Branchline: this key is read-only\n'])
+  })
+
+  it('gives a deploy key its own repository only', async () => {
+    await create('deployed')
+    await create('neighbour')
+    const reader = await deployKeyOf('deployed', true)
+    const writer = await deployKeyOf('deployed', false)
+    expect((await ssh(reader)).stderr).toContain(
+      `Hi there! You've successfully authenticated with the deploy key named ${reader},`,
+    )
+    await git(reader, '.', 'clone', '-q', urlOf('bob/deployed'), 'deployed')
+    const commit = await client.commit('deployed', 'by a deploy key')
+    expect(await ssh(reader, "git-receive-pack 'bob/deployed'")).toMatchObject({
+      code: 1,
+      stderr: 'Branchline: this deploy key is read-only\n',
+    })
+    await git(writer, 'deployed', 'push', '-q', 'origin', 'HEAD')
+    expect(await git(writer, '.', 'ls-remote', urlOf('bob/deployed'))).toContain(commit)
+    for (const key of [reader, writer])
+      expect((await ssh(key, "git-upload-pack 'bob/neighbour'")).stderr).toBe(
+        'Branchline: Repository not found.\n',
+      )
+    await ask(users.bob, 'POST', '/repos/bob/deployed/branch_protections', {
+      rule_name: 'main',
+      enable_push: true,
+      enable_push_whitelist: true,
+    })
+    await client.commit('deployed', 'refused')
+    await expect(git(writer, 'deployed', 'push', 'origin', 'HEAD')).rejects.toThrow(/rejected/)
+    await ask(users.bob, 'PATCH', '/repos/bob/deployed/branch_protections/main', {
+      push_whitelist_deploy_keys: true,
+    })
+    await git(writer, 'deployed', 'push', '-q', 'origin', 'HEAD')
+  })
+
+  it('refuses a deleted key and an archived account', async () => {
+    const key = await keyOf(users.carol)
+    expect((await ssh(key)).code).toBe(0)
+    const [{ id }] = (await ask(users.carol, 'GET', '/user/keys')).filter(
+      ({ title }: { title: string }) => title === key,
+    )
+    await ask(users.carol, 'DELETE', `/user/keys/${id}`)
+    expect((await ssh(key)).stderr).toContain('Permission denied')
+  })
+
+  it.each([
+    ['ls', 127, 'unknown command: ls'],
+    ['git-upload-archive-x a/b', 127, 'unknown command: git-upload-archive-x'],
+    ['git-upload-pack', 1, 'invalid repository path'],
+    ["git-upload-pack 'bob/../secret'", 1, 'invalid repository path'],
+    ["git-upload-pack 'bob'", 1, 'invalid repository path'],
+    ["git-upload-pack 'bob/a' extra", 1, 'invalid repository path'],
+    ['git-upload-pack bob/a; touch /tmp/x', 1, 'invalid repository path'],
+    ['git-upload-pack $(id)/a', 1, 'invalid repository path'],
+    [`git-upload-pack 'bob/${'a'.repeat(10_000)}'`, 1, 'invalid repository path'],
+    ["git upload-pack 'bob/none'", 1, 'Repository not found.'],
+  ])('answers %j with %i', async (command, code, text) => {
+    const key = await keyOf(users.carol)
+    expect(await ssh(key, command)).toEqual({ code, stdout: '', stderr: `Branchline: ${text}\n` })
+  })
+
+  it('refuses everything but Git', async () => {
+    const key = await keyOf(users.bob)
+    const options = [...sshOptions(client.home, key), '-p', String(port)]
+    expect((await runSsh([...options, '-s', 'git@127.0.0.1', 'sftp'])).code).not.toBe(0)
+    const forward = await runSsh([...options, '-W', '127.0.0.1:1', 'git@127.0.0.1'])
+    expect(forward.stderr).toContain('stdio forwarding failed')
+  })
+
+  it('offers the algorithms of the documents only', async () => {
+    const key = await keyOf(users.bob)
+    const options = [...sshOptions(client.home, key, 'DEBUG2'), '-p', String(port)]
+    const { stderr } = await runSsh([...options, 'git@127.0.0.1'])
+    expect(stderr).toContain(
+      'server-sig-algs=<ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256>',
+    )
+    expect(stderr).toContain('remote software version Branchline')
+    expect(stderr).toContain('mlkem768x25519-sha256,curve25519-sha256')
+    for (const weak of [
+      'Ciphers=aes128-cbc',
+      'KexAlgorithms=diffie-hellman-group14-sha1',
+      'HostKeyAlgorithms=ssh-rsa',
+    ]) {
+      const { stderr: refusal } = await runSsh(['-o', weak, ...options, 'git@127.0.0.1'])
+      expect(refusal).toContain('no matching')
+    }
+  })
+
+  it('survives what is no SSH, and does not stop for it', async () => {
+    for (const bytes of [
+      'GET / HTTP/1.1\r\n\r\n',
+      'SSH-1.0-x\r\n',
+      `SSH-2.0-${'x'.repeat(9000)}\r\n`,
+      'SSH-2.0-x\r\n\xff\xff\xff\xff',
+    ]) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(bytes, 'latin1')
+      socket.resume()
+      await new Promise((resolve) => socket.once('close', resolve))
+    }
+    const key = await keyOf(users.bob)
+    expect((await ssh(key)).code).toBe(0)
+  })
+
+  it('takes the same commands from many clients at once', async () => {
+    await create('crowded')
+    const key = await keyOf(users.bob)
+    const lists = Array.from({ length: 12 }, () => git(key, '.', 'ls-remote', urlOf('bob/crowded')))
+    expect(new Set(await Promise.all(lists)).size).toBe(1)
+  })
+})

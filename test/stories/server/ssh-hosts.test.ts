@@ -1,0 +1,50 @@
+import { rm, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createDataFolder } from '../../support/database.ts'
+import { startTestServer, type TestServer } from '../../support/server.ts'
+
+const SSH = { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] }
+
+function fingerprintsOf({ logged }: TestServer): unknown {
+  return logged.find(({ msg }) => msg === 'serving Git over SSH')?.fingerprints
+}
+
+/** Waits for the version line of a server. */
+async function greetingOf({ sshAddress = '' }: TestServer): Promise<string> {
+  const socket = connect(Number(sshAddress.split(':').at(-1)), '127.0.0.1')
+  try {
+    for await (const chunk of socket) return String(chunk)
+    return ''
+  } catch {
+    return ''
+  } finally {
+    socket.destroy()
+  }
+}
+
+describe('host keys', () => {
+  it('stay the same, are private, and are never replaced', async () => {
+    const data = await createDataFolder()
+    const first = await startTestServer({ data, ssh: SSH })
+    expect(await greetingOf(first)).toMatch(/^SSH-2\.0-Branchline\r\n/)
+    await first.stop()
+    const second = await startTestServer({ data, ssh: SSH })
+    expect(fingerprintsOf(second)).toEqual(fingerprintsOf(first))
+    await second.stop()
+    const file = join(data, 'ssh', 'host_ecdsa')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    await rm(file)
+    await expect(startTestServer({ data, ssh: SSH })).rejects.toThrow(file)
+    await rm(data, { recursive: true })
+  })
+
+  it('refuse the start when the address is taken', async () => {
+    const server = await startTestServer({ ssh: SSH })
+    const port = Number(server.sshAddress?.split(':').at(-1))
+    const listen = { host: '127.0.0.1', port }
+    await expect(startTestServer({ ssh: { ...SSH, listen } })).rejects.toThrow('EADDRINUSE')
+    await server.stop()
+  })
+})
