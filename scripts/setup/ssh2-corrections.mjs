@@ -38,6 +38,25 @@ const CORRECTIONS = [
     to: ';',
   },
   {
+    // The package gives no text with the reason to disconnect.
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
+    from: `  disconnect(reason) {
+    const pktLen = 1 + 4 + 4 + 4;`,
+    to: `  disconnect(reason, text = '') {
+    const pktLen = 1 + 4 + 4 + text.length + 4;`,
+  },
+  {
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
+    from: `    packet.fill(0, p += 4, end);
+
+    this._debug && this._debug(\`Outbound: Sending DISCONNECT`,
+    to: `    packet.fill(0, p += 4, end);
+    writeUInt32BE(packet, text.length, p);
+    packet.write(text, p + 4, 'latin1');
+
+    this._debug && this._debug(\`Outbound: Sending DISCONNECT`,
+  },
+  {
     // The list of the package lacks a comma, and has algorithms that the server refuses.
     file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
     from: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521'

@@ -14,14 +14,14 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/deploy_key.proto.
  */
 export const file_branchline_v1_deploy_key: GenFile = /*@__PURE__*/
-  fileDesc("Ch5icmFuY2hsaW5lL3YxL2RlcGxveV9rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEi1wEKCURlcGxveUtleRIKCgJpZBgBIAEoAxIOCgZrZXlfaWQYAiABKAMSCwoDa2V5GAMgASgJEgsKA3VybBgEIAEoCRINCgV0aXRsZRgFIAEoCRITCgtmaW5nZXJwcmludBgGIAEoCRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZWFkX29ubHkYCCABKAgSLQoKcmVwb3NpdG9yeRgJIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_repository, file_google_protobuf_timestamp]);
+  fileDesc("Ch5icmFuY2hsaW5lL3YxL2RlcGxveV9rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEiiQIKCURlcGxveUtleRIKCgJpZBgBIAEoAxIOCgZrZXlfaWQYAiABKAMSCwoDa2V5GAMgASgJEgsKA3VybBgEIAEoCRINCgV0aXRsZRgFIAEoCRITCgtmaW5nZXJwcmludBgGIAEoCRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZWFkX29ubHkYCCABKAgSLQoKcmVwb3NpdG9yeRgJIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRIwCgxsYXN0X3VzZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_repository, file_google_protobuf_timestamp]);
 
 /**
  * A deploy key: an SSH public key of a repository.
  *
  * Where Git over SSH is on, the key fetches from its repositories, and pushes to them unless the key
- * is read-only there. The key has no other rights. A push is one of the owner of the repository. Keys
- * of organisations only fetch.
+ * is read-only there. The key has no other rights. A push is one of the owner of the repository, or of
+ * an owner of the organisation.
  *
  * @generated from message branchline.v1.DeployKey
  */
@@ -88,6 +88,14 @@ export type DeployKey = Message<"branchline.v1.DeployKey"> & {
    * @generated from field: branchline.v1.Repository repository = 9;
    */
   repository?: Repository | undefined;
+
+  /**
+   * Time at which the key last used this repository, exact to a minute. The first second of year 1
+   * while the key was never used.
+   *
+   * @generated from field: google.protobuf.Timestamp last_used_at = 10;
+   */
+  lastUsedAt?: Timestamp | undefined;
 };
 
 /**

@@ -67,7 +67,8 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Always the beginning of year 1, because the server does not record uses.
+   * Time of the last Git session with the key, exact to a minute. The first second of year 1 while the
+   * key was never used.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 7;
    */

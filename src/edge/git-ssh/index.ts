@@ -5,6 +5,7 @@ import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
 import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
 import type { SessionLimits } from '../git-http/session.ts'
+import { RunningSessions } from './running-sessions.ts'
 import { runSession } from './session.ts'
 
 interface GitSshOptions {
@@ -26,15 +27,18 @@ export async function startGitSsh(
   app: App,
   { program, settings, slots, limits, log }: GitSshOptions,
 ): Promise<SshListening & { stop(graceMs: number): Promise<void> }> {
+  const { limitLoopback } = settings
+  const running = new RunningSessions((err) =>
+    log.warn({ err }, 'the keys of Git sessions could not be checked'),
+  )
+  const parts = { app, slots, limits, limitLoopback, running }
   const ssh = new SshProcess(program, {
     decide: (fingerprint) => findSshKey(app, fingerprint),
     run: (session) => {
-      runSession({ app, slots, limits, limitLoopback: settings.limitLoopback }, session).catch(
-        (err: unknown) => {
-          log.error({ err }, 'a Git session over SSH failed')
-          session.end(70, 'Branchline: the server failed\n')
-        },
-      )
+      runSession(parts, session).catch((err: unknown) => {
+        log.error({ err }, 'a Git session over SSH failed')
+        session.end(70, 'Branchline: the server failed\n')
+      })
     },
     warn: (facts, message) => log.warn(facts, message),
   })

@@ -1,10 +1,14 @@
 import type { Socket } from 'node:net'
 import { ConnectError } from '@connectrpc/connect'
-import { identityOfSshKey, type SshIdentity } from '../../forge/accounts/keys/ssh-identities.ts'
+import {
+  identityOfSshKey,
+  recordAccountKeyUse,
+  type SshIdentity,
+} from '../../forge/accounts/keys/ssh-identities.ts'
 import type { App } from '../../forge/app.ts'
 import type { Peer } from '../../forge/core/access.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
-import { titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
+import { isDeployKeyOf, titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
 import {
   openGitService,
   openGitServiceByDeployKey,
@@ -18,6 +22,7 @@ import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/
 import { reopened } from '../git-http/request-body.ts'
 import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
 import { readSshCommand } from './command.ts'
+import type { RunningSessions } from './running-sessions.ts'
 
 /** The parts of the server that sessions use. */
 interface SessionParts {
@@ -25,6 +30,7 @@ interface SessionParts {
   readonly slots: FairSlots
   readonly limits: SessionLimits
   readonly limitLoopback: boolean
+  readonly running: RunningSessions
 }
 
 /** How a session ended. */
@@ -139,17 +145,30 @@ async function serveGit(
   const slot = new SessionSlot(grant, target.service)
   const release = parts.slots.tryAcquire(slot)
   if (!release) return BUSY
+  const run = new GitRun(parts, session, grant, slot)
+  const forget = parts.running.add({
+    isAllowed: () => isAllowed(parts.app, identity, opened.repositoryId),
+    stop: () => run.stop(),
+  })
   try {
-    const run = new GitRun(parts, session, grant, slot)
     const { code, text } =
       target.service === 'git-upload-pack' ? await run.fetch() : await run.push()
     return { code, text: note + text }
   } finally {
+    forget()
     release()
   }
 }
 
-type Opened = Pick<GitGrant, 'user' | 'start'> | { readonly refusal: string }
+/** Returns whether a key may still use a repository. */
+async function isAllowed(app: App, { kind, keyId }: SshIdentity, id: number): Promise<boolean> {
+  const identity = await identityOfSshKey(app, keyId)
+  return kind === 'deploy key' ? isDeployKeyOf(app, keyId, id) : identity !== undefined
+}
+
+type Opened =
+  | (Pick<GitGrant, 'user' | 'start'> & { readonly repositoryId: number })
+  | { readonly refusal: string }
 
 async function open(
   app: App,
@@ -169,7 +188,9 @@ async function open(
     await openGitService(app, caller, repository, 'git-upload-pack')
     return { refusal: 'this key is read-only' }
   }
-  return { user: user.id, ...(await openGitService(app, caller, repository, service)) }
+  const opened = await openGitService(app, caller, repository, service)
+  recordAccountKeyUse(app, identity)
+  return { user: user.id, ...opened }
 }
 
 /** Returns the present name of a repository that was asked for by a former one. */
@@ -207,7 +228,7 @@ class GitRun {
     this.#grant = grant
     this.#slot = slot
     const { idleTimeoutMs, totalTimeoutMs } = parts.limits
-    const stop = () => this.#stop()
+    const stop = () => this.stop()
     this.#timers = [setTimeout(stop, idleTimeoutMs), setTimeout(stop, totalTimeoutMs)]
     slot.onEvicted(stop)
     session.left.addEventListener('abort', stop)
@@ -244,7 +265,7 @@ class GitRun {
     try {
       return await work(this.#session.socket)
     } catch (error) {
-      this.#stop()
+      this.stop()
       if (error instanceof TooLarge) return refused(error.message)
       throw error
     } finally {
@@ -262,7 +283,8 @@ class GitRun {
     return this.#process
   }
 
-  #stop(): void {
+  /** Ends the session. A push whose refs move is completed without its client. */
+  stop(): void {
     this.#isStopped = true
     this.#process?.stop()
     // Nothing waits for a client that has left or reads nothing.

@@ -70,6 +70,8 @@ export interface PublicKeysTable {
   read_only: number
   /** Unix seconds. */
   create_time: number
+  /** Unix seconds of the last Git session, exact to a minute. Null before the first one. */
+  last_used_time: number | null
 }
 
 /** A key that belongs to an account or to repositories. */

@@ -50,8 +50,8 @@ export type Credential =
       readonly scopes: Scopes | undefined
       readonly uuid?: string | undefined
     }
-  /** A deploy key pushes in the name of the owner of its repository. */
-  | { readonly kind: 'deploy key' }
+  /** A deploy key pushes in the name of the owner of its repository. `keyId`: row of the public key. */
+  | { readonly kind: 'deploy key'; readonly keyId: number }
   | {
       readonly kind: 'token'
       readonly uuid: string

@@ -67,6 +67,7 @@ import * as subIssues from './0064-sub-issues.ts'
 import * as issueTransfers from './0065-issue-transfers.ts'
 import * as issueImports from './0066-issue-imports.ts'
 import * as issueRequests from './0067-issue-requests.ts'
+import * as keyUses from './0068-key-uses.ts'
 import * as userCountShards from './0081-user-count-shards.ts'
 
 /**
@@ -139,6 +140,7 @@ export const migrations: readonly Migration[] = [
   { name: '0065-issue-transfers', ...issueTransfers },
   { name: '0066-issue-imports', ...issueImports },
   { name: '0067-issue-requests', ...issueRequests },
+  { name: '0068-key-uses', ...keyUses },
   { name: '0081-user-count-shards', ...userCountShards },
 ]
 

@@ -355,6 +355,21 @@ export async function deleteTeamsOfRepository(tx: Tx, repositoryId: number): Pro
   await tx.deleteFrom('team_repositories').where('repository_id', '=', repositoryId).execute()
 }
 
+/** Returns the active owner of an organisation who has the oldest account. */
+export function findOldestOwner(db: Db, organizationId: number): Promise<User | undefined> {
+  return db
+    .selectFrom('teams')
+    .innerJoin('team_members', 'team_members.team_id', 'teams.id')
+    .innerJoin('users', 'users.id', 'team_members.user_id')
+    .where('teams.organization_id', '=', organizationId)
+    .where('teams.permission', '=', 'owner')
+    .where('users.state', '=', 'NORMAL')
+    .selectAll('users')
+    .orderBy('users.id')
+    .limit(1)
+    .executeTakeFirst()
+}
+
 const teamMember = prepareFirst((db, teamId: number, userId: number) =>
   db
     .selectFrom('team_members')

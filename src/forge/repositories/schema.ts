@@ -60,6 +60,8 @@ export interface DeployKeysTable {
   read_only: number
   /** Unix seconds. */
   create_time: number
+  /** Unix seconds of the last Git session, exact to a minute. Null before the first one. */
+  last_used_time: number | null
 }
 
 /** A deploy key, with the fingerprint of its public key. */

@@ -7,6 +7,7 @@ import type {
   ServerChannel,
   Session,
 } from 'ssh2/lib/server.js'
+import type { KnownKey } from './ssh-messages.ts'
 
 /** Reasons to disconnect (RFC 4253, section 11.1). */
 export const DISCONNECT = {
@@ -16,6 +17,17 @@ export const DISCONNECT = {
   tooManyConnections: 12,
   noMoreAuthMethods: 14,
 } as const
+
+export type DisconnectReason = (typeof DISCONNECT)[keyof typeof DISCONNECT]
+
+/** What clients show with the reason. ASCII. */
+export const DISCONNECT_TEXTS: Readonly<Record<DisconnectReason, string>> = {
+  [DISCONNECT.protocolError]: 'too many key exchanges',
+  [DISCONNECT.serviceNotAvailable]: 'the server is busy: try again later',
+  [DISCONNECT.byApplication]: 'server is stopping',
+  [DISCONNECT.tooManyConnections]: 'too many connections',
+  [DISCONNECT.noMoreAuthMethods]: 'too many authentication failures',
+}
 
 const AUTH_TIMEOUT_MS = 20_000
 const IDLE_TIMEOUT_MS = 15 * 60_000
@@ -59,10 +71,11 @@ export interface ExecRequest {
 interface ConnectionPort {
   /** The only login name that is accepted. */
   readonly user: string
-  /** Returns the row of a key that somebody has. Rejects when the database cannot answer. */
-  decide(fingerprint: string): Promise<number | undefined>
+  /** Returns a key that somebody has. Rejects when the database cannot answer. */
+  decide(fingerprint: string): Promise<KnownKey | undefined>
   run(request: ExecRequest): void
-  onAuthenticated(): void
+  /** Returns whether the holder of the key may have one more connection. */
+  onAuthenticated(holder: string): boolean
 }
 
 /** One connection of a client, from its version line to its end. */
@@ -72,7 +85,7 @@ export class SshConnection {
   /** Ends a client that does not authenticate, or has no session for long. */
   #timer: NodeJS.Timeout
   /** The key whose signature was verified. The connection acts for its owner only. */
-  #keyId: number | undefined
+  #key: KnownKey | undefined
   #requests = 0
   #offered = 0
   #failed = 0
@@ -94,7 +107,8 @@ export class SshConnection {
     })
     client.on('ready', () => {
       this.#rest()
-      port.onAuthenticated()
+      if (!port.onAuthenticated(this.#key?.holder ?? ''))
+        this.disconnect(DISCONNECT.tooManyConnections)
     })
     client.on('request', (_accept: unknown, reject: (() => void) | undefined) => reject?.())
     client.on('session', (accept: () => Session | undefined, reject: () => void) =>
@@ -112,10 +126,10 @@ export class SshConnection {
     this.#isStopping = true
   }
 
-  disconnect(reason: number): void {
+  disconnect(reason: DisconnectReason): void {
     const { _sock: socket, _protocol: protocol } = this.#client
     if (!socket.writable) return
-    protocol.disconnect(reason)
+    protocol.disconnect(reason, DISCONNECT_TEXTS[reason])
     socket.end()
     // A client that does not close its end keeps nothing open.
     setTimeout(() => socket.destroy(), 1_000).unref()
@@ -148,15 +162,15 @@ export class SshConnection {
     if (this.#requests > MAX_AUTH_REQUESTS) return this.disconnect(DISCONNECT.noMoreAuthMethods)
     if (context.method === 'none') return refuse(context)
     if (!isPublicKey(context)) return this.#fail(context)
-    const keyId = await this.#keyIdOf(context)
+    const known = await this.#knownKey(context)
     if (!context.signature) {
-      if (keyId !== undefined) return context.accept()
+      if (known) return context.accept()
       this.#offered += 1
       if (this.#offered > MAX_OFFERED_KEYS) return this.disconnect(DISCONNECT.noMoreAuthMethods)
       return refuse(context)
     }
-    if (keyId === undefined || !isSignedBy(context)) return this.#fail(context)
-    this.#keyId = keyId
+    if (!known || !isSignedBy(context)) return this.#fail(context)
+    this.#key = known
     context.accept()
   }
 
@@ -166,7 +180,7 @@ export class SshConnection {
     else refuse(context)
   }
 
-  async #keyIdOf({ username, key, hashAlgo }: PublicKeyContext): Promise<number | undefined> {
+  async #knownKey({ username, key, hashAlgo }: PublicKeyContext): Promise<KnownKey | undefined> {
     const type = typeOf(key.data)
     // An RSA key without a named hash would be verified by SHA-1.
     const isAccepted =
@@ -179,7 +193,7 @@ export class SshConnection {
 
   #openSession(accept: () => Session | undefined, reject: () => void): void {
     const isFull = this.#isStopping || this.#channels >= MAX_CHANNELS
-    if (isFull || this.#keyId === undefined) {
+    if (isFull || !this.#key) {
       reject()
       return
     }
@@ -200,11 +214,11 @@ export class SshConnection {
       confirm?.()
     })
     const run = (channel: ServerChannel | undefined, command: string) => {
-      if (!channel || this.#keyId === undefined) return
+      if (!channel || !this.#key) return
       channel.on('error', () => {})
       channel.stderr.on('error', () => {})
       session.on('signal', () => channel.emit('interrupt'))
-      this.#port.run({ keyId: this.#keyId, command, protocol, channel, connection: this })
+      this.#port.run({ keyId: this.#key.id, command, protocol, channel, connection: this })
     }
     session.on('exec', (start, _reject, { command }) => run(start(), command))
     session.on('shell', (start) => run(start(), ''))
@@ -218,7 +232,7 @@ export class SshConnection {
   }
 
   #onTimeout(): void {
-    if (this.#keyId === undefined) this.#client._sock.destroy()
+    if (!this.#key) this.#client._sock.destroy()
     else if (this.isIdle) this.disconnect(DISCONNECT.byApplication)
   }
 

@@ -17,11 +17,18 @@ export interface SshSettings {
   readonly limitLoopback: boolean
 }
 
+/** A key that somebody has. */
+export interface KnownKey {
+  readonly id: number
+  /** The account or deploy key whose connections are counted together. */
+  readonly holder: string
+}
+
 /** A message to the SSH program. */
 export type ToSshProgram =
   | { readonly kind: 'configure'; readonly settings: SshSettings }
-  /** The answer to a question about a key. Without a key id, the key is refused. */
-  | { readonly kind: 'decision'; readonly question: number; readonly keyId: number | undefined }
+  /** The answer to a question about a key. Without a key, the offered one is refused. */
+  | { readonly kind: 'decision'; readonly question: number; readonly key: KnownKey | undefined }
   /** The database cannot answer. The program disconnects the client. */
   | { readonly kind: 'undecided'; readonly question: number }
   /** A session has ended. `text` goes to stderr of the client. */

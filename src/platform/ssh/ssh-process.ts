@@ -4,7 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FromSshProgram, SessionOpening, SshSettings, ToSshProgram } from './ssh-messages.ts'
+import type {
+  FromSshProgram,
+  KnownKey,
+  SessionOpening,
+  SshSettings,
+  ToSshProgram,
+} from './ssh-messages.ts'
 
 /** The pauses before the program starts again: the first, and the longest after several ends. */
 const RESTART_PAUSE_MS = 250
@@ -33,8 +39,8 @@ export interface SshSession extends Omit<SessionOpening, 'session'> {
 
 /** What the server does for the program. */
 interface SshWork {
-  /** Returns the row of a key that may sign in. */
-  decide(fingerprint: string): Promise<number | undefined>
+  /** Returns a key that may sign in. */
+  decide(fingerprint: string): Promise<KnownKey | undefined>
   run(session: SshSession): void
   warn(facts: object, message: string): void
 }
@@ -163,7 +169,7 @@ export class SshProcess {
     }
     const { question } = message
     this.#work.decide(message.fingerprint).then(
-      (keyId) => this.#send({ kind: 'decision', question, keyId }),
+      (key) => this.#send({ kind: 'decision', question, key }),
       (err: unknown) => {
         this.#work.warn({ err }, 'an SSH key could not be looked up')
         this.#send({ kind: 'undecided', question })

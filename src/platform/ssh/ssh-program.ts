@@ -3,8 +3,14 @@ import { connect, createServer, type Socket } from 'node:net'
 import Server, { type ServerChannel } from 'ssh2/lib/server.js'
 import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
 import { type HostKey, readHostKeys } from './host-keys.ts'
-import { DISCONNECT, type ExecRequest, SshConnection } from './ssh-connection.ts'
-import type { FromSshProgram, SessionOpening, SshSettings, ToSshProgram } from './ssh-messages.ts'
+import { DISCONNECT, DISCONNECT_TEXTS, type ExecRequest, SshConnection } from './ssh-connection.ts'
+import type {
+  FromSshProgram,
+  KnownKey,
+  SessionOpening,
+  SshSettings,
+  ToSshProgram,
+} from './ssh-messages.ts'
 
 /**
  * The SSH program: encrypts and decrypts, so that the server does not. The program holds no
@@ -16,6 +22,17 @@ const MAX_UNAUTHENTICATED = 128
 const MAX_UNAUTHENTICATED_OF_NETWORK = 16
 const MAX_CONNECTIONS = 1024
 const MAX_CONNECTIONS_OF_NETWORK = 256
+/** Connections of an account or a deploy key. */
+const MAX_CONNECTIONS_OF_HOLDER = 128
+
+/** Connections of a network that may end without authentication within the window. */
+const MAX_FAILED_OF_NETWORK = 100
+const FAILED_WINDOW_MS = 10 * 60_000
+/** Networks whose failures are counted. The one with the oldest failure is forgotten first. */
+const MAX_COUNTED_NETWORKS = 10_000
+
+/** The name in the version line, without the version. */
+const IDENT = 'Branchline'
 
 const KEEPALIVE_INTERVAL_MS = 30_000
 const KEEPALIVE_COUNT = 4
@@ -57,7 +74,8 @@ interface Peer {
   readonly address: string
   /** Undefined where no limit of a network applies. */
   readonly network: string | undefined
-  isAuthenticated: boolean
+  /** The account or deploy key; undefined before authentication. */
+  holder: string | undefined
   connection: SshConnection | undefined
   rekey: (() => void) | undefined
   rekeyedAtBytes: number
@@ -66,7 +84,9 @@ interface Peer {
 
 /** The oldest first. */
 const peers = new Set<Peer>()
-const questions = new Map<number, (decision: number | undefined | Error) => void>()
+/** Failed connections by network: their times, the oldest first. */
+const failures = new Map<string, number[]>()
+const questions = new Map<number, (decision: KnownKey | undefined | Error) => void>()
 const sessions = new Map<number, (code: number, text: string) => void>()
 let lastId = 0
 let isStopping = false
@@ -89,7 +109,7 @@ function receive(message: ToSshProgram): void {
       )
       return
     case 'decision':
-      questions.get(message.question)?.(message.keyId)
+      questions.get(message.question)?.(message.key)
       return
     case 'undecided':
       questions.get(message.question)?.(new Error('the server cannot decide'))
@@ -106,7 +126,7 @@ async function serve(settings: SshSettings): Promise<void> {
   const hostKeys = await readHostKeys(settings.hostKeyFiles, settings.hostKeyFolder)
   const transport = new Server({
     hostKeys: hostKeys.map(({ text }) => text),
-    ident: 'Branchline',
+    ident: IDENT,
     algorithms: ALGORITHMS,
     keepaliveInterval: KEEPALIVE_INTERVAL_MS,
     keepaliveCountMax: KEEPALIVE_COUNT,
@@ -120,8 +140,10 @@ async function serve(settings: SshSettings): Promise<void> {
       user: settings.user,
       decide,
       run: (request) => run(settings.socketPath, peer.address, request),
-      onAuthenticated: () => {
-        peer.isAuthenticated = true
+      onAuthenticated(holder) {
+        const others = [...peers].filter((other) => other.holder === holder)
+        peer.holder = holder
+        return others.length < MAX_CONNECTIONS_OF_HOLDER
       },
     })
   })
@@ -153,6 +175,10 @@ function admit(socket: Socket, limitLoopback: boolean): boolean {
   const isFull =
     peers.size >= MAX_CONNECTIONS || ofNetwork.length >= MAX_CONNECTIONS_OF_NETWORK || isStopping
   if (isFull) {
+    refuse(socket)
+    return false
+  }
+  if (network !== undefined && recentFailures(network).length >= MAX_FAILED_OF_NETWORK) {
     socket.destroy()
     return false
   }
@@ -163,7 +189,7 @@ function admit(socket: Socket, limitLoopback: boolean): boolean {
     socket,
     address,
     network,
-    isAuthenticated: false,
+    holder: undefined,
     connection: undefined,
     rekey: undefined,
     rekeyedAtBytes: 0,
@@ -177,13 +203,49 @@ function admit(socket: Socket, limitLoopback: boolean): boolean {
   socket.once('close', () => {
     clearTimeout(silence)
     peers.delete(peer)
+    if (network !== undefined && peer.holder === undefined) countFailure(network)
     if (isStopping) endWhenIdle()
   })
   return true
 }
 
+/**
+ * Says why a connection is refused, before any key exchange (RFC 4253, section 4.2 and 11.1), so that
+ * users do not take the refusal for a fault of the network.
+ */
+function refuse(socket: Socket): void {
+  const reason = isStopping ? DISCONNECT.byApplication : DISCONNECT.tooManyConnections
+  const text = Buffer.from(DISCONNECT_TEXTS[reason])
+  // Length, padding, message 1, reason, text, an empty language. In steps of 8 bytes (section 6).
+  const payloadBytes = 1 + 4 + 4 + text.length + 4
+  const paddingBytes = 4 + ((8 - ((5 + payloadBytes + 4) % 8)) % 8)
+  const packet = Buffer.alloc(5 + payloadBytes + paddingBytes)
+  packet.writeUInt32BE(packet.length - 4, 0)
+  packet.writeUInt8(paddingBytes, 4)
+  packet.writeUInt8(1, 5)
+  packet.writeUInt32BE(reason, 6)
+  packet.writeUInt32BE(text.length, 10)
+  text.copy(packet, 14)
+  socket.end(Buffer.concat([Buffer.from(`SSH-2.0-${IDENT}\r\n`), packet]))
+  setTimeout(() => socket.destroy(), 1_000).unref()
+}
+
+function recentFailures(network: string): number[] {
+  const since = performance.now() - FAILED_WINDOW_MS
+  return (failures.get(network) ?? []).filter((time) => time > since)
+}
+
+/** Counts a connection that ended without authentication. */
+function countFailure(network: string): void {
+  const times = [...recentFailures(network).slice(1 - MAX_FAILED_OF_NETWORK), performance.now()]
+  failures.delete(network)
+  failures.set(network, times)
+  const [oldest] = failures.keys()
+  if (failures.size > MAX_COUNTED_NETWORKS && oldest !== undefined) failures.delete(oldest)
+}
+
 function dropOldest(among: readonly Peer[], max: number): void {
-  const waiting = among.filter(({ isAuthenticated }) => !isAuthenticated)
+  const waiting = among.filter(({ holder }) => holder === undefined)
   if (waiting.length >= max) waiting[0]?.socket.destroy()
 }
 
@@ -193,7 +255,7 @@ function rekeyOld(): void {
     const bytes = peer.socket.bytesRead + peer.socket.bytesWritten
     const isOld =
       bytes - peer.rekeyedAtBytes > REKEY_BYTES || now - peer.rekeyedAtMs > REKEY_INTERVAL_MS
-    if (!peer.isAuthenticated || !isOld) continue
+    if (peer.holder === undefined || !isOld) continue
     peer.rekeyedAtBytes = bytes
     peer.rekeyedAtMs = now
     peer.rekey?.()
@@ -201,7 +263,7 @@ function rekeyOld(): void {
 }
 
 /** Asks the server whose key this is. */
-function decide(fingerprint: string): Promise<number | undefined> {
+function decide(fingerprint: string): Promise<KnownKey | undefined> {
   lastId += 1
   const question = lastId
   return new Promise((resolve, reject) => {

@@ -51,7 +51,7 @@ declare module 'ssh2/lib/server.js' {
   interface Connection extends EventEmitter {
     readonly _sock: Socket
     readonly _protocol: {
-      disconnect(reason: number): void
+      disconnect(reason: number, text: string): void
       exitStatus(channel: number, code: number): void
     }
     end(): void

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -30,11 +32,11 @@ async function keyOf(who: Actor, options: object = {}, ...type: string[]): Promi
   return name
 }
 
-async function deployKeyOf(repository: string, readOnly: boolean): Promise<string> {
+async function deployKeyOf(repository: string, readOnly: boolean, owner = 'bob'): Promise<string> {
   keys += 1
   const name = `key-${keys}`
   const key = await createSshKey(client.home, name)
-  await ask(users.bob, 'POST', `/repos/bob/${repository}/keys`, {
+  await ask(users.bob, 'POST', `/repos/${owner}/${repository}/keys`, {
     title: name,
     key,
     read_only: readOnly,
@@ -246,6 +248,59 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
       push_whitelist_deploy_keys: true,
     })
     await git(writer, 'deployed', 'push', '-q', 'origin', 'HEAD')
+  })
+
+  it('lets a deploy key push for an organisation, but not move what its owners protect', async () => {
+    await ask(users.bob, 'POST', '/orgs', { username: 'crew' })
+    await ask(users.bob, 'POST', '/orgs/crew/repos', { name: 'ship', auto_init: true })
+    const key = await deployKeyOf('ship', false, 'crew')
+    await git(key, '.', 'clone', '-q', urlOf('crew/ship'), 'ship')
+    const commit = await client.commit('ship', 'by a key of the crew')
+    await git(key, 'ship', 'push', '-q', 'origin', 'HEAD')
+    const branch = await ask(users.bob, 'GET', '/repos/crew/ship/branches/main')
+    expect(branch.commit.id).toBe(commit)
+
+    await ask(users.bob, 'POST', '/repos/crew/ship/tag_protections', {
+      name_pattern: 'v*',
+      whitelist_usernames: ['bob'],
+    })
+    await client.git('ship', 'tag', 'v1')
+    await expect(git(key, 'ship', 'push', 'origin', 'v1')).rejects.toThrow(/Tag v1 is protected/)
+    await git(await keyOf(users.bob), 'ship', 'push', '-q', 'origin', 'v1')
+  })
+
+  it('says when a key was used last', async () => {
+    await create('used')
+    const [mine, deploy] = [await keyOf(users.bob), await deployKeyOf('used', true)]
+    const never = '0001-01-01T00:00:00Z'
+    const usesOf = async (path: string, title: string) =>
+      (await ask(users.bob, 'GET', path)).find((key: { title: string }) => key.title === title)
+        .last_used_at
+    expect(await usesOf('/user/keys', mine)).toBe(never)
+    expect(await usesOf('/repos/bob/used/keys', deploy)).toBe(never)
+    for (const key of [mine, deploy]) await git(key, '.', 'ls-remote', urlOf('bob/used'))
+    await expect.poll(() => usesOf('/user/keys', mine)).not.toBe(never)
+    await expect.poll(() => usesOf('/repos/bob/used/keys', deploy)).not.toBe(never)
+  })
+
+  it.each(['account', 'deploy'])('ends the sessions of a deleted %s key', async (kind) => {
+    await create(`ended-${kind}`)
+    const path = kind === 'account' ? '/user/keys' : `/repos/bob/ended-${kind}/keys`
+    const key =
+      kind === 'account' ? await keyOf(users.bob) : await deployKeyOf(`ended-${kind}`, false)
+    const child = spawn('ssh', [
+      ...sshOptions(client.home, key),
+      ...['-p', String(port), 'git@127.0.0.1', `git-receive-pack 'bob/ended-${kind}'`],
+    ])
+    const closed = once(child, 'close')
+    // The list of refs shows that the session runs. The client sends no commands.
+    await once(child.stdout, 'data')
+    const [{ id }] = (await ask(users.bob, 'GET', path)).filter(
+      ({ title }: { title: string }) => title === key,
+    )
+    await ask(users.bob, 'DELETE', `${path}/${id}`)
+    const [code] = await closed
+    expect(code).not.toBe(0)
   })
 
   it('refuses a deleted key and an archived account', async () => {

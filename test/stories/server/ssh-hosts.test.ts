@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -23,6 +24,32 @@ async function greetingOf({ sshAddress = '' }: TestServer): Promise<string> {
     socket.destroy()
   }
 }
+
+describe('limits of one network', () => {
+  it('close its connections before the handshake after many that failed', async () => {
+    const server = await startTestServer({ ssh: SSH, limitLoopback: true })
+    for (let i = 0; i < 100; i++) expect(await greetingOf(server)).toContain('SSH-2.0-Branchline')
+    await expect.poll(() => greetingOf(server)).toBe('')
+    await server.stop()
+  })
+
+  it('replace the oldest of many connections that do not authenticate', async () => {
+    const server = await startTestServer({ ssh: SSH, limitLoopback: true })
+    const port = Number(server.sshAddress?.split(':').at(-1))
+    const open = () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      return { socket, greeted: once(socket, 'data'), closed: once(socket, 'close') }
+    }
+    const first = open()
+    await first.greeted
+    const others = Array.from({ length: 16 }, open)
+    await first.closed
+    await Promise.all(others.map(({ greeted }) => greeted))
+    for (const { socket } of others) socket.destroy()
+    await server.stop()
+  })
+})
 
 describe('host keys', () => {
   it('stay the same, are private, and are never replaced', async () => {

@@ -86,7 +86,7 @@ export function publicKeyMessage(
     title: key.title,
     fingerprint: key.fingerprint,
     createdAt: atSecond(key.create_time),
-    lastUsedAt: NEVER,
+    lastUsedAt: key.last_used_time === null ? NEVER : atSecond(key.last_used_time),
     ...(user && { user, readOnly: key.read_only === 1, keyType: 'user' }),
   })
 }

@@ -71,6 +71,23 @@ export function findKeyByFingerprint(
     .executeTakeFirst()
 }
 
+/** Records a use of a key unless a use after `staleUntil` is recorded. Times are Unix seconds. */
+export async function recordPublicKeyUse(
+  db: Db,
+  id: number,
+  usedAt: number,
+  staleUntil: number,
+): Promise<void> {
+  await db
+    .updateTable('public_keys')
+    .set({ last_used_time: usedAt })
+    .where('id', '=', id)
+    .where((eb) =>
+      eb.or([eb('last_used_time', 'is', null), eb('last_used_time', '<=', staleUntil)]),
+    )
+    .execute()
+}
+
 /** Returns the accounts whose keys have these fingerprints, by fingerprint. */
 export async function findPublicKeyOwners(
   db: Db,

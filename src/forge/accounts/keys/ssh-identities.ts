@@ -1,7 +1,7 @@
 import type { User } from '../../core/schema.ts'
 import type { AccountsApp } from '../ports.ts'
 import { findUserById } from '../users/users.rows.ts'
-import { findKeyByFingerprint, findKeyById } from './public-keys.rows.ts'
+import { findKeyByFingerprint, findKeyById, recordPublicKeyUse } from './public-keys.rows.ts'
 
 /** Whom a connection by SSH acts for. */
 export type SshIdentity =
@@ -10,17 +10,26 @@ export type SshIdentity =
       readonly user: User
       readonly title: string
       readonly readOnly: boolean
+      readonly keyId: number
+      /** Unix seconds; null before the first use. */
+      readonly lastUsedTime: number | null
     }
   /** A key of repositories. */
   | { readonly kind: 'deploy key'; readonly keyId: number }
 
-/** Returns the row of a key that may sign in by SSH. A key of an archived account may not. */
+/**
+ * Returns a key that may sign in by SSH, with the account or deploy key whose connections count
+ * together. A key of an archived account may not.
+ */
 export async function findSshKey(
   app: AccountsApp,
   fingerprint: string,
-): Promise<number | undefined> {
+): Promise<{ readonly id: number; readonly holder: string } | undefined> {
   const key = await findKeyByFingerprint(app.db, fingerprint)
-  return key && (await identityOfSshKey(app, key.id)) && key.id
+  const identity = key && (await identityOfSshKey(app, key.id))
+  if (!identity) return undefined
+  const holder = identity.kind === 'account' ? `account ${identity.user.id}` : `key ${key.id}`
+  return { id: key.id, holder }
 }
 
 /** Returns whom a key acts for now; undefined for a deleted key and for an archived account. */
@@ -33,5 +42,36 @@ export async function identityOfSshKey(
   if (key.user_id === null) return { kind: 'deploy key', keyId }
   const user = await findUserById(app.db, key.user_id)
   if (user?.state !== 'NORMAL') return undefined
-  return { kind: 'account', user, title: key.title, readOnly: key.read_only === 1 }
+  const { title, last_used_time: lastUsedTime } = key
+  return { kind: 'account', user, title, readOnly: key.read_only === 1, keyId, lastUsedTime }
+}
+
+/** Shortest time between two records of the use of a key, so that not every fetch writes. */
+const USE_INTERVAL_S = 60
+
+/**
+ * Records in the background that a key was used now, unless that was recorded within a minute.
+ *
+ * @param lastUsedTime as stored.
+ * @param record stores a time unless a later one than `staleUntil` is stored. Unix seconds.
+ */
+export function recordKeyUse(
+  app: AccountsApp,
+  lastUsedTime: number | null,
+  record: (usedAt: number, staleUntil: number) => Promise<void>,
+): void {
+  const now = Math.floor(app.clock.now() / 1000)
+  const staleUntil = now - USE_INTERVAL_S
+  if (lastUsedTime !== null && lastUsedTime > staleUntil) return
+  app.background.run('record the use of an SSH key', () => record(now, staleUntil))
+}
+
+/** Records a use of the key of an account. */
+export function recordAccountKeyUse(
+  app: AccountsApp,
+  { keyId, lastUsedTime }: SshIdentity & { readonly kind: 'account' },
+): void {
+  recordKeyUse(app, lastUsedTime, (usedAt, staleUntil) =>
+    recordPublicKeyUse(app.db, keyId, usedAt, staleUntil),
+  )
 }

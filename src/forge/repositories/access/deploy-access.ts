@@ -42,6 +42,15 @@ export async function openByDeployKey(
   throw new DomainError('REPOSITORY_MOVED', names)
 }
 
+/** Returns whether a public key is a deploy key of a repository. */
+export async function isDeployKeyOf(
+  app: ReposApp,
+  keyId: number,
+  repositoryId: number,
+): Promise<boolean> {
+  return (await findDeployKeyOf(app.db, repositoryId, keyId)) !== undefined
+}
+
 /** Returns the title of a deploy key: that of its first repository. */
 export async function titleOfDeployKey(app: ReposApp, keyId: number): Promise<string> {
   return (await listRepositoriesOfKey(app.db, keyId))[0]?.title ?? ''

@@ -6,6 +6,7 @@ import {
 } from '#gen/branchline/v1/deploy_key_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { NEVER } from '../../accounts/users/accounts.message.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
@@ -67,6 +68,7 @@ function deployKeyMessage(key: DeployKey, repository: Repository): DeployKeyMess
     fingerprint: key.fingerprint,
     createdAt: atSecond(key.create_time),
     readOnly: key.read_only === 1,
+    lastUsedAt: key.last_used_time === null ? NEVER : atSecond(key.last_used_time),
     repository,
   })
 }

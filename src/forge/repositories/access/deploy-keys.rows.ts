@@ -132,6 +132,23 @@ export async function deleteDeployKey(db: Db, repositoryId: number, id: number):
   return numDeletedRows > 0n
 }
 
+/** Records a use of a key in a repository unless a use after `staleUntil` is recorded. Unix seconds. */
+export async function recordDeployKeyUse(
+  db: Db,
+  id: number,
+  usedAt: number,
+  staleUntil: number,
+): Promise<void> {
+  await db
+    .updateTable('deploy_keys')
+    .set({ last_used_time: usedAt })
+    .where('id', '=', id)
+    .where((eb) =>
+      eb.or([eb('last_used_time', 'is', null), eb('last_used_time', '<=', staleUntil)]),
+    )
+    .execute()
+}
+
 function selectDeployKeys(db: Db, repositoryId: number) {
   return db
     .selectFrom('deploy_keys')

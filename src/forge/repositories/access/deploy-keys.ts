@@ -97,7 +97,12 @@ export async function addDeployKey(
       read_only: draft.readOnly ? 1 : 0,
       create_time,
     }
-    return { ...added, id: await rows.insertDeployKey(tx, added), fingerprint }
+    return {
+      ...added,
+      id: await rows.insertDeployKey(tx, added),
+      last_used_time: null,
+      fingerprint,
+    }
   })
   return { ...open, key }
 }

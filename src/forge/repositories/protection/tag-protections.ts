@@ -31,21 +31,26 @@ const MAX_MATCHING_MS = 10_000
 
 /**
  * Returns the tags that tag protections keep a user from creating, moving and deleting. A protected
- * tag is open to the users that at least one of its rules exempts. Administrators are not exempt.
+ * tag is open to the users that at least one of its rules exempts. Administrators and deploy keys are
+ * not exempt.
  *
  * @returns undefined if matching takes too long
  */
 export async function findProtectedTags(
   app: ReposApp,
   repositoryId: number,
-  { user }: SignedIn,
+  { user, credential }: SignedIn,
   tags: readonly string[],
 ): Promise<ReadonlySet<string> | undefined> {
   const found = new Set<string>()
   const patterns =
     tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
   if (patterns.size === 0) return found
-  const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
+  // A deploy key has nothing that its owner is exempt from.
+  const exemptions =
+    credential.kind === 'deploy key'
+      ? new Set<number>()
+      : await rows.findExemptions(app.db, repositoryId, user.id)
   const yielder = createYielder()
   const rules: { isExempt: boolean; matches: TagMatcher }[] = []
   for (const [id, pattern] of patterns) {

@@ -12,11 +12,14 @@ import {
 } from '../../../platform/git/packs/pack-services.ts'
 import { answerRefs, type RefRequest } from '../../../platform/git/packs/ref-advertisement.ts'
 import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
+import { recordKeyUse } from '../../accounts/keys/ssh-identities.ts'
 import { findUserById } from '../../accounts/users/users.rows.ts'
 import { type Caller, holdsScope, type Peer, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
+import { findOldestOwner } from '../../organizations/teams.rows.ts'
 import { openByDeployKey } from '../access/deploy-access.ts'
+import { recordDeployKeyUse } from '../access/deploy-keys.rows.ts'
 import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
 import { readFor } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
@@ -31,6 +34,7 @@ export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
 /** A service for which the caller has permission. */
 interface OpenGitService {
+  readonly repositoryId: number
   /** Starts the process of one request. */
   start(request: PackRequest): GitProcess
   /**
@@ -70,6 +74,7 @@ export async function openGitService(
     )
     for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
     return {
+      repositoryId: repository.id,
       start: (request) => startUploadPack(app.git, repository.id, request),
       answerRefs: (request) =>
         // The list is sent as Git reads it.
@@ -92,7 +97,10 @@ async function openPush(
   checkWritable(repository)
   if (await app.disk.isFull()) throw new DomainError('DISK_FULL')
   const hasHooks = await hasGitHooks(app, repository.id)
-  return { start: (request) => startPush(app, caller, repository, request, hasHooks) }
+  return {
+    repositoryId: repository.id,
+    start: (request) => startPush(app, caller, repository, request, hasHooks),
+  }
 }
 
 /** A deploy key that asks for a service. */
@@ -103,8 +111,8 @@ export interface DeployKeyCaller {
 }
 
 /**
- * Opens a Git service for a deploy key. The key acts in the name of the owner of the repository,
- * and only in its own repositories.
+ * Opens a Git service for a deploy key. The key acts in the name of the owner of the repository, or
+ * of an owner of the organisation, and only in its own repositories.
  *
  * @returns `refusal` with the reason for the user when the key may only fetch.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR,
@@ -117,15 +125,23 @@ export async function openGitServiceByDeployKey(
   service: GitService,
 ): Promise<(OpenGitService & { readonly user: number }) | { readonly refusal: string }> {
   const { repository, owner, key } = await openByDeployKey(app, keyId, name)
-  if (service === 'git-upload-pack') {
+  const isFetch = service === 'git-upload-pack'
+  if (!isFetch && key.read_only === 1) return { refusal: 'this deploy key is read-only' }
+  recordKeyUse(app, key.last_used_time, (usedAt, staleUntil) =>
+    recordDeployKeyUse(app.db, key.id, usedAt, staleUntil),
+  )
+  if (isFetch) {
     for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
-    return { user: owner.id, start: (request) => startUploadPack(app.git, repository.id, request) }
+    return {
+      user: owner.id,
+      repositoryId: repository.id,
+      start: (request) => startUploadPack(app.git, repository.id, request),
+    }
   }
-  if (key.read_only === 1) return { refusal: 'this deploy key is read-only' }
   // The records of a push name an account, which an organisation is not.
-  const user = await findUserById(app.db, owner.id)
-  if (!user) return { refusal: 'deploy keys of organisations can only fetch' }
-  const caller = { kind: 'user', user, peer, credential: { kind: 'deploy key' } } as const
+  const user = (await findUserById(app.db, owner.id)) ?? (await findOldestOwner(app.db, owner.id))
+  if (!user) return { refusal: 'the organisation has no active owner' }
+  const caller = { kind: 'user', user, peer, credential: { kind: 'deploy key', keyId } } as const
   return { user: user.id, ...(await openPush(app, caller, repository)) }
 }
 

@@ -9,6 +9,7 @@ import { repositoryPath } from '../../../platform/git/repositories/repositories.
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, type Reason } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
+import { findDeployKeyOf } from '../access/deploy-keys.rows.ts'
 import {
   checkWritable,
   type OpenRepository,
@@ -90,11 +91,13 @@ export async function reviewUpdates(
   const open = await openRepositoryById(app, caller, repositoryId, 'read', unit)
   const { repository } = open
   checkWritable(repository)
-  const mayWrite = suffices(open.access, 'write')
-  const isMaintainer = !mayWrite && !merge && (await areMaintainerEdits(app, caller, open, updates))
+  const kind = caller.credential.kind === 'deploy key' ? 'deploy key' : 'user'
+  const mayWrite =
+    suffices(open.access, 'write') && (await isDeployKeyValid(app, caller, repositoryId))
+  const isMaintainer =
+    !mayWrite && !merge && kind === 'user' && (await areMaintainerEdits(app, caller, open, updates))
   // For maintainer edits, the rules apply as for a user with write access.
   const units = isMaintainer ? { code: 'write' as const } : open.units
-  const kind = caller.credential.kind === 'deploy key' ? 'deploy key' : 'user'
   const rules = await readBranchRules(app, repositoryId, caller.user.id, units, kind)
   if (
     !mayWrite &&
@@ -138,6 +141,17 @@ export async function reviewUpdates(
     ...(await collisions(app, repository, branches, updates)),
     ...(await collisions(app, repository, tags, updates)),
   ]
+}
+
+/** Returns whether the deploy key of a caller, if any, may still push. */
+async function isDeployKeyValid(
+  app: ReposApp,
+  { credential }: SignedIn,
+  repositoryId: number,
+): Promise<boolean> {
+  if (credential.kind !== 'deploy key') return true
+  const key = await findDeployKeyOf(app.db, repositoryId, credential.keyId)
+  return key?.read_only === 0
 }
 
 /**
