@@ -43,11 +43,13 @@ export interface DataPlace {
  *     branchline.db     the database, with keys and password hashes
  *     repositories/     bare Git repositories, by id
  *     attachments/      release assets, by the id of the repository
+ *     ssh/              host keys of SSH
  *     lock              held by the process that uses the folder
  */
 export const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
 const ATTACHMENTS_FOLDER = 'attachments'
+const HOST_KEYS_FOLDER = 'ssh'
 
 /** In a folder whose rows are in PostgreSQL, instead of a database file: the id of the folder. */
 const MARKER_FILE = 'postgresql'
@@ -85,6 +87,11 @@ export function repositoriesOf(
 /** Returns the attachments of a data folder. */
 export function attachmentsOf(folder: string): AttachmentFiles {
   return { folder: join(folder, ATTACHMENTS_FOLDER) }
+}
+
+/** Returns the folder of the host keys of SSH. It exists once the server has served SSH. */
+export function hostKeysFolderOf(folder: string): string {
+  return join(folder, HOST_KEYS_FOLDER)
 }
 
 /** A scratch folder of a server that shares the data with others. */

@@ -46,6 +46,7 @@ import { RepositoryEventService } from '#gen/branchline/v1/repository_event_serv
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { SshService } from '#gen/branchline/v1/ssh_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubIssueService } from '#gen/branchline/v1/sub_issue_service_pb.ts'
@@ -112,6 +113,7 @@ const languages = LanguageService.method
 const topics = TopicService.method
 const templates = TemplateService.method
 const instance = InstanceService.method
+const ssh = SshService.method
 const follows = FollowService.method
 const stars = StarService.method
 const emails = UserEmailService.method
@@ -270,6 +272,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('ada', admin.adminListOrganizations, 'GET /admin/orgs'),
   by('ada', admin.adminGetMetrics, 'GET /admin/metrics?names=branchline_streams'),
   by('ada', maintenance.adminListMaintenance, 'GET /admin/maintenance'),
+  bob(ssh.getSshHostKeys, 'GET /meta/ssh-host-keys'),
+  by('ada', ssh.adminListSshSessions, 'GET /admin/ssh/sessions'),
+  by('ada', ssh.adminDeleteSshSession, 'DELETE /admin/ssh/sessions/1'),
   by('ada', admin.adminListUserOrganizations, 'GET /admin/users/bob/orgs'),
   bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),

@@ -14,10 +14,14 @@ export const noProgress = (): Progress => ({
 })
 
 /** Returns a backup of an instance. */
-export async function backUp(app: Parameters<typeof writeBackup>[0]): Promise<Buffer> {
+export async function backUp(
+  app: Parameters<typeof writeBackup>[0],
+  hostKeysFolder?: string,
+): Promise<Buffer> {
   const output = new PassThrough()
   const written = buffer(output)
-  await writeBackup(app, output, { version: '1.2.3', progress: noProgress() })
+  const options = { version: '1.2.3', progress: noProgress() }
+  await writeBackup(app, output, hostKeysFolder ? { ...options, hostKeysFolder } : options)
   return written
 }
 

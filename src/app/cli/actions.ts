@@ -24,6 +24,7 @@ import { type LogLevel, readConfig, type ServeFlags } from '../config.ts'
 import {
   attachmentsOf,
   type DataPlace,
+  hostKeysFolderOf,
   migrateData,
   openData,
   openDataAsItIs,
@@ -61,7 +62,8 @@ export async function backup({ output, ...place }: BackupFlags): Promise<void> {
       attachments: attachmentsOf(data),
       clock: systemClock,
     }
-    await writeBackup(source, target, { version: VERSION, progress })
+    const hostKeysFolder = hostKeysFolderOf(data)
+    await writeBackup(source, target, { version: VERSION, progress, hostKeysFolder })
     if (isPiped) return
     await rename(draft, output)
     print(`wrote ${output}: ${describeProgress(progress)}`)

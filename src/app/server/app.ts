@@ -11,7 +11,13 @@ import {
   createCoordination,
   LOCK_LIMITS,
 } from '../../forge/core/coordination.ts'
-import { type Clock, createBackground, MetricsSource, type Signals } from '../../forge/core/core.ts'
+import {
+  type Clock,
+  createBackground,
+  MetricsSource,
+  type Signals,
+  type SshPort,
+} from '../../forge/core/core.ts'
 import { UNLIMITED_DISK } from '../../forge/core/disk-space.ts'
 import { createSignal, type Signal } from '../../forge/core/signal.ts'
 import { VERSION } from '../../forge/core/version.ts'
@@ -38,9 +44,17 @@ import { attachmentsOf, repositoriesOf, type Shared } from '../data-folder.ts'
 /** The clock of the system. */
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** The command line serves nothing. */
+const NO_SSH: SshPort = {
+  urlOf: () => '',
+  host: () => undefined,
+  sessions: () => [],
+  endSession: () => false,
+}
+
 /** The parts of an `App` that its caller provides. */
 type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
-  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'sshUrl' | 'outbound' | 'markup' | 'disk'>> & {
+  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'ssh' | 'outbound' | 'markup' | 'disk'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
     /** State shared with the other servers of a PostgreSQL database. */
@@ -62,7 +76,7 @@ export async function createApp({
   clock = systemClock,
   mail,
   publicUrl = () => '',
-  sshUrl = () => '',
+  ssh = NO_SSH,
   markup,
   disk = UNLIMITED_DISK,
   outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
@@ -78,7 +92,7 @@ export async function createApp({
     keys,
     mail,
     publicUrl,
-    sshUrl,
+    ssh,
     outbound,
     metrics: new MetricsSource(),
     disk,

@@ -46,7 +46,7 @@ import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts
 import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { StartedParts, serve } from './serving.ts'
-import { createSshAddress, hostPortText, startSsh } from './ssh.ts'
+import { createSshPort, hostPortText, startSsh } from './ssh.ts'
 
 /** A running server. */
 export interface Server {
@@ -116,7 +116,7 @@ async function startParts(
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
-  const sshAddress = createSshAddress(config, () => base.url)
+  const sshPort = createSshPort(config, () => base.url)
   const markup = markupProgram === undefined ? undefined : new MarkupThread(markupProgram)
   if (markup) parts.add(() => markup.stop())
   const app = await createApp({
@@ -128,7 +128,7 @@ async function startParts(
     clock,
     mail: await openMail(config, clock),
     publicUrl: () => base.url,
-    sshUrl: sshAddress.urlOf,
+    ssh: sshPort,
     markup,
     disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, readSpace),
     outbound: createOutbound({
@@ -157,7 +157,7 @@ async function startParts(
   const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
   const serving = await serve(config, app, { base, slots }, parts, others)
   const ssh = await startSsh(config, app, { slots, program: surroundings.sshProgram }, parts)
-  sshAddress.listensAt(ssh?.port)
+  sshPort.attach(ssh)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
   return { ...serving, app, sshAddress: ssh && hostPortText(config.ssh?.listen.host, ssh.port) }

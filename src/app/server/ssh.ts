@@ -1,38 +1,52 @@
 import { isIPv6 } from 'node:net'
-import { join } from 'node:path'
 import { gitHttpLimits } from '../../edge/git-http/index.ts'
-import { startGitSsh } from '../../edge/git-ssh/index.ts'
+import { type GitSsh, startGitSsh } from '../../edge/git-ssh/index.ts'
 import type { App } from '../../forge/app.ts'
+import type { SshHost, SshPort } from '../../forge/core/core.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
-import type { SshListening } from '../../platform/ssh/ssh-process.ts'
 import { SSH_PORT } from '../config/values.ts'
 import type { Config } from '../config.ts'
+import { hostKeysFolderOf } from '../data-folder.ts'
 import type { StartedParts } from './serving.ts'
 
-/** The address of repositories over SSH. */
-interface SshAddress {
-  /** Sets the port, which is known once the program listens. */
-  listensAt(port: number | undefined): void
-  urlOf(path: string): string
+/** What the forge tells of Git over SSH. */
+interface AttachableSsh extends SshPort {
+  /** Sets what is known once the program listens. */
+  attach(serving: GitSsh | undefined): void
 }
 
 /** @param publicUrl returns the base of the URLs of the server. */
-export function createSshAddress({ ssh }: Config, publicUrl: () => string): SshAddress {
-  let listening: number | undefined
+export function createSshPort({ ssh }: Config, publicUrl: () => string): AttachableSsh {
+  let serving: GitSsh | undefined
+  const host = () =>
+    ssh && serving
+      ? {
+          host: ssh.public.host ?? new URL(publicUrl()).hostname.replace(/^\[(.*)\]$/, '$1'),
+          port: ssh.public.port ?? serving.port,
+          user: ssh.user,
+          keys: serving.hostKeys,
+        }
+      : undefined
   return {
-    listensAt(port) {
-      listening = port
+    attach(started) {
+      serving = started
     },
+    host,
+    sessions: () => serving?.running.list() ?? [],
+    endSession: (id) => serving?.running.end(id) ?? false,
     urlOf(path) {
-      if (!ssh || listening === undefined) return ''
-      const host = ssh.public.host ?? new URL(publicUrl()).hostname.replace(/^\[(.*)\]$/, '$1')
-      const port = ssh.public.port ?? listening
-      const isShort = port === SSH_PORT && !isIPv6(host)
-      if (isShort) return `${ssh.user}@${host}:${path}.git`
-      const suffix = port === SSH_PORT ? '' : `:${port}`
-      return `ssh://${ssh.user}@${isIPv6(host) ? `[${host}]` : host}${suffix}/${path}.git`
+      const place = host()
+      return place ? addressOf(place, path) : ''
     },
   }
+}
+
+/** Returns the address of a repository in the form that users know: short at the port of SSH. */
+function addressOf({ host, port, user }: SshHost, path: string): string {
+  const isShort = port === SSH_PORT && !isIPv6(host)
+  if (isShort) return `${user}@${host}:${path}.git`
+  const suffix = port === SSH_PORT ? '' : `:${port}`
+  return `ssh://${user}@${isIPv6(host) ? `[${host}]` : host}${suffix}/${path}.git`
 }
 
 /**
@@ -45,7 +59,7 @@ export async function startSsh(
   app: App,
   { slots, program }: { readonly slots: FairSlots; readonly program: string | undefined },
   parts: StartedParts,
-): Promise<SshListening | undefined> {
+): Promise<GitSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
   const { listen, user, hostKeyFiles } = config.ssh
   const ssh = await startGitSsh(app, {
@@ -54,7 +68,7 @@ export async function startSsh(
       ...listen,
       user,
       hostKeyFiles,
-      hostKeyFolder: join(config.data, 'ssh'),
+      hostKeyFolder: hostKeysFolderOf(config.data),
       limitLoopback: config.limitLoopback,
     },
     slots,
@@ -62,7 +76,8 @@ export async function startSsh(
     log: app.log,
   })
   parts.add((graceMs) => ssh.stop(graceMs))
-  app.log.info({ fingerprints: ssh.fingerprints, port: ssh.port }, 'serving Git over SSH')
+  const fingerprints = ssh.hostKeys.map(({ fingerprint }) => fingerprint)
+  app.log.info({ fingerprints, port: ssh.port }, 'serving Git over SSH')
   return ssh
 }
 

@@ -18,6 +18,12 @@ interface GitSshOptions {
   readonly log: Logger
 }
 
+/** Git over SSH that is served. */
+export interface GitSsh extends SshListening {
+  readonly running: RunningSessions
+  stop(graceMs: number): Promise<void>
+}
+
 /**
  * Starts Git over SSH.
  *
@@ -26,7 +32,7 @@ interface GitSshOptions {
 export async function startGitSsh(
   app: App,
   { program, settings, slots, limits, log }: GitSshOptions,
-): Promise<SshListening & { stop(graceMs: number): Promise<void> }> {
+): Promise<GitSsh> {
   const { limitLoopback } = settings
   const running = new RunningSessions((err) =>
     log.warn({ err }, 'the keys of Git sessions could not be checked'),
@@ -44,7 +50,7 @@ export async function startGitSsh(
   })
   try {
     const listening = await ssh.start(settings)
-    return { ...listening, stop: (graceMs) => ssh.stop(graceMs) }
+    return { ...listening, running, stop: (graceMs) => ssh.stop(graceMs) }
   } catch (error) {
     await ssh.stop(0)
     throw error

@@ -147,6 +147,13 @@ async function serveGit(
   if (!release) return BUSY
   const run = new GitRun(parts, session, grant, slot)
   const forget = parts.running.add({
+    view: {
+      user: identity.kind === 'account' ? identity.user.username : '',
+      keyFingerprint: identity.fingerprint,
+      address: session.peer,
+      command: session.command,
+      startedAtMs: parts.app.clock.now(),
+    },
     isAllowed: () => isAllowed(parts.app, identity, opened.repositoryId),
     stop: () => run.stop(),
   })

@@ -11,6 +11,9 @@ import { constantPage } from './constant-page.ts'
 import type { Metrics } from './metrics.ts'
 import { schemaPages } from './schema-pages.ts'
 
+/** The port of SSH (RFC 4253, section 4.1), which clients leave out of `known_hosts`. */
+const SSH_PORT = 22
+
 /** Pages for operators and tools, by path. */
 export type Pages = ReadonlyMap<
   string,
@@ -77,9 +80,24 @@ export function operatorPages(app: App, sources: PageSources): Pages {
         }
       },
     ],
+    ['/-/known_hosts', async (_request, response) => sendKnownHosts(app, response)],
     ['/openapi.json', constantPage('application/json', sources.openApi)],
     ...schemaPages(sources.schema),
   ])
+}
+
+/** Sends the host keys of SSH as lines of `known_hosts` (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). */
+function sendKnownHosts({ ssh }: App, response: HttpResponse): void {
+  const served = ssh.host()
+  if (!served) {
+    send(response, 404, 'text/plain; charset=utf-8', 'the server does not serve Git over SSH\n')
+    return
+  }
+  const { host, port, keys } = served
+  const name = port === SSH_PORT ? host : `[${host}]:${port}`
+  response.setHeader('cache-control', 'public, max-age=300')
+  const lines = keys.map(({ type, key }) => `${name} ${type} ${key}\n`)
+  send(response, 200, 'text/plain; charset=utf-8', lines.join(''))
 }
 
 /** Returns why this server should get no calls now; undefined if it is ready. */

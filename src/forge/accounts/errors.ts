@@ -367,6 +367,7 @@ export const KEYS = {
   },
   KEY_ACCESS_DENIED: { code: Code.PermissionDenied, message: 'You do not have access to this key' },
   KEY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  SSH_IS_OFF: { code: Code.NotFound, message: 'the server does not serve Git over SSH' },
   SSH_KEY_IN_USE: {
     code: Code.InvalidArgument,
     message: 'Key content has been used as non-deploy key',
@@ -379,6 +380,7 @@ export const KEYS = {
     restStatus: 422,
     field: 'title',
   },
+  SSH_SESSION_NOT_FOUND: { code: Code.NotFound, message: 'no such session runs' },
   TOO_MANY_KEYS: {
     code: Code.InvalidArgument,
     message: ({ limit }) => `the limit of ${limit} keys has been reached`,

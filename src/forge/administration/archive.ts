@@ -11,7 +11,7 @@ import type { LastIds } from '../../platform/database/row-copy/rows.ts'
 
 /**
  * The format of a backup: a tar archive with `about.json`, the rows, the files of the repositories,
- * the attachments, and `complete.json`, in this order. An archive without `complete.json` is
+ * the attachments, the host keys of SSH, and `complete.json`, in this order. An archive without `complete.json` is
  * truncated.
  */
 export const BACKUP_FORMAT = 2
@@ -23,6 +23,8 @@ export const ABOUT_ENTRY = 'about.json'
 export const ROWS_ENTRY = /^rows\/(?<table>[a-z][a-z0-9_]*)\.\d+\.jsonl$/
 export const REPOSITORIES_ENTRY = 'repositories/'
 export const ATTACHMENTS_ENTRY = 'attachments/'
+/** The host keys of SSH, in an instance that has served SSH. */
+export const HOST_KEYS_ENTRY = 'ssh/'
 export const COMPLETE_ENTRY = 'complete.json'
 
 /** The content of `about.json`. */

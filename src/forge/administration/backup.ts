@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { readRows } from '../../platform/database/row-copy/row-copy.ts'
 import { RowSum } from '../../platform/database/row-copy/row-text.ts'
@@ -15,6 +18,7 @@ import {
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
   type Complete,
+  HOST_KEYS_ENTRY,
   type Progress,
   REPOSITORIES_ENTRY,
 } from './archive.ts'
@@ -25,6 +29,8 @@ interface BackupOptions {
   readonly version: string
   /** Counts what the archive has. */
   readonly progress: Progress
+  /** Path of the folder with the host keys of SSH, which may be missing. */
+  readonly hostKeysFolder?: string
 }
 
 type Source = Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>
@@ -61,6 +67,7 @@ export async function writeBackup(
     const deletedAssets = await addAttachments(archive, source, assets, options)
     const ofIssues = { ids: ids.issueAttachments, rowsOf: issueFiles }
     const deletedIssueAttachments = await addAttachments(archive, source, ofIssues, options)
+    await addHostKeys(archive, options)
     const { digest } = archive
     const complete: Complete = {
       tables,
@@ -153,6 +160,21 @@ async function addRepositories(
     else deleted.push(id)
   }
   return deleted
+}
+
+/** Adds the host keys of SSH, so that clients recognise the restored server. */
+async function addHostKeys(
+  archive: ArchiveWriter,
+  { hostKeysFolder, progress }: BackupOptions,
+): Promise<void> {
+  if (hostKeysFolder === undefined || !existsSync(hostKeysFolder)) return
+  for (const name of (await readdir(hostKeysFolder)).toSorted()) {
+    await archive.addContent(
+      `${HOST_KEYS_ENTRY}${name}`,
+      await readFile(join(hostKeysFolder, name)),
+    )
+    progress.files += 1
+  }
 }
 
 /** Adds the files of some rows. Returns the ids of the rows whose files no longer exist. */

@@ -26,6 +26,7 @@ import {
   COMPLETE_ENTRY,
   type Complete,
   completeOf,
+  HOST_KEYS_ENTRY,
   jsonOf,
   MAX_JSON_BYTES,
   makeEntry,
@@ -270,7 +271,7 @@ function sorted(columns: readonly unknown[]): string {
   return JSON.stringify([...columns].sort())
 }
 
-/** Creates a file, a folder or a hard link of a repository, or an attachment. */
+/** Creates a file, a folder or a hard link of a repository, an attachment, or a host key. */
 async function restoreFile(entry: ArchiveEntry, folder: string, progress: Progress): Promise<void> {
   const { name, type, linkname } = entry.head
   const path = join(folder, pathOf(name))
@@ -293,7 +294,9 @@ async function restoreFile(entry: ArchiveEntry, folder: string, progress: Progre
 function pathOf(name: string): string {
   const isInside = name.split('/').every((component) => component !== '..' && component !== '')
   // tar-stream leaves the slash at the end of a folder out.
-  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
+  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY, HOST_KEYS_ENTRY].some((folder) =>
+    name.startsWith(folder),
+  )
   if (!isKnown || !isInside) throw unexpected(name)
   return name
 }

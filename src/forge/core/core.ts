@@ -30,13 +30,53 @@ export interface Core {
    * which is before the first call.
    */
   publicUrl(): string
+  readonly ssh: SshPort
+}
+
+/** Git over SSH, as far as the forge tells of it. */
+export interface SshPort {
   /**
-   * Returns the address of a repository over SSH, empty where SSH is off.
+   * Returns the address of a repository, empty where SSH is off.
    *
    * @param path owner and name.
    */
-  sshUrl(path: string): string
+  urlOf(path: string): string
+  /** Returns where SSH is served; undefined where SSH is off. */
+  host(): SshHost | undefined
+  /** Returns the sessions of this server, the oldest first. */
+  sessions(): readonly SshSessionView[]
+  /** Ends a session. Returns whether it ran. */
+  endSession(id: number): boolean
 }
+
+/** Where SSH is served, and by which keys. */
+export interface SshHost {
+  /** A name or an IP address, IPv6 without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly keys: readonly SshHostKey[]
+}
+
+/** A public key of the server. */
+export interface SshHostKey {
+  readonly type: string
+  /** Base64. */
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** A Git session over SSH. */
+export interface SshSessionView {
+  readonly id: number
+  /** Empty for a deploy key. */
+  readonly user: string
+  readonly keyFingerprint: string
+  readonly address: string
+  readonly command: string
+  readonly startedAtMs: number
+}
+
 /** Renders and parses the texts of clients. */
 interface MarkupRenderer {
   /**

@@ -41,13 +41,21 @@ export type ToSshProgram =
   /** Take no new connections and sessions, and end after the running sessions or the time. */
   | { readonly kind: 'stop'; readonly graceMs: number }
 
+/** The public part of a host key. */
+export interface PublicHostKey {
+  readonly type: string
+  /** Base64. */
+  readonly key: string
+  /** `SHA256:` and base64, as OpenSSH prints it. */
+  readonly fingerprint: string
+}
+
 /** A message from the SSH program. */
 export type FromSshProgram =
   | {
       readonly kind: 'listening'
       readonly port: number
-      /** Fingerprints of the host keys. */
-      readonly fingerprints: readonly string[]
+      readonly hostKeys: readonly PublicHostKey[]
     }
   /** The program cannot serve. The message is for the operator. */
   | { readonly kind: 'failed'; readonly message: string }

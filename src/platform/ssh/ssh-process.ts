@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type {
   FromSshProgram,
   KnownKey,
+  PublicHostKey,
   SessionOpening,
   SshSettings,
   ToSshProgram,
@@ -48,7 +49,7 @@ interface SshWork {
 /** Where the program listens. */
 export interface SshListening {
   readonly port: number
-  readonly fingerprints: readonly string[]
+  readonly hostKeys: readonly PublicHostKey[]
 }
 
 /** Keeps the SSH program running. */

@@ -7,6 +7,7 @@ import { DISCONNECT, DISCONNECT_TEXTS, type ExecRequest, SshConnection } from '.
 import type {
   FromSshProgram,
   KnownKey,
+  PublicHostKey,
   SessionOpening,
   SshSettings,
   ToSshProgram,
@@ -156,13 +157,18 @@ async function serve(settings: SshSettings): Promise<void> {
   listener.listen(settings.port, settings.host, () => {
     const address = listener.address()
     const port = typeof address === 'object' && address ? address.port : settings.port
-    send({ kind: 'listening', port, fingerprints: hostKeys.map(fingerprintOf) })
+    send({ kind: 'listening', port, hostKeys: hostKeys.map(publicPartOf) })
   })
 }
 
-function fingerprintOf({ parsed }: HostKey): string {
-  const digest = createHash('sha256').update(parsed.getPublicSSH()).digest('base64')
-  return `SHA256:${digest.replace(/=+$/, '')}`
+function publicPartOf({ parsed }: HostKey): PublicHostKey {
+  const data = parsed.getPublicSSH()
+  const digest = createHash('sha256').update(data).digest('base64')
+  return {
+    type: parsed.type,
+    key: data.toString('base64'),
+    fingerprint: `SHA256:${digest.replace(/=+$/, '')}`,
+  }
 }
 
 /** Counts a connection. Returns whether it may begin. */

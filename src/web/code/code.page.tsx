@@ -30,7 +30,7 @@ export function CodePage({ owner, repo, rest }: PageProps): VNode {
 }
 
 function EmptyRepository({ repository }: { repository: Repository }): VNode {
-  const { cloneUrl, defaultBranch, permissions } = repository
+  const { cloneUrl, sshUrl, defaultBranch, permissions } = repository
   if (!permissions?.push) return <p>The repository is empty.</p>
   const commands = [
     `git remote add origin ${cloneUrl}`,
@@ -42,6 +42,7 @@ function EmptyRepository({ repository }: { repository: Repository }): VNode {
       <Command label="Commands that push a repository" text={commands} />
       <p>Or begin with a new folder:</p>
       <Command label="Command that clones the repository" text={`git clone ${cloneUrl}`} />
+      {sshUrl !== '' && <p>Git over SSH: {sshUrl}</p>}
     </>
   )
 }
@@ -104,6 +105,12 @@ function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode
         label="Command that clones the repository"
         text={`git clone ${repository.cloneUrl}`}
       />
+      {repository.sshUrl !== '' && (
+        <Command
+          label="Command that clones the repository over SSH"
+          text={`git clone ${repository.sshUrl}`}
+        />
+      )}
       <div class="buttons">
         <Archive repository={repository} at={at} format="zip">
           ZIP archive

@@ -158,6 +158,7 @@ describe('the document', () => {
       'RepositoryService',
       'ReviewService',
       'ServerService',
+      'SshService',
       'StarService',
       'StopwatchService',
       'SubIssueService',

@@ -17,6 +17,7 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { SshService } from '#gen/branchline/v1/ssh_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
@@ -125,6 +126,9 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminListOrganizations, administratorsWhoLook),
   row(admin.adminGetMetrics, administratorsWhoLook),
   row(MaintenanceService.method.adminListMaintenance, administratorsWhoLook),
+  row(SshService.method.getSshHostKeys, anybody),
+  row(SshService.method.adminListSshSessions, administratorsWhoLook),
+  row(SshService.method.adminDeleteSshSession, administrators, { id: NO_NUMBER }),
   row(admin.adminListUserOrganizations, administratorsWhoLook, { username: 'bob' }),
   row(admin.adminCreateOrganization, administrators, { owner: 'bob', username: '..' }),
   row(admin.adminCreateRepository, administrators, { username: 'bob', name: '..' }),

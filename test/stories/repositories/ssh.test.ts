@@ -283,6 +283,48 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     await expect.poll(() => usesOf('/repos/bob/used/keys', deploy)).not.toBe(never)
   })
 
+  it('tells its host keys to clients before they connect', async () => {
+    const key = await keyOf(users.bob)
+    const known = join(client.home, 'known_from_server')
+    const page = await fetch(new URL('/-/known_hosts', server.url))
+    await writeFile(known, await page.text())
+    const { code } = await runSsh([
+      ...['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${known}`],
+      ...sshOptions(client.home, key),
+      ...['-p', String(port), 'git@127.0.0.1'],
+    ])
+    expect(code).toBe(0)
+    const served = await ask(undefined, 'GET', '/meta/ssh-host-keys')
+    expect(served).toMatchObject({ host: '127.0.0.1', port, user: 'git' })
+    expect(served.keys.map(({ type }: { type: string }) => type)).toEqual([
+      'ssh-ed25519',
+      'ecdsa-sha2-nistp256',
+      'ssh-rsa',
+    ])
+    expect(served.keys[0].fingerprint).toMatch(/^SHA256:[\w+/]{43}$/)
+  })
+
+  it('shows administrators the sessions that run, and lets them end one', async () => {
+    await create('watched')
+    const key = await keyOf(users.bob)
+    const child = spawn('ssh', [
+      ...sshOptions(client.home, key),
+      ...['-p', String(port), 'git@127.0.0.1', "git-receive-pack 'bob/watched'"],
+    ])
+    const closed = once(child, 'close')
+    await once(child.stdout, 'data')
+    const [{ id, ...session }] = await ask(users.ada, 'GET', '/admin/ssh/sessions')
+    expect(session).toMatchObject({
+      user: 'bob',
+      address: '127.0.0.1',
+      command: "git-receive-pack 'bob/watched'",
+      key_fingerprint: expect.stringContaining('SHA256:'),
+    })
+    await ask(users.ada, 'DELETE', `/admin/ssh/sessions/${id}`)
+    await closed
+    expect(await ask(users.ada, 'GET', '/admin/ssh/sessions')).toEqual([])
+  })
+
   it.each(['account', 'deploy'])('ends the sessions of a deleted %s key', async (kind) => {
     await create(`ended-${kind}`)
     const path = kind === 'account' ? '/user/keys' : `/repos/bob/ended-${kind}/keys`

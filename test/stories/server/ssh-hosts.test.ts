@@ -3,7 +3,8 @@ import { rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createDataFolder } from '../../support/database.ts'
+import { backUp, restoreTo } from '../../support/backups.ts'
+import { createDataFolder, databaseOf } from '../../support/database.ts'
 import { startTestServer, type TestServer } from '../../support/server.ts'
 
 const SSH = { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] }
@@ -65,6 +66,20 @@ describe('host keys', () => {
     await rm(file)
     await expect(startTestServer({ data, ssh: SSH })).rejects.toThrow(file)
     await rm(data, { recursive: true })
+  })
+
+  it('are in a backup', async () => {
+    const [data, restored] = [await createDataFolder(), await createDataFolder()]
+    const server = await startTestServer({ data, ssh: SSH })
+    const archive = await backUp(server.app, join(data, 'ssh'))
+    const before = fingerprintsOf(server)
+    await server.stop()
+    await rm(restored, { recursive: true })
+    await restoreTo(restored, archive, await databaseOf(restored))
+    const again = await startTestServer({ data: restored, ssh: SSH })
+    expect(fingerprintsOf(again)).toEqual(before)
+    await again.stop()
+    for (const folder of [data, restored]) await rm(folder, { recursive: true })
   })
 
   it('refuse the start when the address is taken', async () => {

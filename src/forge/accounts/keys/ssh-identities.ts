@@ -11,11 +11,12 @@ export type SshIdentity =
       readonly title: string
       readonly readOnly: boolean
       readonly keyId: number
+      readonly fingerprint: string
       /** Unix seconds; null before the first use. */
       readonly lastUsedTime: number | null
     }
   /** A key of repositories. */
-  | { readonly kind: 'deploy key'; readonly keyId: number }
+  | { readonly kind: 'deploy key'; readonly keyId: number; readonly fingerprint: string }
 
 /**
  * Returns a key that may sign in by SSH, with the account or deploy key whose connections count
@@ -39,11 +40,19 @@ export async function identityOfSshKey(
 ): Promise<SshIdentity | undefined> {
   const key = await findKeyById(app.db, keyId)
   if (!key) return undefined
-  if (key.user_id === null) return { kind: 'deploy key', keyId }
+  if (key.user_id === null) return { kind: 'deploy key', keyId, fingerprint: key.fingerprint }
   const user = await findUserById(app.db, key.user_id)
   if (user?.state !== 'NORMAL') return undefined
-  const { title, last_used_time: lastUsedTime } = key
-  return { kind: 'account', user, title, readOnly: key.read_only === 1, keyId, lastUsedTime }
+  const { title, fingerprint, last_used_time: lastUsedTime, read_only } = key
+  return {
+    kind: 'account',
+    user,
+    title,
+    fingerprint,
+    readOnly: read_only === 1,
+    keyId,
+    lastUsedTime,
+  }
 }
 
 /** Shortest time between two records of the use of a key, so that not every fetch writes. */

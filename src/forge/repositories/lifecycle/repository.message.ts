@@ -177,7 +177,7 @@ function setUrls(message: RepositoryMessage, app: App, { repository, owner }: Re
   const path = `${owner.name}/${repository.name}`
   const url = `${base}/api/v1/repos/${path}`
   message.url = url
-  message.sshUrl = app.sshUrl(path)
+  message.sshUrl = app.ssh.urlOf(path)
   message.languagesUrl = `${url}/languages`
   message.htmlUrl = `${base}/${path}`
   message.cloneUrl = `${base}/${path}.git`
