@@ -1,6 +1,7 @@
 import {
   type Expression,
   type ExpressionBuilder,
+  type RawBuilder,
   type SelectQueryBuilder,
   type SqlBool,
   sql,
@@ -87,6 +88,8 @@ export interface IssueSelection {
 interface Reading extends IssueSelection {
   /** Whether so many conversations have the words that a query reads by time. */
   readonly isCommon?: boolean
+  /** Whether a filter leads to few conversations, which are read and sorted then. */
+  readonly isNarrow?: boolean
 }
 
 /** A part of a list. */
@@ -200,7 +203,7 @@ export function sortOfQuery({ key, direction }: QuerySort): IssueSort {
 /**
  * Lists conversations of both kinds.
  *
- * A list of one repository reads a page of each kind by its index, and merges the pages. A search
+ * A list of one repository merges the first conversations of each kind, read by an index. A search
  * sorts only the newest conversations, unless the latest come first.
  */
 export async function listIssues(
@@ -212,9 +215,9 @@ export async function listIssues(
   const selection = await readingOf(db, asked)
   const isBounded = boundOf(selection, sort) !== undefined || firstRepositoryId !== undefined
   let query = db.selectFrom('issues').selectAll('issues')
+  if (!isBounded && 'repositoryId' in selection.place)
+    return ordered(query.where('issues.id', 'in', pageOfParts(db, selection, page)), sort).execute()
   if (isBounded) query = query.where('issues.id', 'in', newestIds(db, selection, page))
-  else if ('repositoryId' in selection.place)
-    query = query.where('issues.id', 'in', pageOfKinds(db, selection, page))
   else query = query.where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
   if (firstRepositoryId !== undefined)
     query = query.orderBy((eb) => eb('issues.repository_id', '=', firstRepositoryId), 'desc')
@@ -224,7 +227,24 @@ export async function listIssues(
 
 async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
   const words = wordsOf(selection)
-  return { ...selection, isCommon: words !== undefined && (await areCommon(db, words)) }
+  const isCommon = words !== undefined && (await areCommon(db, words))
+  const hasRareWords = words !== undefined && !isCommon && selection.filter.number === undefined
+  const isNarrow = hasRareWords || (await leadsToFew(db, selection))
+  return { ...selection, isCommon, isNarrow }
+}
+
+/** Reading and sorting so many conversations costs less than a walk over a list in its order. */
+const MAX_NARROW = 1_000
+
+/** Returns whether few conversations of the instance have the labels or the people of a filter. */
+async function leadsToFew(db: Db, { place, filter }: IssueSelection): Promise<boolean> {
+  // A search begins with what leads to few conversations by itself.
+  if (!('repositoryId' in place)) return false
+  for (const lead of leadsOf(filter)) {
+    const { rows } = await sql`${lead} limit ${MAX_NARROW + 1}`.execute(db)
+    if (rows.length <= MAX_NARROW) return true
+  }
+  return false
 }
 
 /** Returns the number of conversations that an order sorts; undefined for all. */
@@ -269,24 +289,58 @@ function relevance(eb: Issues, selection: IssueSelection): Expression<number> {
   return sql<number>`case when ${inTitle} then 2 when ${inConversation} then 1 else 0 end`
 }
 
-/** Selects the ids of the first conversations of each kind, which contain those of the page. */
-function pageOfKinds(db: Db, selection: Reading, { offset, limit, sort }: IssuePage) {
-  const [first = 0, second] = kindsOf(selection.kinds)
-  const firstOf = (kind: 0 | 1) =>
+/**
+ * Selects the ids of a page of one repository. An index has the conversations of a part in their order,
+ * so that the first ones of each part are read and merged. Of those before the page, only the ids and
+ * the values of the order are read.
+ */
+function pageOfParts(db: Db, selection: Reading, { offset, limit, sort }: IssuePage) {
+  const columns = SORTS[sort === 'relevance' ? 'latest' : sort]
+  const firstOf = (part: Part) =>
     db
       .selectFrom(
         ordered(
           db
             .selectFrom('issues')
-            .select('issues.id')
-            .where((eb) => selected(eb, selection, [kind])),
-          sort,
+            .select([
+              'issues.id',
+              ...columns.map(([value], i) => sql<number>`${value}`.as(`order_${i}`)),
+            ])
+            .where((eb) => selected(eb, selection, [part.kind]))
+            .$if(part.mayBeDue !== undefined, (query) =>
+              query.where(part.mayBeDue ? MAY_BE_DUE : sql<SqlBool>`not (${MAY_BE_DUE})`),
+            ),
+          part.mayBeDue === false ? 'latest' : sort,
         )
           .limit(offset + limit)
           .as('first_ones'),
       )
-      .select('first_ones.id')
-  return second === undefined ? firstOf(first) : firstOf(first).unionAll(firstOf(second))
+      .selectAll()
+  const [first, ...others] = partsOf(selection.kinds, sort).map(firstOf)
+  if (!first) throw new Error('a list has a kind')
+  const all = others.reduce((union, part) => union.unionAll(part), first)
+  let merged = db.selectFrom(all.as('merged_ones')).select('merged_ones.id')
+  for (const [i, [, direction]] of columns.entries())
+    merged = merged.orderBy(sql.ref(`merged_ones.order_${i}`), direction)
+  return merged.limit(limit).offset(offset)
+}
+
+/** Conversations of a repository that an index has in the order of a list. */
+interface Part {
+  readonly kind: 0 | 1
+  /** Undefined for both. */
+  readonly mayBeDue?: boolean
+}
+
+/** The condition of the index of what can have a due date. */
+const MAY_BE_DUE = sql<SqlBool>`(due_time is not null or milestone_id is not null)`
+
+/** Returns the parts of a list. In an order by due date, all others follow in the same order as ever. */
+function partsOf(kinds: ConversationKinds, sort: IssueSort): Part[] {
+  const isByDueDate = sort === 'nearduedate' || sort === 'farduedate'
+  return kindsOf(kinds).flatMap((kind): Part[] =>
+    isByDueDate ? [true, false].map((mayBeDue) => ({ kind, mayBeDue })) : [{ kind }],
+  )
 }
 
 function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, sort: IssueSort) {
@@ -364,7 +418,7 @@ function selected(eb: Issues, selection: Reading, kinds: readonly (0 | 1)[]) {
   const [kind] = kinds
   return eb.and([
     'repositoryId' in place
-      ? eb('issues.repository_id', '=', place.repositoryId)
+      ? inRepository(eb, place.repositoryId, selection.isNarrow)
       : isReadable(eb, place, kinds),
     kinds.length === 1 && kind !== undefined
       ? eb('issues.is_pull', '=', kind)
@@ -373,6 +427,15 @@ function selected(eb: Issues, selection: Reading, kinds: readonly (0 | 1)[]) {
     ...(filter.terms ? [isMeant(eb, selection)] : []),
     ...(isWindowed(selection) ? [isRecent()] : []),
   ])
+}
+
+/** Without statistics, SQLite would walk over the list for a filter that leads to few conversations. */
+function inRepository(eb: Issues, id: number, isNarrow = false): Expression<SqlBool> {
+  const isThere = eb('issues.repository_id', '=', id)
+  // With an operator, the indexes of lists do not apply.
+  return isNarrow
+    ? either({ sqlite: sql<SqlBool>`+issues.repository_id = ${id}`, postgres: sql`${isThere}` })
+    : isThere
 }
 
 /**
@@ -426,7 +489,9 @@ function isReadable(
 
 function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
   const { isOpen, posterId, since, before } = filter
-  const found: Expression<SqlBool>[] = people(eb, filter)
+  const found: Expression<SqlBool>[] = leadsOf(filter).map(
+    (lead) => sql<SqlBool>`issues.id in (${lead})`,
+  )
   if (isOpen !== undefined)
     // The expression of the indexes.
     found.push(
@@ -436,59 +501,33 @@ function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
   if (since !== undefined) found.push(eb('issues.update_time', '>=', since))
   if (before !== undefined) found.push(eb('issues.update_time', '<=', before))
   if (filter.query) found.push(queryCondition(eb, filter.query))
-  if (filter.labels) found.push(hasLabel(eb, filter.labels))
   if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
   return found
 }
 
-function people(
-  eb: Issues,
-  { assigneeId, mentionedId, requestedId, reviewerId }: IssueFilter,
-): Expression<SqlBool>[] {
-  const found: Expression<SqlBool>[] = []
-  if (assigneeId !== undefined) {
-    const assigned = eb
-      .selectFrom('issue_assignees')
-      .select('issue_id')
-      .where('user_id', '=', assigneeId)
-    found.push(eb('issues.id', 'in', assigned))
-  }
-  if (mentionedId !== undefined) {
-    const mentioned = eb
-      .selectFrom('issue_mentions')
-      .select('issue_id')
-      .where('user_id', '=', mentionedId)
-    found.push(eb('issues.id', 'in', mentioned))
-  }
-  if (requestedId !== undefined) {
-    const asked = eb
-      .selectFrom('reviews')
-      .select('pull_request_id')
-      .where('state', '=', 'REQUEST_REVIEW')
-      .where('reviewer_id', '=', requestedId)
-    found.push(eb('issues.id', 'in', asked))
-  }
-  if (reviewerId !== undefined) {
-    const reviewed = eb
-      .selectFrom('reviews')
-      .select('pull_request_id')
-      .where('state', 'in', ['APPROVED', 'REQUEST_CHANGES', 'COMMENT'])
-      .where('reviewer_id', '=', reviewerId)
-    found.push(eb('issues.id', 'in', reviewed))
-  }
-  return found
-}
-
-function hasLabel(eb: Issues, names: readonly string[]): Expression<SqlBool> {
-  return eb(
-    'issues.id',
-    'in',
-    eb
-      .selectFrom('issue_labels')
-      .innerJoin('labels', 'labels.id', 'issue_labels.label_id')
-      .select('issue_labels.issue_id')
-      .where('labels.name', 'in', names),
-  )
+/** Returns queries for the conversations that have the labels and the people of a filter, one for each. */
+function leadsOf({
+  labels,
+  assigneeId,
+  mentionedId,
+  requestedId,
+  reviewerId,
+}: IssueFilter): RawBuilder<unknown>[] {
+  const leads: RawBuilder<unknown>[] = []
+  if (assigneeId !== undefined)
+    leads.push(sql`select issue_id from issue_assignees where user_id = ${assigneeId}`)
+  if (mentionedId !== undefined)
+    leads.push(sql`select issue_id from issue_mentions where user_id = ${mentionedId}`)
+  if (requestedId !== undefined)
+    leads.push(sql`select pull_request_id from reviews
+      where state = 'REQUEST_REVIEW' and reviewer_id = ${requestedId}`)
+  if (reviewerId !== undefined)
+    leads.push(sql`select pull_request_id from reviews
+      where state in ('APPROVED', 'REQUEST_CHANGES', 'COMMENT') and reviewer_id = ${reviewerId}`)
+  if (labels)
+    leads.push(sql`select issue_labels.issue_id from issue_labels
+      inner join labels on labels.id = issue_labels.label_id where labels.name in (${sql.join(labels)})`)
+  return leads
 }
 
 function hasMilestone(eb: Issues, { titles, ids }: MilestoneNames): Expression<SqlBool> {

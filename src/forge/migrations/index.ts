@@ -69,6 +69,7 @@ import * as issueImports from './0066-issue-imports.ts'
 import * as issueRequests from './0067-issue-requests.ts'
 import * as keyUses from './0068-key-uses.ts'
 import * as userCountShards from './0081-user-count-shards.ts'
+import * as dueIssues from './0082-due-issues.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -142,6 +143,7 @@ export const migrations: readonly Migration[] = [
   { name: '0067-issue-requests', ...issueRequests },
   { name: '0068-key-uses', ...keyUses },
   { name: '0081-user-count-shards', ...userCountShards },
+  { name: '0082-due-issues', ...dueIssues },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */
