@@ -10,6 +10,7 @@ import { measureFetches } from './fetches.ts'
 import { type GitServers, measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
+import { issueLists } from './issue-lists.ts'
 import { measureMaintenance } from './maintenance.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
@@ -205,6 +206,7 @@ function repositoriesOf(servers: Servers): Subject[] {
     subject('reads', () => warmReads(servers, folder)),
     subject('releases', () => releaseLists(servers, databases.many)),
     subject('topics', () => topicSearches(servers, databases)),
+    subject('issue-lists', () => issueLists(servers, databases.many)),
     subject('pull-lists', () => pullLists(servers, databases.many)),
     subject('pull-files', () => pullFileLists(servers, folder)),
   ]
