@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { writeStrings } from '../../src/forge/accounts/keys/ssh-keys.ts'
+import { writeStrings } from '../../src/platform/ssh/ssh-signatures.ts'
 
 /** A key pair that signs as `ssh-keygen -Y sign` does, whatever it is asked to. */
 export interface SshSigner {
@@ -8,6 +8,8 @@ export interface SshSigner {
   /** As in a file that ends in `.pub`. */
   readonly line: string
   sign(text: string | Buffer, how?: Partial<HowToSign>): string
+  /** Signs data as in RFC 4253, section 6.6. */
+  signData(data: Buffer, how?: Pick<Partial<HowToSign>, 'flags'>): Buffer
 }
 
 export interface HowToSign {
@@ -55,6 +57,15 @@ export function newSshSigner(type: SshKeyType): SshSigner {
   ])
   return {
     blob,
+    signData(data, how = {}) {
+      const device = deviceBytes(how.flags ?? 1, 7)
+      const statement = isOnDevice
+        ? Buffer.concat([sha256(application), device, sha256(data)])
+        : data
+      const value = signWith(privateKey, statement, 'sha512')
+      const named = writeStrings([Buffer.from(type === 'ssh-rsa' ? 'rsa-sha2-512' : type), value])
+      return isOnDevice ? Buffer.concat([named, device]) : named
+    },
     line: `${type} ${blob.toString('base64')}`,
     sign(text, how = {}) {
       const {

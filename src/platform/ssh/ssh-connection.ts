@@ -8,6 +8,7 @@ import type {
   Session,
 } from 'ssh2/lib/server.js'
 import type { KnownKey } from './ssh-messages.ts'
+import { isSignatureOf, writeStrings } from './ssh-signatures.ts'
 
 /** Reasons to disconnect (RFC 4253, section 11.1). */
 export const DISCONNECT = {
@@ -56,7 +57,12 @@ const USER_KEY_TYPES: ReadonlySet<string> = new Set([
   'ecdsa-sha2-nistp384',
   'ecdsa-sha2-nistp521',
   'ssh-rsa',
+  'sk-ssh-ed25519@openssh.com',
+  'sk-ecdsa-sha2-nistp256@openssh.com',
 ])
+
+/** One byte of flags and a counter of four bytes (OpenSSH, PROTOCOL.u2f, "SSH U2F Signatures"). */
+const DEVICE_BYTES = 5
 
 /** A command that a client wants to run. */
 export interface ExecRequest {
@@ -169,7 +175,7 @@ export class SshConnection {
       if (this.#offered > MAX_OFFERED_KEYS) return this.disconnect(DISCONNECT.noMoreAuthMethods)
       return refuse(context)
     }
-    if (!known || !isSignedBy(context)) return this.#fail(context)
+    if (!known || !(await isSignedBy(context))) return this.#fail(context)
     this.#key = known
     context.accept()
   }
@@ -262,8 +268,17 @@ function fingerprintOf(data: Buffer): string {
 }
 
 /** Returns whether the key of a request has signed the request. */
-function isSignedBy({ key, blob, signature, hashAlgo }: PublicKeyContext): boolean {
+async function isSignedBy(context: PublicKeyContext): Promise<boolean> {
+  const { key, blob, signature, hashAlgo } = context
   if (!blob || !signature) return false
-  const parsed = keyParser.parseKey(`${typeOf(key.data)} ${key.data.toString('base64')}`)
+  const type = typeOf(key.data)
+  if (type.startsWith('sk-')) {
+    // The package has removed the name of the algorithm, and the length of what the key has signed.
+    const deviceStart = Math.max(signature.length - DEVICE_BYTES, 0)
+    const value = signature.subarray(0, deviceStart)
+    const whole = [writeStrings([Buffer.from(type), value]), signature.subarray(deviceStart)]
+    return isSignatureOf(key.data, Buffer.concat(whole), blob, true)
+  }
+  const parsed = keyParser.parseKey(`${type} ${key.data.toString('base64')}`)
   return !(parsed instanceof Error) && parsed.verify(blob, signature, hashAlgo) === true
 }

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { type Actor, PASSWORD } from '../../support/server.ts'
+import { startSshAgent } from '../../support/ssh-agent.ts'
 import {
   createSshKey,
   hasSsh,
@@ -15,6 +16,7 @@ import {
   type SshOutcome,
   sshOptions,
 } from '../../support/ssh-client.ts'
+import { newSshSigner } from '../../support/ssh-signing.ts'
 
 const { ask, client, server, users, checkObjects } = await openForge({
   ssh: { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] },
@@ -269,6 +271,27 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     await git(await keyOf(users.bob), 'ship', 'push', '-q', 'origin', 'v1')
   })
 
+  it.each(['sk-ssh-ed25519@openssh.com', 'sk-ecdsa-sha2-nistp256@openssh.com'] as const)(
+    'takes security keys of the type %s that a user has touched',
+    async (type) => {
+      const key = newSshSigner(type)
+      await ask(users.carol, 'POST', '/user/keys', { title: type, key: key.line })
+      for (const [flags, code] of [
+        [1, 0],
+        [0, 255],
+      ] as const) {
+        const agent = await startSshAgent(join(client.home, `agent-${type}-${flags}`), key, flags)
+        const outcome = await runSsh([
+          ...['-o', `IdentityAgent=${agent.path}`],
+          ...sshOptions(client.home, undefined),
+          ...['-p', String(port), 'git@127.0.0.1'],
+        ])
+        await agent.stop()
+        expect(outcome.code, outcome.stderr).toBe(code)
+      }
+    },
+  )
+
   it('says when a key was used last', async () => {
     await create('used')
     const [mine, deploy] = [await keyOf(users.bob), await deployKeyOf('used', true)]
@@ -384,7 +407,7 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     const options = [...sshOptions(client.home, key, 'DEBUG2'), '-p', String(port)]
     const { stderr } = await runSsh([...options, 'git@127.0.0.1'])
     expect(stderr).toContain(
-      'server-sig-algs=<ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256>',
+      'server-sig-algs=<ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,sk-ssh-ed25519@openssh.com,sk-ecdsa-sha2-nistp256@openssh.com>',
     )
     expect(stderr).toContain('remote software version Branchline')
     expect(stderr).toContain('mlkem768x25519-sha256,curve25519-sha256')
