@@ -97,10 +97,10 @@ describe('metrics', () => {
     await (await get('/bob/missing/info/refs?service=git-receive-pack')).text()
     const text = await (await get('/metrics')).text()
     expect(text).toContain(
-      'branchline_git_requests_total{service="git-upload-pack",status="200"} 1',
+      'branchline_git_requests_total{transport="http",service="git-upload-pack",status="200"} 1',
     )
     expect(text).toContain(
-      'branchline_git_requests_total{service="git-receive-pack",status="401"} 1',
+      'branchline_git_requests_total{transport="http",service="git-receive-pack",status="401"} 1',
     )
     expect(server.logged).toContainEqual(
       expect.objectContaining({

@@ -155,8 +155,9 @@ async function startParts(
   const workers = new Workers()
   parts.add(() => workers.stop())
   const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
-  const serving = await serve(config, app, { base, slots }, parts, others)
-  const ssh = await startSsh(config, app, { slots, program: surroundings.sshProgram }, parts)
+  const { metrics, ...serving } = await serve(config, app, { base, slots }, parts, others)
+  const program = surroundings.sshProgram
+  const ssh = await startSsh(config, app, { slots, metrics, program }, parts)
   sshPort.attach(ssh)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))

@@ -79,7 +79,7 @@ const SCHEMA_FILES = [
  * @param base gets the URL of the listener when it is empty.
  * @param slots of Git requests, which Git over SSH shares.
  * @param workers set where the server is one of several worker processes.
- * @returns the URL of the listener, and what reports that the server is not ready any more.
+ * @returns the URL of the listener, the metrics, and what reports that the server is not ready any more.
  */
 export async function serve(
   config: Config,
@@ -87,7 +87,11 @@ export async function serve(
   { base, slots }: { readonly base: { url: string }; readonly slots: FairSlots },
   parts: StartedParts,
   workers?: WorkerSurroundings,
-): Promise<{ readonly url: string; readonly announceStop: () => void }> {
+): Promise<{
+  readonly url: string
+  readonly metrics: Metrics
+  readonly announceStop: () => void
+}> {
   const shutdown = new AbortController()
   // Every call in flight listens. Node's warning about many listeners would be about many clients.
   setMaxListeners(0, shutdown.signal)
@@ -174,7 +178,7 @@ export async function serve(
   // Without the default port of the scheme, as clients write the address.
   base.url ||= new URL(url).origin
   health.setServing(true)
-  return { url, announceStop }
+  return { url, metrics, announceStop }
 }
 
 /** Returns whether browsers reach this server by https. */

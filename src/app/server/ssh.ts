@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { gitHttpLimits } from '../../edge/git-http/index.ts'
 import { type GitSsh, startGitSsh } from '../../edge/git-ssh/index.ts'
+import type { Metrics } from '../../edge/operator-pages/metrics.ts'
 import type { App } from '../../forge/app.ts'
 import type { SshHost, SshPort } from '../../forge/core/core.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
@@ -49,6 +50,14 @@ function addressOf({ host, port, user }: SshHost, path: string): string {
   return `ssh://${user}@${isIPv6(host) ? `[${host}]` : host}${suffix}/${path}.git`
 }
 
+/** What Git over SSH shares with the other protocols. */
+interface SshSurroundings {
+  readonly slots: FairSlots
+  readonly metrics: Metrics
+  /** Path of the bundled program. Without it the server serves no SSH. */
+  readonly program: string | undefined
+}
+
 /**
  * Starts Git over SSH where the operator wants it, and adds it to `parts`.
  *
@@ -57,7 +66,7 @@ function addressOf({ host, port, user }: SshHost, path: string): string {
 export async function startSsh(
   config: Config,
   app: App,
-  { slots, program }: { readonly slots: FairSlots; readonly program: string | undefined },
+  { slots, program, metrics }: SshSurroundings,
   parts: StartedParts,
 ): Promise<GitSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
@@ -74,6 +83,7 @@ export async function startSsh(
     slots,
     limits: gitHttpLimits(config.settings.maxPushBytes),
     log: app.log,
+    metrics,
   })
   parts.add((graceMs) => ssh.stop(graceMs))
   const fingerprints = ssh.hostKeys.map(({ fingerprint }) => fingerprint)

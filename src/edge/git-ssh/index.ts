@@ -5,6 +5,7 @@ import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
 import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
 import type { SessionLimits } from '../git-http/session.ts'
+import type { Metrics } from '../operator-pages/metrics.ts'
 import { RunningSessions } from './running-sessions.ts'
 import { runSession } from './session.ts'
 
@@ -16,6 +17,7 @@ interface GitSshOptions {
   readonly slots: FairSlots
   readonly limits: SessionLimits
   readonly log: Logger
+  readonly metrics: Metrics
 }
 
 /** Git over SSH that is served. */
@@ -31,13 +33,13 @@ export interface GitSsh extends SshListening {
  */
 export async function startGitSsh(
   app: App,
-  { program, settings, slots, limits, log }: GitSshOptions,
+  { program, settings, slots, limits, log, metrics }: GitSshOptions,
 ): Promise<GitSsh> {
   const { limitLoopback } = settings
   const running = new RunningSessions((err) =>
     log.warn({ err }, 'the keys of Git sessions could not be checked'),
   )
-  const parts = { app, slots, limits, limitLoopback, running }
+  const parts = { app, slots, limits, limitLoopback, running, metrics }
   const ssh = new SshProcess(program, {
     decide: (fingerprint) => findSshKey(app, fingerprint),
     run: (session) => {
@@ -47,6 +49,7 @@ export async function startGitSsh(
       })
     },
     warn: (facts, message) => log.warn(facts, message),
+    count: metrics.countSsh,
   })
   try {
     const listening = await ssh.start(settings)

@@ -21,6 +21,7 @@ import { toConnectError } from '../errors.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
 import { reopened } from '../git-http/request-body.ts'
 import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
+import type { Metrics } from '../operator-pages/metrics.ts'
 import { readSshCommand } from './command.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
@@ -31,6 +32,7 @@ interface SessionParts {
   readonly limits: SessionLimits
   readonly limitLoopback: boolean
   readonly running: RunningSessions
+  readonly metrics: Metrics
 }
 
 /** How a session ended. */
@@ -71,6 +73,7 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
   }))
   session.end(end.code, end.text)
   const durationMs = Math.round(performance.now() - beganMs)
+  if ('ssh' in facts) parts.metrics.countGitSession(String(facts.ssh), end.code, durationMs)
   const entry = {
     ...facts,
     key: session.keyId,

@@ -31,13 +31,27 @@ const BATCH = 100
 export interface Metrics {
   /** Counts one finished call. `code` is undefined for a success. */
   countCall(method: DescMethod, protocol: string, code: Code | undefined, durationMs: number): void
-  /** Counts one finished Git request, by service and HTTP status. */
+  /** Counts one finished Git request over HTTP, by service and HTTP status. */
   countGitRequest(service: string, status: number, durationMs: number): void
+  /** Counts one finished Git session over SSH, by service and exit code. */
+  countGitSession(service: string, exitCode: number, durationMs: number): void
+  /** Counts what happened to SSH connections since the last call. */
+  countSsh(figures: SshFigures): void
   /** Returns the text of /metrics. */
   print(): Promise<string>
   /** Returns the same metrics as values. */
   read(): Promise<readonly SharedMetric[]>
   readonly contentType: string
+}
+
+/** SSH connections now, and what happened to them since the last figures. */
+export interface SshFigures {
+  readonly connections: number
+  /** Connections that authenticated, and those that ended without. */
+  readonly accepted: number
+  readonly failed: number
+  readonly bytesIn: number
+  readonly bytesOut: number
 }
 
 /** A metric in the JSON of prom-client, which worker processes share. */
@@ -130,6 +144,35 @@ export function sumMetrics(
 function registryOf(metrics: readonly (readonly SharedMetric[])[]): Registry {
   // prom-client does not change the arrays.
   return AggregatorRegistry.aggregate(metrics as SharedMetric[][])
+}
+
+/** Adds the metrics of SSH, and returns the function that counts. */
+function countSsh(registry: Registry): (figures: SshFigures) => void {
+  const registers = [registry]
+  const connections = new Gauge({
+    name: 'branchline_ssh_connections',
+    help: 'Open connections over SSH.',
+    registers,
+  })
+  const handshakes = new Counter({
+    name: 'branchline_ssh_handshakes_total',
+    help: 'Connections over SSH that authenticated, or ended without, by result.',
+    labelNames: ['result'],
+    registers,
+  })
+  const bytes = new Counter({
+    name: 'branchline_ssh_bytes_total',
+    help: 'Bytes of SSH connections, by direction.',
+    labelNames: ['direction'],
+    registers,
+  })
+  return (figures) => {
+    connections.set(figures.connections)
+    if (figures.accepted > 0) handshakes.inc({ result: 'accepted' }, figures.accepted)
+    if (figures.failed > 0) handshakes.inc({ result: 'failed' }, figures.failed)
+    if (figures.bytesIn > 0) bytes.inc({ direction: 'in' }, figures.bytesIn)
+    if (figures.bytesOut > 0) bytes.inc({ direction: 'out' }, figures.bytesOut)
+  }
 }
 
 /** Adds the number of calls by protocol. Returns the calls that are not counted yet. */
@@ -248,8 +291,8 @@ export function createMetrics(
   })
   const gitRequests = new Counter({
     name: 'branchline_git_requests_total',
-    help: 'Finished requests of Git over HTTP, by service and status.',
-    labelNames: ['service', 'status'],
+    help: 'Finished requests of Git, by transport, service and HTTP status or exit code.',
+    labelNames: ['transport', 'service', 'status'],
     registers,
   })
   const gitDurations = new Histogram({
@@ -304,8 +347,13 @@ export function createMetrics(
       else calls.inc({ method: tally.name, code: Code[code] ?? 'Unknown' })
       if (tally.durationsMs.length >= BATCH) count(tally)
     },
+    countGitSession(service, status, durationMs) {
+      gitRequests.inc({ transport: 'ssh', service, status })
+      gitDurations.observe({ service }, durationMs / 1000)
+    },
+    countSsh: countSsh(registry),
     countGitRequest(service, status, durationMs) {
-      gitRequests.inc({ service, status })
+      gitRequests.inc({ transport: 'http', service, status })
       gitDurations.observe({ service }, durationMs / 1000)
     },
     async print() {

@@ -41,6 +41,16 @@ export type ToSshProgram =
   /** Take no new connections and sessions, and end after the running sessions or the time. */
   | { readonly kind: 'stop'; readonly graceMs: number }
 
+/** Connections now, and what happened to them since the last figures. */
+export interface ConnectionFigures {
+  readonly connections: number
+  /** Connections that authenticated, and those that ended without. */
+  readonly accepted: number
+  readonly failed: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
 /** The public part of a host key. */
 export interface PublicHostKey {
   readonly type: string
@@ -61,6 +71,8 @@ export type FromSshProgram =
   | { readonly kind: 'failed'; readonly message: string }
   /** Whether the key with this fingerprint belongs to somebody. */
   | { readonly kind: 'question'; readonly question: number; readonly fingerprint: string }
+  /** What happened since the last figures, at most once a second. */
+  | ({ readonly kind: 'figures' } & ConnectionFigures)
   /** The client of a session has left. */
   | { readonly kind: 'left'; readonly session: number }
 

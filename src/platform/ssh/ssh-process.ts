@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {
+  ConnectionFigures,
   FromSshProgram,
   KnownKey,
   PublicHostKey,
@@ -44,6 +45,7 @@ interface SshWork {
   decide(fingerprint: string): Promise<KnownKey | undefined>
   run(session: SshSession): void
   warn(facts: object, message: string): void
+  count(figures: ConnectionFigures): void
 }
 
 /** Where the program listens. */
@@ -164,6 +166,10 @@ export class SshProcess {
   }
 
   #receive(message: Exclude<FromSshProgram, { kind: 'listening' | 'failed' }>): void {
+    if (message.kind === 'figures') {
+      this.#work.count(message)
+      return
+    }
     if (message.kind === 'left') {
       this.#left.get(message.session)?.abort()
       return

@@ -43,6 +43,8 @@ const REKEY_BYTES = 4 * 1024 ** 3
 const REKEY_INTERVAL_MS = 3_600_000
 const REKEY_CHECK_MS = 10_000
 
+const FIGURES_INTERVAL_MS = 1_000
+
 const ALGORITHMS = {
   kex: [
     'mlkem768x25519-sha256',
@@ -81,6 +83,9 @@ interface Peer {
   rekey: (() => void) | undefined
   rekeyedAtBytes: number
   rekeyedAtMs: number
+  /** Bytes that the figures have. */
+  countedIn: number
+  countedOut: number
 }
 
 /** The oldest first. */
@@ -89,6 +94,9 @@ const peers = new Set<Peer>()
 const failures = new Map<string, number[]>()
 const questions = new Map<number, (decision: KnownKey | undefined | Error) => void>()
 const sessions = new Map<number, (code: number, text: string) => void>()
+/** Since the last message with figures. */
+const figures = { accepted: 0, failed: 0, bytesIn: 0, bytesOut: 0 }
+let sentConnections = 0
 let lastId = 0
 let isStopping = false
 let stopListening = () => {}
@@ -144,6 +152,7 @@ async function serve(settings: SshSettings): Promise<void> {
       onAuthenticated(holder) {
         const others = [...peers].filter((other) => other.holder === holder)
         peer.holder = holder
+        figures.accepted += 1
         return others.length < MAX_CONNECTIONS_OF_HOLDER
       },
     })
@@ -154,6 +163,7 @@ async function serve(settings: SshSettings): Promise<void> {
   listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
   stopListening = () => listener.close()
   setInterval(rekeyOld, REKEY_CHECK_MS).unref()
+  setInterval(sendFigures, FIGURES_INTERVAL_MS).unref()
   listener.listen(settings.port, settings.host, () => {
     const address = listener.address()
     const port = typeof address === 'object' && address ? address.port : settings.port
@@ -200,6 +210,8 @@ function admit(socket: Socket, limitLoopback: boolean): boolean {
     rekey: undefined,
     rekeyedAtBytes: 0,
     rekeyedAtMs: performance.now(),
+    countedIn: 0,
+    countedOut: 0,
   }
   peers.add(peer)
   // A client that sends no version line has no `SshConnection` with a time limit.
@@ -209,6 +221,8 @@ function admit(socket: Socket, limitLoopback: boolean): boolean {
   socket.once('close', () => {
     clearTimeout(silence)
     peers.delete(peer)
+    countBytes(peer)
+    if (peer.holder === undefined) figures.failed += 1
     if (network !== undefined && peer.holder === undefined) countFailure(network)
     if (isStopping) endWhenIdle()
   })
@@ -248,6 +262,25 @@ function countFailure(network: string): void {
   failures.set(network, times)
   const [oldest] = failures.keys()
   if (failures.size > MAX_COUNTED_NETWORKS && oldest !== undefined) failures.delete(oldest)
+}
+
+/** Sends what changed. Without connections nothing is sent. */
+function sendFigures(): void {
+  for (const peer of peers) countBytes(peer)
+  const hasChanged =
+    peers.size !== sentConnections || Object.values(figures).some((count) => count > 0)
+  if (!hasChanged) return
+  sentConnections = peers.size
+  send({ kind: 'figures', connections: peers.size, ...figures })
+  Object.assign(figures, { accepted: 0, failed: 0, bytesIn: 0, bytesOut: 0 })
+}
+
+function countBytes(peer: Peer): void {
+  const { bytesRead, bytesWritten } = peer.socket
+  figures.bytesIn += bytesRead - peer.countedIn
+  figures.bytesOut += bytesWritten - peer.countedOut
+  peer.countedIn = bytesRead
+  peer.countedOut = bytesWritten
 }
 
 function dropOldest(among: readonly Peer[], max: number): void {

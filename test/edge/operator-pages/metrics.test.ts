@@ -59,7 +59,7 @@ it.each([
   expect(find('branchline_git_requests_total')?.samples).toEqual([
     {
       name: 'branchline_git_requests_total',
-      labels: { service: 'git-upload-pack', status: '200' },
+      labels: { transport: 'http', service: 'git-upload-pack', status: '200' },
       value: 2,
     },
   ])

@@ -306,6 +306,17 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     await expect.poll(() => usesOf('/repos/bob/used/keys', deploy)).not.toBe(never)
   })
 
+  it('counts sessions and connections', async () => {
+    await create('counted')
+    await git(await keyOf(users.bob), '.', 'ls-remote', urlOf('bob/counted'))
+    const metrics = async () => (await fetch(new URL('/metrics', server.url))).text()
+    expect(await metrics()).toMatch(
+      /branchline_git_requests_total\{transport="ssh",service="git-upload-pack",status="0"\} \d/,
+    )
+    await expect.poll(metrics).toMatch(/branchline_ssh_handshakes_total\{result="accepted"\} [1-9]/)
+    await expect.poll(metrics).toMatch(/branchline_ssh_bytes_total\{direction="out"\} [1-9]/)
+  })
+
   it('tells its host keys to clients before they connect', async () => {
     const key = await keyOf(users.bob)
     const known = join(client.home, 'known_from_server')
