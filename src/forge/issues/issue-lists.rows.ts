@@ -237,10 +237,10 @@ async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
 const MAX_NARROW = 1_000
 
 /** Returns whether few conversations of the instance have the labels or the people of a filter. */
-async function leadsToFew(db: Db, { place, filter }: IssueSelection): Promise<boolean> {
+async function leadsToFew(db: Db, selection: IssueSelection): Promise<boolean> {
   // A search begins with what leads to few conversations by itself.
-  if (!('repositoryId' in place)) return false
-  for (const lead of leadsOf(filter)) {
+  if (!('repositoryId' in selection.place)) return false
+  for (const lead of leadsOf(selection)) {
     const { rows } = await sql`${lead} limit ${MAX_NARROW + 1}`.execute(db)
     if (rows.length <= MAX_NARROW) return true
   }
@@ -423,7 +423,7 @@ function selected(eb: Issues, selection: Reading, kinds: readonly (0 | 1)[]) {
     kinds.length === 1 && kind !== undefined
       ? eb('issues.is_pull', '=', kind)
       : eb('issues.is_pull', 'in', kinds),
-    ...conditions(eb, filter),
+    ...conditions(eb, selection),
     ...(filter.terms ? [isMeant(eb, selection)] : []),
     ...(isWindowed(selection) ? [isRecent()] : []),
   ])
@@ -487,9 +487,10 @@ function isReadable(
   return eb.or(kinds.map(inRepository))
 }
 
-function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
+function conditions(eb: Issues, selection: IssueSelection): Expression<SqlBool>[] {
+  const { filter } = selection
   const { isOpen, posterId, since, before } = filter
-  const found: Expression<SqlBool>[] = leadsOf(filter).map(
+  const found: Expression<SqlBool>[] = leadsOf(selection).map(
     (lead) => sql<SqlBool>`issues.id in (${lead})`,
   )
   if (isOpen !== undefined)
@@ -506,13 +507,8 @@ function conditions(eb: Issues, filter: IssueFilter): Expression<SqlBool>[] {
 }
 
 /** Returns queries for the conversations that have the labels and the people of a filter, one for each. */
-function leadsOf({
-  labels,
-  assigneeId,
-  mentionedId,
-  requestedId,
-  reviewerId,
-}: IssueFilter): RawBuilder<unknown>[] {
+function leadsOf({ place, filter }: IssueSelection): RawBuilder<unknown>[] {
+  const { labels, assigneeId, mentionedId, requestedId, reviewerId } = filter
   const leads: RawBuilder<unknown>[] = []
   if (assigneeId !== undefined)
     leads.push(sql`select issue_id from issue_assignees where user_id = ${assigneeId}`)
@@ -524,10 +520,22 @@ function leadsOf({
   if (reviewerId !== undefined)
     leads.push(sql`select pull_request_id from reviews
       where state in ('APPROVED', 'REQUEST_CHANGES', 'COMMENT') and reviewer_id = ${reviewerId}`)
-  if (labels)
-    leads.push(sql`select issue_labels.issue_id from issue_labels
-      inner join labels on labels.id = issue_labels.label_id where labels.name in (${sql.join(labels)})`)
+  if (labels) leads.push(labelled(place, labels))
   return leads
+}
+
+/** Labels of a former owner stay on conversations, and nobody sees them. */
+function labelled(place: IssuePlace, names: readonly string[]): RawBuilder<unknown> {
+  const found = sql`select issue_labels.issue_id from issue_labels
+    inner join labels on labels.id = issue_labels.label_id`
+  const isNamed = sql`labels.name in (${sql.join(names)})`
+  if ('repositoryId' in place)
+    return sql`${found} where ${isNamed} and (labels.repository_id = ${place.repositoryId}
+      or labels.organization_id = (select owner_id from repositories where id = ${place.repositoryId}))`
+  return sql`${found} inner join issues as labelled on labelled.id = issue_labels.issue_id
+    inner join repositories on repositories.id = labelled.repository_id
+    where ${isNamed}
+      and (labels.repository_id = repositories.id or labels.organization_id = repositories.owner_id)`
 }
 
 function hasMilestone(eb: Issues, { titles, ids }: MilestoneNames): Expression<SqlBool> {

@@ -462,6 +462,24 @@ describe('the conversation of an issue', () => {
     expect((await label('DELETE')).status).toBe(204)
   })
 
+  it('is not found by a label of a former owner of the repository', async () => {
+    await forge.ask(users.bob, 'POST', '/orgs', { username: 'former' })
+    await forge.ask(users.bob, 'POST', '/orgs/former/labels', { name: 'theirs', color: 'abc' })
+    await forge.ask(users.bob, 'POST', '/orgs/former/repos', { name: 'handed' })
+    const [before, after] = ['/repos/former/handed', '/repos/bob/handed']
+    await forge.ask(users.bob, 'POST', `${before}/issues`, { title: 'a' })
+    await forge.ask(users.bob, 'POST', `${before}/issues/1/labels`, { labels: ['theirs'] })
+    const found = async (path: string) =>
+      titlesOf(
+        await forge.ask(users.bob, 'GET', `${path}${path.includes('?') ? '&' : '?'}labels=theirs`),
+      )
+    expect(await found(`${before}/issues`)).toEqual(['a'])
+    expect(await found('/repos/issues/search?owner=former')).toEqual(['a'])
+    await forge.ask(users.bob, 'POST', `${before}/transfer`, { new_owner: 'bob' })
+    expect(await found(`${after}/issues`)).toEqual([])
+    expect(await found('/repos/issues/search?owner=bob')).toEqual([])
+  })
+
   it('has assignees and a due date of their own', async () => {
     const path = await fresh('assigned')
     await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'a' })
