@@ -1548,6 +1548,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.FAST_FORWARD_IMPOSSIBLE", "The branch has diverged, so a fast-forward is not possible.\n\nFAILED_PRECONDITION, REST 400, and 409 for merging a pull request. Metadata: `style` for\nmerging."],
   ["branchline.v1.ErrorReason.FILE_CHANGED", "The file changed: its blob is not the one that `sha` in the request names.\n\nABORTED, REST 422. Metadata: `path`, `given` and `expected`."],
   ["branchline.v1.ErrorReason.FILE_EXISTS", "The file to create, or the new name of a file, exists already.\n\nALREADY_EXISTS, REST 422. Metadata: `path`."],
+  ["branchline.v1.ErrorReason.FILE_OVER_LIMIT", "A file is larger than the operator allows.\n\nINVALID_ARGUMENT, REST 422. Metadata: `size` and `limit`, as texts."],
   ["branchline.v1.ErrorReason.FILE_TOO_LARGE", "The file is too large for this operation.\n\nFAILED_PRECONDITION, REST 422. Metadata: `limit`, the most lines."],
   ["branchline.v1.ErrorReason.FILTER_OWNER_UNKNOWN", "The owner in the filter of a search does not exist or is hidden from the caller.\n\nINVALID_ARGUMENT, REST 400. Metadata: `name`."],
   ["branchline.v1.ErrorReason.FILTER_TEAM_UNKNOWN", "The filter of a search has a team without an organisation, or the team does not exist or is hidden\nfrom the caller.\n\nINVALID_ARGUMENT, REST 400. Metadata: `name`, and `owner` unless the filter has none."],

@@ -244,6 +244,7 @@ function settingsOf(flags: ServeFlags): Settings {
     diffMaxLineCharacters: flags.diffMaxLineCharacters,
     issueRate: flags.issueRate,
     refuseLfsPointers: flags.refuseLfsPointers,
+    maxFileBytes: flags.maxFileBytes,
     maintenance: flags.maintenance,
     maintenanceWindow: flags.maintenanceWindow,
     gitHooks: flags.gitHooks,

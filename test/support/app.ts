@@ -55,6 +55,7 @@ const SETTINGS: Settings = {
   issueRate: 0,
   // Off, so that no test counts processes that another one has caused.
   refuseLfsPointers: false,
+  maxFileBytes: undefined,
   maintenance: false,
   maintenanceWindow: undefined,
   gitHooks: false,

@@ -109,6 +109,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         issueRate: 0,
         // Off, so that no test counts processes that another one has caused.
         refuseLfsPointers: false,
+        maxFileBytes: undefined,
         maintenance: false,
         maintenanceWindow: undefined,
         gitHooks: false,

@@ -275,6 +275,7 @@ const OPERATOR_SETTINGS: Settings = {
   diffMaxLineCharacters: 0,
   issueRate: 0,
   refuseLfsPointers: false,
+  maxFileBytes: undefined,
   maintenance: false,
   maintenanceWindow: undefined,
   gitHooks: false,

@@ -233,6 +233,12 @@ function repositoryOptions(): Option[] {
       '10',
       values.wholeNumber(0, 1_000_000),
     ),
+    setting(
+      '--max-file-bytes <size>',
+      'largest file that a push or a change over the API may add (default: no limit)',
+      undefined,
+      values.byteSize,
+    ),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     setting(

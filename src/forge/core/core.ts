@@ -176,6 +176,8 @@ export interface Settings extends PageSizes {
   readonly issueRate: number
   /** Whether pushes of pointer files of Git LFS are refused. */
   readonly refuseLfsPointers: boolean
+  /** The largest file that a push or a change over the API may add. Undefined for no limit. */
+  readonly maxFileBytes: number | undefined
   /** Whether the server maintains repositories by itself. */
   readonly maintenance: boolean
   /** When repositories are packed as a whole; undefined for any time. */

@@ -191,6 +191,12 @@ export const REPOSITORIES = {
     message: ({ field }) => `this server does not copy ${field} from templates`,
     restStatus: 422,
   },
+  FILE_OVER_LIMIT: {
+    code: Code.InvalidArgument,
+    message: ({ size, limit }) => `the file has ${size}, the limit is ${limit}`,
+    restStatus: 422,
+    field: 'content',
+  },
   FILE_TOO_LARGE: {
     code: Code.FailedPrecondition,
     message: ({ limit }) => `the file has more than ${limit} lines, or more than 1 MiB`,

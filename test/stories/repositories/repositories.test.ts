@@ -162,6 +162,33 @@ describe('a repository', () => {
     expect((await rest(users.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
   })
 
+  it('refuses files over the limit of the operator, and names them', async () => {
+    const strict = await startForge({ settings: { maxFileBytes: 1024 * 1024 } })
+    onTestFinished(strict.stop)
+    const { bob } = strict.users
+    const git = (...args: string[]) => strict.client.git('.', ...args)
+    await strict.ask(bob, 'POST', '/user/repos', { name: 'media', auto_init: true })
+    await git('clone', '-q', remoteOf(strict.server.url, 'bob/media', 'bob', PASSWORD), 'media')
+    const store = async (file: string, bytes: number) => {
+      await writeFile(join(strict.client.home, 'media', file), Buffer.alloc(bytes, file))
+      await git('-C', 'media', 'add', file)
+      await git('-C', 'media', 'commit', '-q', '-m', file)
+    }
+    await store('allowed', 1024 * 1024)
+    await git('-C', 'media', 'push', '-q')
+    await store('a film', 1.5 * 1024 * 1024)
+    await git('-C', 'media', 'rm', '-q', 'a film')
+    await git('-C', 'media', 'commit', '-q', '-m', 'no film')
+    await expect(git('-C', 'media', 'push', '-q')).rejects.toThrow(
+      'a film has 1.50 MiB, the limit is 1.00 MiB: use Git LFS',
+    )
+    const content = Buffer.alloc(1024 * 1024 + 1).toString('base64')
+    const { status, body } = await strict.rest(bob, 'POST', '/repos/bob/media/contents/large', {
+      content,
+    })
+    expect([status, body.message]).toEqual([422, 'the file has 1.00 MiB, the limit is 1.00 MiB'])
+  })
+
   it('refuses a pointer file of Git LFS where the option says so', async () => {
     const strict = await startForge({ settings: { refuseLfsPointers: true } })
     onTestFinished(strict.stop)

@@ -10,6 +10,7 @@ import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
+import { sizeText } from '../../core/sizes.ts'
 import { checkWritable, type OpenRepository, openRepository } from '../access/permissions.ts'
 import { gitIdentity } from '../commits/commit-authors.ts'
 import { type Verification, verifyObject } from '../commits/commit-verification.ts'
@@ -221,6 +222,12 @@ async function storeFile(
   { content, mode }: PlannedFile,
 ): Promise<StoredFile> {
   if (Buffer.isBuffer(content)) {
+    const { maxFileBytes } = app.settings
+    if (maxFileBytes !== undefined && content.length > maxFileBytes)
+      throw new DomainError('FILE_OVER_LIMIT', {
+        size: sizeText(content.length),
+        limit: sizeText(maxFileBytes),
+      })
     return {
       blobId: await storeBlob(app.git, repositoryId, content),
       mode,

@@ -1,14 +1,16 @@
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { HEADS, type RefUpdate, SERVER_REFS, TAGS } from '../../../platform/git/core/ref-names.ts'
 import type { PushQuestion } from '../../../platform/git/hooks/push-review.ts'
-import { findLargeText, MAX_COMMIT_BYTES } from '../../../platform/git/objects/large-texts.ts'
+import { findLargeObject, MAX_COMMIT_BYTES } from '../../../platform/git/objects/large-texts.ts'
 import { findLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
+import { findPathOf } from '../../../platform/git/objects/object-paths.ts'
 import type { PackRequest } from '../../../platform/git/packs/pack-services.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { repositoryPath } from '../../../platform/git/repositories/repositories.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, type Reason } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
+import { sizeText } from '../../core/sizes.ts'
 import { findDeployKeyOf } from '../access/deploy-keys.rows.ts'
 import {
   checkWritable,
@@ -352,8 +354,8 @@ export async function reviewPush(
   { question, refused, isAtomic }: ReviewedPush,
 ): Promise<PushReview> {
   try {
-    // A push that only deletes refs has no quarantine.
-    const fault = question.quarantine && (await findFault(app, repositoryId, question.quarantine))
+    // A push that only deletes refs has no objects.
+    const fault = await findFault(app, repositoryId, question)
     if (fault) return whole(fault)
     const [single, updates] = partition(
       question.updates,
@@ -386,12 +388,21 @@ export async function reviewPush(
 async function findFault(
   app: ReposApp,
   repositoryId: number,
-  quarantine: string,
+  { quarantine, updates }: PushQuestion,
 ): Promise<string | undefined> {
+  if (quarantine === undefined) return undefined
   const { processes } = app.git
   const path = repositoryPath(app.git, repositoryId)
-  const large = await findLargeText(processes, path, quarantine)
-  if (large) return `${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`
+  const { maxFileBytes = Number.POSITIVE_INFINITY } = app.settings
+  const large = await findLargeObject(processes, path, quarantine, maxFileBytes)
+  if (large && large.type !== 'blob')
+    return `${large.id} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`
+  if (large) {
+    const tips = updates.flatMap(({ to }) => to ?? [])
+    const place = { repository: path, objects: quarantine }
+    const name = (await findPathOf(processes, place, tips, large.id)) ?? large.id
+    return `${name} has ${sizeText(large.bytes)}, the limit is ${sizeText(maxFileBytes)}: use Git LFS`
+  }
   const pointer = app.settings.refuseLfsPointers
     ? await findLfsPointer(processes, path, quarantine)
     : undefined

@@ -49,18 +49,21 @@ export async function* listedObjects(
 }
 
 /**
- * Searches new objects for a commit or tag that exceeds `MAX_COMMIT_BYTES`. The parameters are those
- * of `listedObjects`.
+ * Searches new objects for a commit or tag that exceeds `MAX_COMMIT_BYTES`, or a file that exceeds
+ * `maxFileBytes`. The other parameters are those of `listedObjects`.
  *
- * @returns the id of such an object, or undefined.
+ * @returns such an object, or undefined.
  */
-export async function findLargeText(
+export async function findLargeObject(
   processes: GitProcesses,
   repository: string,
   objects: string,
-): Promise<string | undefined> {
-  for await (const { type, bytes, id } of listedObjects(processes, repository, objects)) {
-    if ((type === 'commit' || type === 'tag') && bytes > MAX_COMMIT_BYTES) return id
+  maxFileBytes = Number.POSITIVE_INFINITY,
+): Promise<ListedObject | undefined> {
+  for await (const object of listedObjects(processes, repository, objects)) {
+    const { type, bytes } = object
+    const limit = type === 'blob' ? maxFileBytes : MAX_COMMIT_BYTES
+    if (type !== 'tree' && bytes > limit) return object
   }
   return undefined
 }

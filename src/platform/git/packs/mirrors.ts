@@ -2,7 +2,7 @@ import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
 import type { RefUpdate } from '../core/ref-names.ts'
-import { findLargeText } from '../objects/large-texts.ts'
+import { findLargeObject } from '../objects/large-texts.ts'
 import { runGit, spawnGit } from '../processes/child-process.ts'
 import { isRefName, listRefs, listRefsAt } from '../refs/refs.ts'
 import {
@@ -91,11 +91,11 @@ export async function fetchInto(
   if (code !== 0) return { badObject: BAD_OBJECT.exec(stderr)?.[1], stderr }
   const isNew = (await readdir(join(draft, 'objects/pack'))).length > 0
   const large = isNew
-    ? await findLargeText(repositories.processes, draft, join(draft, 'objects'))
+    ? await findLargeObject(repositories.processes, draft, join(draft, 'objects'))
     : undefined
   return large === undefined
     ? undefined
-    : { badObject: 'tooLarge', stderr: `${large} is too large` }
+    : { badObject: 'tooLarge', stderr: `${large.id} is too large` }
 }
 
 /**

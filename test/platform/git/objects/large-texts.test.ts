@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
-  findLargeText,
+  findLargeObject,
   MAX_COMMIT_BYTES,
 } from '../../../../src/platform/git/objects/large-texts.ts'
 import { GitProcesses } from '../../../../src/platform/git/processes/running-processes.ts'
@@ -22,7 +22,7 @@ async function repository() {
   return {
     commit,
     store,
-    find: () => findLargeText(new GitProcesses(), path, join(path, 'objects')),
+    find: async () => (await findLargeObject(new GitProcesses(), path, join(path, 'objects')))?.id,
   }
 }
 
