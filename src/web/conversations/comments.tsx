@@ -25,7 +25,8 @@ export function readComments(
 }
 
 /** Returns a comment as a part of a conversation. */
-export function commentEntry({ id, user, createdAt, body, assets }: IssueComment): Entry {
+export function commentEntry(comment: IssueComment): Entry {
+  const { id, user, createdAt, updatedAt, body, assets } = comment
   return {
     key: `issuecomment-${id}`,
     who: user?.login ?? '',
@@ -33,6 +34,7 @@ export function commentEntry({ id, user, createdAt, body, assets }: IssueComment
     at: createdAt,
     body,
     comment: id,
+    isEdited: (updatedAt?.seconds ?? 0n) > (createdAt?.seconds ?? 0n),
     assets,
     threads: [],
   }

@@ -30,6 +30,8 @@ export interface Entry {
   /** The submitted review, if the entry is one. */
   readonly review?: PullReview
   readonly threads: readonly Thread[]
+  /** Whether the comment has changed since it was written. */
+  readonly isEdited?: boolean
   /** Files that are attached to the text. */
   readonly assets?: readonly Attachment[]
 }
@@ -41,6 +43,7 @@ interface EntryProps {
   readonly onChange: () => void
 }
 
+const loadFormerTexts = async () => (await import('./former-texts.tsx')).FormerTexts
 const loadAttachedFiles = async () => (await import('./attached-files.tsx')).AttachedFiles
 const loadReviewActions = async () => (await import('../pulls/review-actions.tsx')).ReviewActions
 
@@ -49,12 +52,23 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
   const { of, session } = useApi()
   const { key, who, did, at, body, comment, review, threads, assets = [] } = entry
   const [isEdited, setEdited] = useState(false)
+  const [showsFormer, setShowsFormer] = useState(false)
   const canChange =
     discussion?.canComment && (discussion.canModerate || session.user?.username === who)
   return (
     <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
       <header>
         <a href={`/${who}`}>{who}</a> {did} <Time at={at} />{' '}
+        {entry.isEdited && (
+          <button
+            type="button"
+            class="small"
+            aria-expanded={showsFormer}
+            onClick={() => setShowsFormer(!showsFormer)}
+          >
+            edited
+          </button>
+        )}{' '}
         {comment !== undefined && canChange && !isEdited && (
           <CommentActions
             name={name}
@@ -76,6 +90,9 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
         />
       ) : (
         body !== '' && <Markup text={body} base={markupBase(name)} />
+      )}
+      {showsFormer && comment !== undefined && (
+        <Later load={loadFormerTexts} with={{ name, comment }} />
       )}
       {assets.length > 0 && <Later load={loadAttachedFiles} with={{ files: assets }} />}
       {review?.dismissalMessage && <p>Dismissed: {review.dismissalMessage}</p>}

@@ -5,8 +5,7 @@ import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Time } from '../components/formats.tsx'
-import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { Show, useLoad } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
@@ -16,7 +15,10 @@ import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
+import { IssueAdministration } from './issue-administration.tsx'
 import { IssueDetails } from './issue-details.tsx'
+import { StateForm, StateLine } from './issue-state.tsx'
+import { SubIssues } from './sub-issues.tsx'
 
 /** One issue, with what was said about it. */
 export function IssuePage({ owner, repo, rest }: PageProps): VNode {
@@ -60,10 +62,7 @@ function IssueView({ repository, name }: IssueProps): VNode {
             <h2>
               {value.title} <span class="number">#{value.number.toString()}</span>
             </h2>
-            <p>
-              <span class={`tag ${value.state}`}>{value.state}</span> {value.user?.login} opened it{' '}
-              <Time at={value.createdAt} />
-            </p>
+            <StateLine name={name} issue={value} />
             <p role="status" class={isCut ? 'note' : 'hidden'}>
               {isCut && 'Reconnecting. Your drafts are kept.'}
             </p>
@@ -93,6 +92,7 @@ function Conversation(props: ConversationProps): VNode {
   const api = useApi()
   const comments = useLoad((signal) => readComments(api, name, signal), [version])
   const discussion = discussionOf(props, api.session.user?.username, comments.reload)
+  const isAuthor = api.session.user !== undefined && api.session.user.username === issue.user?.login
   const opening = {
     key: '',
     who: issue.user?.login ?? '',
@@ -120,9 +120,13 @@ function Conversation(props: ConversationProps): VNode {
           </>
         )}
       </Show>
+      <SubIssues name={name} isWriter={discussion.canModerate} version={version} />
       <IssueDetails repository={repository} name={name} issue={issue} onChange={onChange} />
-      <CloseButton {...props} />
+      {(discussion.canModerate || isAuthor) && !repository.archived && (
+        <StateForm name={name} issue={issue} onChange={onChange} />
+      )}
       <NewComment name={name} discussion={discussion} onSent={comments.reload} />
+      <IssueAdministration {...{ repository, name, issue, onChange }} />
     </>
   )
 }
@@ -147,26 +151,4 @@ function discussionOf(
     drafts: `draft ${username} ${name.owner}/${name.repo}/${name.index} `,
     reload,
   }
-}
-
-function CloseButton({ repository, name, issue, onChange }: ConversationProps): VNode | null {
-  const { of, session } = useApi()
-  const isOpen = issue.state === 'open'
-  const change = useAction(async () => {
-    await of(IssueService).editIssue({ ...name, state: isOpen ? 'closed' : 'open' })
-    onChange()
-  })
-  const { archived, permissions } = repository
-  const isAuthor = session.user !== undefined && session.user.username === issue.user?.login
-  if (archived || !(isAuthor || permissions?.push)) return null
-  return (
-    <>
-      {change.failure && <FailureNote failure={change.failure} />}
-      <p class="buttons">
-        <button type="button" disabled={change.isRunning} onClick={() => change.run()}>
-          {isOpen ? 'Close the issue' : 'Open again'}
-        </button>
-      </p>
-    </>
-  )
 }

@@ -12,6 +12,7 @@ import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { LabelName } from './label-name.tsx'
+import { PinnedIssues } from './pinned-issues.tsx'
 
 const STATES = ['open', 'closed', 'all'] as const
 
@@ -75,6 +76,7 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
         <a href={`${repositoryHref(name)}/labels`}>Labels</a>
         <a href={`${repositoryHref(name)}/milestones`}>Milestones</a>
       </p>
+      {Object.keys(kept).length === 0 && page === 1 && <PinnedIssues name={name} />}
       <FilterForm kept={kept} onFilter={(filters) => goTo(hrefOf({ state, ...filters }))} />
       <nav class="tabs" aria-label="Filter">
         {STATES.map((known) => (

@@ -20,13 +20,21 @@ import {
 } from './issue-templates.tsx'
 
 /**
- * The choice of a template, and the form for a new issue. The address may have the template, the title
- * and the description.
+ * The choice of a template, and the form for a new issue. The address may have the template, the title,
+ * the description, and for writers names of labels and users, separated by commas, and the number of a
+ * milestone.
  */
 export function NewIssuePage({ owner, repo, rest, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Issues" title="New issue">
-      {() => <NewIssue name={{ owner, repo }} query={query} isChoice={rest[1] === 'choose'} />}
+      {({ permissions }) => (
+        <NewIssue
+          name={{ owner, repo }}
+          query={query}
+          isChoice={rest[1] === 'choose'}
+          isWriter={permissions?.push === true}
+        />
+      )}
     </RepositoryFrame>
   )
 }
@@ -36,9 +44,10 @@ interface NewIssueProps {
   readonly query: URLSearchParams
   /** Whether the address is that of the choice. */
   readonly isChoice: boolean
+  readonly isWriter: boolean
 }
 
-function NewIssue({ name, query, isChoice }: NewIssueProps): VNode {
+function NewIssue({ name, query, isChoice, isWriter }: NewIssueProps): VNode {
   const { of, session } = useApi()
   const offers = useLoad((signal) => loadOffers(of, name, signal), [name.owner, name.repo])
   return (
@@ -55,6 +64,7 @@ function NewIssue({ name, query, isChoice }: NewIssueProps): VNode {
                 key={query.get('template') ?? ''}
                 name={name}
                 query={query}
+                given={isWriter ? givenBy(query) : NOTHING_GIVEN}
                 template={offered.templates.find(
                   ({ fileName }) => fileName === query.get('template'),
                 )}
@@ -73,25 +83,71 @@ function NewIssue({ name, query, isChoice }: NewIssueProps): VNode {
 
 /** Returns whether the user chooses a template: there are some, and the address says nothing. */
 function isAsked({ templates, links }: Offers, query: URLSearchParams): boolean {
-  const isSaid = ['template', 'title', 'body'].some((key) => query.has(key))
+  const isSaid = ['template', 'title', 'body', 'labels', 'assignees', 'milestone'].some((key) =>
+    query.has(key),
+  )
   return !isSaid && templates.length + links.length > 0
+}
+
+/** What a writer gives a new issue by the address of the form. */
+interface Given {
+  readonly labels: readonly string[]
+  readonly assignees: readonly string[]
+  /** 0 for none. */
+  readonly milestone: bigint
+}
+
+/** The server ignores what users without write access give. */
+const NOTHING_GIVEN: Given = { labels: [], assignees: [], milestone: 0n }
+
+function givenBy(query: URLSearchParams): Given {
+  const namesIn = (key: string) =>
+    (query.get(key) ?? '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+  const milestone = query.get('milestone') ?? ''
+  return {
+    labels: namesIn('labels'),
+    assignees: namesIn('assignees'),
+    milestone: /^\d{1,15}$/.test(milestone) ? BigInt(milestone) : 0n,
+  }
+}
+
+function GivenFacts({ given: { labels, assignees, milestone } }: { given: Given }): VNode | null {
+  const facts = [
+    ...(labels.length > 0 ? [`labels: ${labels.join(', ')}`] : []),
+    ...(assignees.length > 0 ? [`assignees: ${assignees.join(', ')}`] : []),
+    ...(milestone > 0n ? [`milestone: ${milestone}`] : []),
+  ]
+  return facts.length > 0 ? <p class="facts">The issue gets {facts.join('; ')}.</p> : null
 }
 
 interface IssueFormProps {
   readonly name: { owner: string; repo: string }
   readonly query: URLSearchParams
+  readonly given: Given
   /** Undefined for an issue without a template. */
   readonly template: IssueTemplate | undefined
 }
 
-function IssueForm({ name, query, template }: IssueFormProps): VNode {
+function IssueForm({ name, query, given, template }: IssueFormProps): VNode {
   const { of, session } = useApi()
   const fields = template?.body ?? []
   const [body, setBody] = useState(query.get('body') ?? template?.content ?? '')
   const field = useRef<HTMLTextAreaElement>(null)
   const files = useDraftedFiles(`draft ${session.user?.username} ${name.owner}/${name.repo}/new`)
   const opening = useAction(async (form: HTMLFormElement) => {
-    const request = { ...name, title: fieldOf(form, 'title'), template: template?.fileName ?? '' }
+    const request = {
+      ...name,
+      title: fieldOf(form, 'title'),
+      template: template?.fileName ?? '',
+      labels: given.labels.map((text) => ({
+        kind: { case: 'stringValue' as const, value: text },
+      })),
+      assignees: [...given.assignees],
+      milestone: given.milestone,
+    }
     const text =
       fields.length > 0
         ? { fields: answersOf(form, fields) }
@@ -103,6 +159,7 @@ function IssueForm({ name, query, template }: IssueFormProps): VNode {
   return (
     <form onSubmit={onSubmit(opening.run)}>
       {template && <p class="facts">{template.about}</p>}
+      <GivenFacts given={given} />
       {opening.failure && <FailureNote failure={opening.failure} />}
       <Field
         label="Title"

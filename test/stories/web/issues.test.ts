@@ -55,6 +55,94 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await expectReadable(carol.page)
   })
 
+  it('close an issue with a reason, show its parts, and lock, pin and delete it', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'shed' })
+    for (const title of ['Build a shed', 'Buy wood', 'Buy planks'])
+      await ask(users.bob, 'POST', '/repos/bob/shed/issues', { title })
+    const bob = await web.open('/bob/shed/issues/1', 'bob')
+    for (const number of ['2', '#3']) {
+      await bob.page.getByLabel('Number of an issue').fill(number)
+      await bob.page.getByRole('button', { name: 'Add the sub-issue' }).click()
+      await bob.page.getByRole('button', { name: `Remove #${number.replace('#', '')}` }).waitFor()
+    }
+    await bob.page.getByRole('button', { name: 'Move up #3' }).click()
+    await bob.page.getByRole('button', { name: 'Move up #2' }).waitFor()
+    await expectReadable(bob.page)
+
+    await bob.page.getByRole('link', { name: 'Buy planks #3' }).click()
+    await bob.page.getByText('a part of').waitFor()
+    await bob.page.getByLabel('Reason', { exact: true }).first().selectOption('duplicate')
+    await bob.page.getByLabel('Number of the other issue').fill('2')
+    await expectReadable(bob.page)
+    await bob.page.getByRole('button', { name: 'Close the issue' }).click()
+    await bob.page.getByText('as a duplicate of').waitFor()
+    await bob.page.getByRole('button', { name: 'Pin', exact: true }).click()
+    await bob.page.getByRole('button', { name: 'Unpin' }).waitFor()
+    await bob.page.getByRole('button', { name: 'Lock the conversation' }).click()
+    await bob.page.getByRole('button', { name: 'Unlock the conversation' }).waitFor()
+    expect(await ask(users.bob, 'GET', '/repos/bob/shed/issues/3')).toMatchObject({
+      state: 'closed',
+      state_reason: 'duplicate',
+      is_locked: true,
+      pin_order: 1,
+    })
+    await bob.page.goto('/bob/shed/issues')
+    const pinned = bob.page.getByRole('region', { name: 'Pinned' })
+    await pinned.getByRole('link', { name: 'Buy planks #3' }).waitFor()
+    await expectReadable(bob.page)
+    await bob.page.goto('/bob/shed/issues/1')
+    await bob.page.getByRole('heading', { name: 'Sub-issues (1 of 2 closed)' }).waitFor()
+
+    await bob.page.goto('/bob/shed/issues/2')
+    await bob.page.getByRole('button', { name: 'Delete the issue' }).click()
+    await bob.page.getByRole('button', { name: 'Yes, delete the issue' }).click()
+    await bob.page.getByText('Build a shed').waitFor()
+    expect((await web.forge.rest(users.bob, 'GET', '/repos/bob/shed/issues/2')).status).toBe(404)
+
+    const carol = await web.open('/bob/shed/issues/1', 'carol')
+    await carol.page.getByRole('heading', { name: 'Build a shed #1' }).waitFor()
+    expect(await carol.page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
+    expect(await carol.page.getByText('Administration').count()).toBe(0)
+  })
+
+  it('show the former texts of a comment', { timeout: STORY_TIMEOUT_MS }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'path' })
+    await ask(users.bob, 'POST', '/repos/bob/path/issues', { title: 'Weeds' })
+    const comments = '/repos/bob/path/issues/1/comments'
+    const { id } = await ask(users.bob, 'POST', comments, { body: 'Pull them' })
+    // The page compares times in seconds.
+    const isLater = async () => {
+      const body = `Pull them at ${Date.now()}`
+      const comment = await ask(users.bob, 'PATCH', `/repos/bob/path/issues/comments/${id}`, {
+        body,
+      })
+      return comment.updated_at > comment.created_at
+    }
+    await expect.poll(isLater).toBe(true)
+    const carol = await web.open('/bob/path/issues/1', 'carol')
+    await carol.page.getByRole('button', { name: 'edited' }).click()
+    const former = carol.page.getByRole('region', { name: 'Former texts' })
+    await former.getByText('Pull them', { exact: true }).waitFor()
+    await expectReadable(carol.page)
+  })
+
+  it('open an issue with what the address gives', { timeout: STORY_TIMEOUT_MS }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'beds' })
+    await ask(users.bob, 'POST', '/repos/bob/beds/labels', { name: 'plants', color: '00ff00' })
+    const address = '/bob/beds/issues/new?title=Roses&labels=plants&assignees=bob'
+    const bob = await web.open(address, 'bob')
+    await bob.page.getByText('The issue gets labels: plants; assignees: bob.').waitFor()
+    await bob.page.getByRole('button', { name: 'Open the issue' }).click()
+    await bob.page.getByRole('heading', { name: 'Roses #1' }).waitFor()
+    const [issue] = await ask(users.bob, 'GET', '/repos/bob/beds/issues?labels=plants')
+    expect(issue).toMatchObject({ title: 'Roses', assignees: [{ login: 'bob' }] })
+  })
+
   it('take files into a text, and show them to readers of a private repository', {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {

@@ -1,0 +1,41 @@
+import type { VNode } from 'preact'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { markupBase } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { Time } from '../components/formats.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { Markup } from '../components/markup.tsx'
+import type { PullName } from '../pulls/reviews.ts'
+
+/** The texts that a comment had before its edits, the latest first. */
+export function FormerTexts({ name, comment }: { name: PullName; comment: bigint }): VNode {
+  const { of } = useApi()
+  const { owner, repo } = name
+  const edits = useLoad(
+    async (signal) => {
+      const found = await of(IssueCommentService).listCommentEdits(
+        { owner, repo, id: comment },
+        { signal },
+      )
+      return found.edits.toReversed()
+    },
+    [comment],
+  )
+  return (
+    <Show of={edits}>
+      {(former) => (
+        <section class="note" aria-label="Former texts">
+          {former.length === 0 && <p>There are no former texts.</p>}
+          {former.map((edit) => (
+            <article key={String(edit.id)} aria-label="Former text">
+              <p class="facts">
+                Until {edit.user?.login} changed it <Time at={edit.createdAt} />:
+              </p>
+              <Markup text={edit.body} base={markupBase(name)} />
+            </article>
+          ))}
+        </section>
+      )}
+    </Show>
+  )
+}
