@@ -17,6 +17,7 @@ import { Conversation } from './conversation.tsx'
 import { PullState } from './pull-state.tsx'
 import type { PullName } from './reviews.ts'
 
+const loadIssueOfNumber = async () => (await import('./issue-of-number.tsx')).IssueOfNumber
 const loadFiles = async () => (await import('./pull-files.tsx')).PullFiles
 
 /** One pull request: the conversation, the commits, or the files. */
@@ -53,8 +54,11 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
   const head = pull.value?.head?.sha ?? ''
   const { version, checks, isCut } = useRepositoryEvents(name, name.index, head, pull.reload)
   useSettledPull(pull.value, pull.reload)
+  // The number may be that of an issue. Its service is loaded for this case only.
+  if (pull.failure?.isMissing && !pull.value)
+    return <Later load={loadIssueOfNumber} with={{ name }} />
   return (
-    <Show of={pull} isPage>
+    <Show of={pull}>
       {(value) => (
         <>
           <PullHeader name={name} pull={value} tab={tab} />

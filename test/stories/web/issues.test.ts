@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByText('Build a shed').waitFor()
     expect((await web.forge.rest(users.bob, 'GET', '/repos/bob/shed/issues/2')).status).toBe(404)
 
-    const carol = await web.open('/bob/shed/issues/1', 'carol')
+    const carol = await web.open('/bob/shed/pulls/1', 'carol')
     await carol.page.getByRole('heading', { name: 'Build a shed #1' }).waitFor()
     expect(await carol.page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
     expect(await carol.page.getByText('Administration').count()).toBe(0)
