@@ -10,6 +10,8 @@ export interface Failure {
   /** Advice for the user. */
   readonly advice: string
   readonly isMissing: boolean
+  /** What programs may read of the reason. */
+  readonly metadata: Readonly<Record<string, string>>
   /** Whether only a new load of the page helps. */
   readonly needsReload: boolean
   readonly isSignedOut: boolean
@@ -100,10 +102,12 @@ export function failureOf(thrown: unknown): Failure {
     advice: ADVICE[reason] ?? ADVICE_BY_CODE[error.code] ?? '',
     needsReload: false,
     isMissing: error.code === Code.NotFound,
+    metadata: info?.metadata ?? {},
     isSignedOut: error.code === Code.Unauthenticated,
   }
 }
 
 function failureOfPage(message: string, advice: string, reason: string): Failure {
-  return { message, reason, advice, needsReload: true, isMissing: false, isSignedOut: false }
+  const isOf = { needsReload: true, isMissing: false, isSignedOut: false }
+  return { message, reason, advice, ...isOf, metadata: {} }
 }

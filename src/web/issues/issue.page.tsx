@@ -5,7 +5,7 @@ import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Show, useLoad } from '../components/load.tsx'
+import { type Loaded, Show, useLoad } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
@@ -41,13 +41,21 @@ interface IssueProps {
   readonly name: PullName
 }
 
+/** Returns where to look instead: a number is a pull request, or the issue has another repository now. */
+function hrefElsewhere(name: PullName, { value, failure }: Loaded<Issue>): string | undefined {
+  if (value?.pullRequest) return `${repositoryHref(name)}/pulls/${name.index}`
+  if (failure?.reason !== 'ISSUE_TRANSFERRED') return undefined
+  const { owner = '', repo = '', number = '' } = failure.metadata
+  return `${repositoryHref({ owner, repo })}/issues/${number}`
+}
+
 function IssueView({ repository, name }: IssueProps): VNode {
   const { of } = useApi()
   const issue = useLoad((signal) => of(IssueService).getIssue(name, { signal }), [])
-  const isPull = issue.value?.pullRequest !== undefined
+  const elsewhere = hrefElsewhere(name, issue)
   useEffect(() => {
-    if (isPull) goInstead(`${repositoryHref(name)}/pulls/${name.index}`)
-  }, [isPull])
+    if (elsewhere !== undefined) goInstead(elsewhere)
+  }, [elsewhere])
   const { version, isCut } = useRepositoryEvents(name, name.index, '', issue.reload)
   return (
     <Show of={issue} isPage>

@@ -102,6 +102,16 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByText('Build a shed').waitFor()
     expect((await web.forge.rest(users.bob, 'GET', '/repos/bob/shed/issues/2')).status).toBe(404)
 
+    await ask(users.bob, 'POST', '/repos/bob/garden/issues', { title: 'Moves away' })
+    const [{ number }] = await ask(users.bob, 'GET', '/repos/bob/garden/issues?state=all')
+    await ask(users.bob, 'POST', `/repos/bob/garden/issues/${number}:transfer`, {
+      owner: 'bob',
+      repo: 'shed',
+    })
+    await bob.page.goto(`/bob/garden/issues/${number}`)
+    await bob.page.waitForURL('**/bob/shed/issues/4')
+    await bob.page.getByRole('heading', { name: 'Moves away #4' }).waitFor()
+
     const carol = await web.open('/bob/shed/pulls/1', 'carol')
     await carol.page.getByRole('heading', { name: 'Build a shed #1' }).waitFor()
     expect(await carol.page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
