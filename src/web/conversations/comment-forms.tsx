@@ -1,10 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import type { Failure } from '../api/failure.ts'
 import { onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, useAction } from '../components/load.tsx'
+import { Markup } from '../components/markup.tsx'
 import { useDraft } from '../components/stored.ts'
 import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
@@ -12,6 +14,8 @@ import { loadFileField } from './drafted-files.ts'
 import type { FileFieldProps } from './file-field.tsx'
 
 interface TextFormProps {
+  /** The repository that relative links lead into. */
+  readonly name: { readonly owner: string; readonly repo: string }
   readonly label: string
   readonly text: string
   readonly submit: string
@@ -25,14 +29,26 @@ interface TextFormProps {
   readonly children?: ComponentChildren
 }
 
-/** A form with one text in Markdown. The text stays when sending it fails. */
+/**
+ * A form with one text in Markdown, with a preview. Ctrl and Enter send the form, as a button does. The
+ * text stays when sending it fails.
+ */
 export function TextForm(props: TextFormProps): VNode {
-  const { label, text, submit, isRunning, failure, onText, onSend, attach, children } = props
+  const { name, label, text, submit, isRunning, failure, onText, onSend, attach, children } = props
   const field = useRef<HTMLTextAreaElement>(null)
+  const [isPreview, setPreview] = useState(false)
+  const isEmpty = text.trim() === ''
+  const isShown = isPreview && !isEmpty
   return (
-    <form onSubmit={onSubmit(onSend)}>
+    <form
+      onSubmit={onSubmit(onSend)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isRunning)
+          event.currentTarget.requestSubmit()
+      }}
+    >
       {failure && <FailureNote failure={failure} />}
-      <label>
+      <label hidden={isShown}>
         {label}
         <textarea
           ref={field}
@@ -42,10 +58,24 @@ export function TextForm(props: TextFormProps): VNode {
           onInput={(event) => onText(event.currentTarget.value)}
         />
       </label>
+      {isShown && (
+        <section class="note" aria-label={`Preview of: ${label}`}>
+          <Markup text={text} base={markupBase(name)} />
+        </section>
+      )}
       {attach && <Later load={loadFileField} with={{ ...attach, field, onText }} />}
       <p class="buttons">
         <button class="main" type="submit" disabled={isRunning}>
           {submit}
+        </button>
+        <button
+          type="button"
+          aria-pressed={isShown}
+          aria-label={`Preview: ${label}`}
+          disabled={isEmpty}
+          onClick={() => setPreview(!isPreview)}
+        >
+          Preview
         </button>
         {children}
       </p>
@@ -54,13 +84,14 @@ export function TextForm(props: TextFormProps): VNode {
 }
 
 interface EditorProps {
+  readonly name: TextFormProps['name']
   readonly body: string
   readonly save: (body: string) => Promise<unknown>
   readonly onClose: () => void
 }
 
 /** A form with the text of a comment, which the user changes. */
-export function CommentEditor({ body, save, onClose }: EditorProps): VNode {
+export function CommentEditor({ name, body, save, onClose }: EditorProps): VNode {
   const [text, setText] = useState(body)
   const saving = useAction(async () => {
     await save(text)
@@ -68,6 +99,7 @@ export function CommentEditor({ body, save, onClose }: EditorProps): VNode {
   })
   return (
     <TextForm
+      name={name}
       label="New text of the comment"
       text={text}
       submit="Save the comment"
@@ -126,6 +158,7 @@ export function LineForm({ discussion, place, isFocused, onClose }: LineFormProp
   return (
     <div class="remark" ref={box}>
       <TextForm
+        name={name}
         label={`Comment on ${placeText(place)}`}
         text={body}
         submit={pending ? 'Add to the review' : 'Begin a review'}

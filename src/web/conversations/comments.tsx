@@ -73,6 +73,7 @@ function CommentForm(props: { name: PullName; draft: string; onSent: () => void 
   })
   return (
     <TextForm
+      name={name}
       label="Comment"
       text={body}
       submit="Send the comment"

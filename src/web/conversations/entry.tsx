@@ -80,6 +80,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
       </header>
       {comment !== undefined && isEdited ? (
         <CommentEditor
+          name={name}
           body={body}
           save={async (text) => {
             const request = { owner: name.owner, repo: name.repo, id: comment, body: text }

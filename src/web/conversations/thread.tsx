@@ -113,7 +113,7 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
         )}
       </div>
       {isEdited ? (
-        <CommentEditor body={body} save={edit} onClose={() => setEdited(false)} />
+        <CommentEditor name={name} body={body} save={edit} onClose={() => setEdited(false)} />
       ) : (
         <Markup text={body} base={markupBase(name)} />
       )}
@@ -144,6 +144,7 @@ function Reply(props: { discussion: Discussion; first: PullReviewComment; title:
     )
   return (
     <TextForm
+      name={name}
       label={`Reply on ${title}`}
       text={body}
       submit="Send the reply"
