@@ -1,119 +1,12 @@
-import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import type { Failure } from '../api/failure.ts'
-import { onSubmit } from '../components/forms.tsx'
-import { FailureNote, Later, useAction } from '../components/load.tsx'
-import { Markup } from '../components/markup.tsx'
+import { useAction } from '../components/load.tsx'
 import { useDraft } from '../components/stored.ts'
 import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
-import { loadFileField } from './drafted-files.ts'
-import type { FileFieldProps } from './file-field.tsx'
-
-interface TextFormProps {
-  /** The repository that relative links lead into. */
-  readonly name: { readonly owner: string; readonly repo: string }
-  readonly label: string
-  readonly text: string
-  readonly submit: string
-  readonly isRunning: boolean
-  readonly failure: Failure | undefined
-  readonly onText: (text: string) => void
-  readonly onSend: () => void
-  /** Where files go that the user adds to the text; undefined for a text without files. */
-  readonly attach?: Pick<FileFieldProps, 'name' | 'files'>
-  /** More buttons. */
-  readonly children?: ComponentChildren
-}
-
-/**
- * A form with one text in Markdown, with a preview. Ctrl and Enter send the form, as a button does. The
- * text stays when sending it fails.
- */
-export function TextForm(props: TextFormProps): VNode {
-  const { name, label, text, submit, isRunning, failure, onText, onSend, attach, children } = props
-  const field = useRef<HTMLTextAreaElement>(null)
-  const [isPreview, setPreview] = useState(false)
-  const isEmpty = text.trim() === ''
-  const isShown = isPreview && !isEmpty
-  return (
-    <form
-      onSubmit={onSubmit(onSend)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isRunning)
-          event.currentTarget.requestSubmit()
-      }}
-    >
-      {failure && <FailureNote failure={failure} />}
-      <label hidden={isShown}>
-        {label}
-        <textarea
-          ref={field}
-          rows={4}
-          required
-          value={text}
-          onInput={(event) => onText(event.currentTarget.value)}
-        />
-      </label>
-      {isShown && (
-        <section class="note" aria-label={`Preview of: ${label}`}>
-          <Markup text={text} base={markupBase(name)} />
-        </section>
-      )}
-      {attach && <Later load={loadFileField} with={{ ...attach, field, onText }} />}
-      <p class="buttons">
-        <button class="main" type="submit" disabled={isRunning}>
-          {submit}
-        </button>
-        <button
-          type="button"
-          aria-pressed={isShown}
-          aria-label={`Preview: ${label}`}
-          disabled={isEmpty}
-          onClick={() => setPreview(!isPreview)}
-        >
-          Preview
-        </button>
-        {children}
-      </p>
-    </form>
-  )
-}
-
-interface EditorProps {
-  readonly name: TextFormProps['name']
-  readonly body: string
-  readonly save: (body: string) => Promise<unknown>
-  readonly onClose: () => void
-}
-
-/** A form with the text of a comment, which the user changes. */
-export function CommentEditor({ name, body, save, onClose }: EditorProps): VNode {
-  const [text, setText] = useState(body)
-  const saving = useAction(async () => {
-    await save(text)
-    onClose()
-  })
-  return (
-    <TextForm
-      name={name}
-      label="New text of the comment"
-      text={text}
-      submit="Save the comment"
-      isRunning={saving.isRunning}
-      failure={saving.failure}
-      onText={setText}
-      onSend={() => saving.run()}
-    >
-      <button type="button" onClick={onClose}>
-        Cancel
-      </button>
-    </TextForm>
-  )
-}
+import { TextForm } from './text-form.tsx'
 
 /**
  * The API demands a text from a pending review. Another client that submits the review may keep the

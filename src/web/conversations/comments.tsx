@@ -2,14 +2,13 @@ import type { VNode } from 'preact'
 import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { type Api, allPages, PAGE, useApi } from '../api/client.ts'
-import { useAction } from '../components/load.tsx'
+import { Later } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
-import { useDraft } from '../components/stored.ts'
 import type { PullName } from '../pulls/reviews.ts'
-import { TextForm } from './comment-forms.tsx'
 import type { Discussion } from './discussion.ts'
-import { useDraftedFiles } from './drafted-files.ts'
 import type { Entry } from './entry.tsx'
+
+const loadCommentForm = async () => (await import('./comment-form.tsx')).CommentForm
 
 /** Reads all comments of an issue or pull request, oldest first. */
 export function readComments(
@@ -56,32 +55,6 @@ export function NewComment(props: {
     )
   if (!discussion) return null
   if (!discussion.canComment) return <p>The conversation is closed to new comments.</p>
-  return <CommentForm name={name} draft={`${discussion.drafts}comment`} onSent={onSent} />
-}
-
-function CommentForm(props: { name: PullName; draft: string; onSent: () => void }): VNode {
-  const { of } = useApi()
-  const { name, draft, onSent } = props
-  const [body, setBody] = useDraft(draft)
-  const files = useDraftedFiles(draft)
-  const sending = useAction(async () => {
-    const attachments = files.within(body)
-    await of(IssueCommentService).createIssueComment({ ...name, body, attachments })
-    setBody('')
-    files.clear()
-    onSent()
-  })
-  return (
-    <TextForm
-      name={name}
-      label="Comment"
-      text={body}
-      submit="Send the comment"
-      isRunning={sending.isRunning}
-      failure={sending.failure}
-      onText={setBody}
-      onSend={() => sending.run()}
-      attach={{ name, files }}
-    />
-  )
+  const draft = `${discussion.drafts}comment`
+  return <Later load={loadCommentForm} with={{ name, draft, onSent }} />
 }

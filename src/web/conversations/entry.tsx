@@ -13,7 +13,7 @@ import { Later } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Scrolling } from '../components/page.tsx'
 import { type PullName, placeText, type Thread } from '../pulls/reviews.ts'
-import { CommentEditor } from './comment-forms.tsx'
+import { CommentEditor } from './comment-editor.tsx'
 import type { Discussion } from './discussion.ts'
 import { ThreadView } from './thread.tsx'
 

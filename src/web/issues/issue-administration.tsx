@@ -17,11 +17,9 @@ interface AdministrationProps {
 }
 
 /** What writers and administrators of the repository do with an issue as a whole. */
-export function IssueAdministration(props: AdministrationProps): VNode | null {
+export function IssueAdministration(props: AdministrationProps): VNode {
   const { repository, name, issue, onChange } = props
   const { of } = useApi()
-  const { archived, permissions } = repository
-  if (archived || !permissions?.push) return null
   const then = (act: () => Promise<unknown>) => async () => {
     await act()
     onChange()
@@ -61,7 +59,7 @@ export function IssueAdministration(props: AdministrationProps): VNode | null {
           />
         </ActionForm>
       )}
-      {permissions.admin && (
+      {repository.permissions?.admin && (
         <p class="buttons">
           <ActionButton text={isPinned ? 'Unpin' : 'Pin'} act={pin} />{' '}
           <Confirmed

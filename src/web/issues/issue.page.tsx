@@ -5,7 +5,7 @@ import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { type Loaded, Show, useLoad } from '../components/load.tsx'
+import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
@@ -15,10 +15,13 @@ import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
-import { IssueAdministration } from './issue-administration.tsx'
-import { IssueDetails } from './issue-details.tsx'
-import { StateForm, StateLine } from './issue-state.tsx'
-import { SubIssues } from './sub-issues.tsx'
+import { StateLine } from './issue-state.tsx'
+
+const loadDetails = async () => (await import('./issue-details.tsx')).IssueDetails
+const loadSubIssues = async () => (await import('./sub-issues.tsx')).SubIssues
+const loadStateForm = async () => (await import('./state-form.tsx')).StateForm
+const loadAdministration = async () =>
+  (await import('./issue-administration.tsx')).IssueAdministration
 
 /** One issue, with what was said about it. */
 export function IssuePage({ owner, repo, rest }: PageProps): VNode {
@@ -128,13 +131,15 @@ function Conversation(props: ConversationProps): VNode {
           </>
         )}
       </Show>
-      <SubIssues name={name} isWriter={discussion.canModerate} version={version} />
-      <IssueDetails repository={repository} name={name} issue={issue} onChange={onChange} />
+      <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
+      <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
       {(discussion.canModerate || isAuthor) && !repository.archived && (
-        <StateForm name={name} issue={issue} onChange={onChange} />
+        <Later load={loadStateForm} with={{ name, issue, onChange }} />
       )}
       <NewComment name={name} discussion={discussion} onSent={comments.reload} />
-      <IssueAdministration {...{ repository, name, issue, onChange }} />
+      {discussion.canModerate && (
+        <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
+      )}
     </>
   )
 }

@@ -1,0 +1,42 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { Later, useAction } from '../components/load.tsx'
+
+/** Pages show conversations before they need a form. */
+export const loadTextForm = async () => (await import('./text-form.tsx')).TextForm
+
+interface EditorProps {
+  readonly name: { readonly owner: string; readonly repo: string }
+  readonly body: string
+  readonly save: (body: string) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** A form with the text of a comment, which the user changes. */
+export function CommentEditor({ name, body, save, onClose }: EditorProps): VNode {
+  const [text, setText] = useState(body)
+  const saving = useAction(async () => {
+    await save(text)
+    onClose()
+  })
+  return (
+    <Later
+      load={loadTextForm}
+      with={{
+        name,
+        label: 'New text of the comment',
+        text,
+        submit: 'Save the comment',
+        isRunning: saving.isRunning,
+        failure: saving.failure,
+        onText: setText,
+        onSend: () => saving.run(),
+        children: (
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        ),
+      }}
+    />
+  )
+}
