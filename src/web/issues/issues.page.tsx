@@ -6,7 +6,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { counted, Time } from '../components/formats.tsx'
 import { Field, onSubmit, Select } from '../components/forms.tsx'
-import { Show, useLoad } from '../components/load.tsx'
+import { Later, Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
@@ -31,6 +31,8 @@ const ORDERS = [
   ['nearduedate', 'Earliest due date first'],
   ['farduedate', 'Latest due date first'],
 ] as const
+
+const loadSavedViews = async () => (await import('./saved-views.tsx')).SavedViews
 
 /** The issues of a repository. The address has the filters. */
 export function IssuesPage({ owner, repo, query }: PageProps): VNode {
@@ -66,6 +68,7 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
     },
     [state, ...FILTERS.map((filter) => kept[filter]), page],
   )
+  const isWriter = repository.permissions?.push === true && !repository.archived
   const base = `${repositoryHref(name)}/issues`
   const hrefOf = (filters: Filters & { readonly state: string }) =>
     `${base}?${new URLSearchParams(filters)}`
@@ -77,18 +80,9 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
         <a href={`${repositoryHref(name)}/milestones`}>Milestones</a>
       </p>
       {Object.keys(kept).length === 0 && page === 1 && <PinnedIssues name={name} />}
+      <Later load={loadSavedViews} with={{ name, query: q, isWriter }} />
       <FilterForm kept={kept} onFilter={(filters) => goTo(hrefOf({ state, ...filters }))} />
-      <nav class="tabs" aria-label="Filter">
-        {STATES.map((known) => (
-          <a
-            key={known}
-            href={hrefOf({ ...kept, state: known })}
-            aria-current={known === state ? 'page' : undefined}
-          >
-            {known[0]?.toUpperCase() + known.slice(1)}
-          </a>
-        ))}
-      </nav>
+      <StateTabs state={state} hrefOf={(known) => hrefOf({ ...kept, state: known })} />
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
@@ -108,6 +102,19 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
         )}
       </Show>
     </>
+  )
+}
+
+function StateTabs(props: { state: string; hrefOf: (state: string) => string }): VNode {
+  const { state, hrefOf } = props
+  return (
+    <nav class="tabs" aria-label="Filter">
+      {STATES.map((known) => (
+        <a key={known} href={hrefOf(known)} aria-current={known === state ? 'page' : undefined}>
+          {known[0]?.toUpperCase() + known.slice(1)}
+        </a>
+      ))}
+    </nav>
   )
 }
 

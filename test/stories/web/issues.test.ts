@@ -118,6 +118,31 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     expect(await carol.page.getByText('Administration').count()).toBe(0)
   })
 
+  it('keep searches as views for all readers', { timeout: STORY_TIMEOUT_MS }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'views' })
+    for (const title of ['Rain', 'Sun'])
+      await ask(users.bob, 'POST', '/repos/bob/views/issues', { title })
+    const bob = await web.open('/bob/views/issues', 'bob')
+    await bob.page.getByLabel('Search issues').fill('is:open in:title rain')
+    await bob.page.getByRole('button', { name: 'Search', exact: true }).click()
+    await bob.page.getByLabel('Name of the view').fill('Wet')
+    await bob.page.getByRole('button', { name: 'Save as a view' }).click()
+    await bob.page.getByRole('button', { name: 'Delete the view Wet' }).waitFor()
+    await expectReadable(bob.page)
+
+    const carol = await web.open('/bob/views/issues', 'carol')
+    await carol.page.getByRole('link', { name: 'Wet' }).click()
+    await carol.page.getByRole('link', { name: 'Rain #1' }).waitFor()
+    await carol.page.getByRole('link', { name: 'Sun #2' }).waitFor({ state: 'detached' })
+    expect(await carol.page.getByRole('button', { name: /view/ }).count()).toBe(0)
+
+    await bob.page.getByRole('button', { name: 'Delete the view Wet' }).click()
+    await bob.page.getByRole('button', { name: 'Yes, delete the view Wet' }).click()
+    await bob.page.getByRole('button', { name: 'Save as a view' }).waitFor()
+    expect(await ask(users.bob, 'GET', '/repos/bob/views/issue_views')).toEqual([])
+  })
+
   it('show the former texts of a comment', { timeout: STORY_TIMEOUT_MS }, async () => {
     const { ask, users } = web.forge
     await ask(users.bob, 'POST', '/user/repos', { name: 'path' })
