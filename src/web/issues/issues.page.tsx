@@ -11,6 +11,7 @@ import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
+import { BulkForm } from './bulk-form.tsx'
 import { LabelName } from './label-name.tsx'
 import { PinnedIssues } from './pinned-issues.tsx'
 
@@ -87,16 +88,19 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
         {({ issues, total, limit }) => (
           <>
             {issues.length === 0 && <p>No issues.</p>}
-            <ul class="list">
-              {issues.map((issue) => (
-                <IssueRow
-                  key={String(issue.number)}
-                  issue={issue}
-                  href={`${base}/${issue.number}`}
-                  hrefOfLabel={(labels) => hrefOf({ ...kept, state, labels })}
-                />
-              ))}
-            </ul>
+            <Selectable name={name} isSelectable={isWriter} onChange={list.reload}>
+              <ul class="list">
+                {issues.map((issue) => (
+                  <IssueRow
+                    key={String(issue.number)}
+                    issue={issue}
+                    href={`${base}/${issue.number}`}
+                    hrefOfLabel={(labels) => hrefOf({ ...kept, state, labels })}
+                    isSelectable={isWriter}
+                  />
+                ))}
+              </ul>
+            </Selectable>
             <Pager page={page} limit={limit} total={total} />
           </>
         )}
@@ -115,6 +119,23 @@ function StateTabs(props: { state: string; hrefOf: (state: string) => string }):
         </a>
       ))}
     </nav>
+  )
+}
+
+/** The rows of the list, which writers can select. */
+function Selectable(props: {
+  name: IssuesProps['name']
+  isSelectable: boolean
+  onChange: () => void
+  children: VNode
+}): VNode {
+  const { name, isSelectable, onChange, children } = props
+  return isSelectable ? (
+    <BulkForm name={name} onChange={onChange}>
+      {children}
+    </BulkForm>
+  ) : (
+    children
   )
 }
 
@@ -144,11 +165,20 @@ interface IssueRowProps {
   readonly issue: Issue
   readonly href: string
   readonly hrefOfLabel: (name: string) => string
+  readonly isSelectable: boolean
 }
 
-function IssueRow({ issue, href, hrefOfLabel }: IssueRowProps): VNode {
+function IssueRow({ issue, href, hrefOfLabel, isSelectable }: IssueRowProps): VNode {
   return (
     <li>
+      {isSelectable && (
+        <input
+          type="checkbox"
+          name="number"
+          value={issue.number.toString()}
+          aria-label={`Select #${issue.number}`}
+        />
+      )}{' '}
       <span class={`tag ${issue.state}`}>{issue.state}</span>{' '}
       <a href={href}>
         {issue.title} #{issue.number.toString()}

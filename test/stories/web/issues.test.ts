@@ -143,6 +143,29 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     expect(await ask(users.bob, 'GET', '/repos/bob/views/issue_views')).toEqual([])
   })
 
+  it('change several issues of a list at once', { timeout: STORY_TIMEOUT_MS }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'many' })
+    await ask(users.bob, 'POST', '/repos/bob/many/labels', { name: 'old', color: '00ff00' })
+    for (const title of ['one', 'two', 'three'])
+      await ask(users.bob, 'POST', '/repos/bob/many/issues', { title })
+    const bob = await web.open('/bob/many/issues', 'bob')
+    for (const number of [1, 3]) await bob.page.getByLabel(`Select #${number}`).check()
+    await expectReadable(bob.page)
+    await bob.page.getByLabel('State of the selected issues').selectOption('closed')
+    await bob.page.getByLabel('Label to add').fill('old')
+    await bob.page.getByRole('button', { name: 'Change 2 issues' }).click()
+    await bob.page.getByText('2 issues changed.').waitFor()
+    await bob.page.getByRole('link', { name: 'one #1' }).waitFor({ state: 'detached' })
+    expect(await ask(users.bob, 'GET', '/repos/bob/many/issues?state=closed')).toMatchObject([
+      { number: 3, labels: [{ name: 'old' }] },
+      { number: 1, labels: [{ name: 'old' }] },
+    ])
+    const carol = await web.open('/bob/many/issues', 'carol')
+    await carol.page.getByRole('link', { name: 'two #2' }).waitFor()
+    expect(await carol.page.getByRole('checkbox').count()).toBe(0)
+  })
+
   it('show the former texts of a comment', { timeout: STORY_TIMEOUT_MS }, async () => {
     const { ask, users } = web.forge
     await ask(users.bob, 'POST', '/user/repos', { name: 'path' })

@@ -1,0 +1,72 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { counted } from '../components/formats.tsx'
+import { Field, fieldOf, onSubmit, Select } from '../components/forms.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
+
+const STATES = [
+  ['', 'Leave the state'],
+  ['closed', 'Close'],
+  ['open', 'Open again'],
+] as const
+
+interface BulkFormProps {
+  readonly name: { readonly owner: string; readonly repo: string }
+  readonly onChange: () => void
+  /** The rows, each with a box of the name `number`. */
+  readonly children: ComponentChildren
+}
+
+/** Changes the issues that a writer selects in a list. */
+export function BulkForm({ name, onChange, children }: BulkFormProps): VNode {
+  const { of } = useApi()
+  const [selected, setSelected] = useState(0)
+  const [outcome, setOutcome] = useState('')
+  const change = useAction(async (form: HTMLFormElement) => {
+    const { owner, repo } = name
+    const { results, changed } = await of(IssueService).batchEditIssues({
+      owner,
+      repo,
+      numbers: numbersOf(form),
+      state: fieldOf(form, 'state'),
+      addLabels: labelsOf(form, 'addLabel'),
+      removeLabels: labelsOf(form, 'removeLabel'),
+    })
+    const failures = results.filter(({ reason }) => reason !== '')
+    const texts = failures.map(({ number, message }) => `#${number}: ${message}`)
+    setOutcome([`${counted(changed, 'issue')} changed.`, ...texts].join(' '))
+    form.reset()
+    setSelected(0)
+    onChange()
+  })
+  return (
+    <form
+      aria-label="Change several issues"
+      onSubmit={onSubmit(change.run)}
+      onInput={(event) => setSelected(numbersOf(event.currentTarget).length)}
+    >
+      {children}
+      <p role="status">{outcome}</p>
+      {change.failure && <FailureNote failure={change.failure} />}
+      <div class="row" hidden={selected === 0}>
+        <Select label="State of the selected issues" name="state" value="" options={STATES} />
+        <Field label="Label to add" name="addLabel" maxLength={255} />
+        <Field label="Label to remove" name="removeLabel" maxLength={255} />
+        <button type="submit" disabled={change.isRunning}>
+          Change {counted(selected, 'issue')}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function numbersOf(form: HTMLFormElement): bigint[] {
+  return new FormData(form).getAll('number').map((number) => BigInt(String(number)))
+}
+
+function labelsOf(form: HTMLFormElement, name: string) {
+  const value = fieldOf(form, name).trim()
+  return value === '' ? [] : [{ kind: { case: 'stringValue' as const, value } }]
+}
