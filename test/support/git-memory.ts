@@ -8,15 +8,14 @@ const SAMPLE_INTERVAL_MS = 20
 export interface MemoryWatch {
   /** Most that one of them had in RAM, as the kernel counted (proc(5), `VmHWM`), in bytes. */
   readonly peakBytes: () => number
-  /** Most that all of them had at the same time, in bytes, files that are mapped left out. */
-  readonly peakTotalBytes: () => number
+  /** What all of them have now, in bytes, files that are mapped left out. */
+  readonly totalBytes: () => number
   stop(): void
 }
 
 /** Watches the memory of all descendants of this process that run git. */
 export function watchGitMemory(): MemoryWatch {
   let peak = 0
-  let peakTotal = 0
   const sample = () => {
     let total = 0
     for (const pid of descendantsOf(process.pid)) {
@@ -25,12 +24,12 @@ export function watchGitMemory(): MemoryWatch {
       peak = Math.max(peak, bytesOf(status, 'VmHWM'))
       total += bytesOf(status, 'RssAnon')
     }
-    peakTotal = Math.max(peakTotal, total)
+    return total
   }
   const timer = setInterval(sample, SAMPLE_INTERVAL_MS)
   return {
     peakBytes: () => peak,
-    peakTotalBytes: () => peakTotal,
+    totalBytes: sample,
     stop: () => clearInterval(timer),
   }
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
@@ -122,7 +122,7 @@ async function measured<T>(work: () => Promise<T>) {
   const watch = watchGitMemory()
   try {
     const result = await work()
-    return { result, peakBytes: watch.peakBytes(), peakTotalBytes: watch.peakTotalBytes() }
+    return { result, peakBytes: watch.peakBytes() }
   } finally {
     watch.stop()
   }
@@ -201,20 +201,20 @@ it('all Git processes together stay within their memory limit', {
   const url = `${forge.server.url}/api/v1${path}.diff`
   const readers = 10
   const end = new AbortController()
-  const { result, peakTotalBytes } = await measured(async () => {
-    // No client reads the responses, so that each Git process waits with its full memory. Together
-    // they would use 1.7 GiB.
-    const answers = await Promise.all(
-      Array.from({ length: readers }, () =>
-        fetch(url, { signal: end.signal }).then((answer) => answer),
-      ),
-    )
-    expect((await fetch(`${forge.server.url}/healthz`)).status).toBe(200)
-    return answers
+  const watch = watchGitMemory()
+  onTestFinished(() => {
+    end.abort()
+    watch.stop()
   })
-  const statuses = result.map(({ status }) => status)
+  // No client reads the responses, so that each Git process waits with its full memory. Together they
+  // would use 1.7 GiB.
+  const answers = await Promise.all(
+    Array.from({ length: readers }, () => fetch(url, { signal: end.signal })),
+  )
+  expect((await fetch(`${forge.server.url}/healthz`)).status).toBe(200)
+  const statuses = answers.map(({ status }) => status)
   expect(statuses).toContain(200)
   for (const status of statuses) expect([200, 503]).toContain(status)
-  expect(peakTotalBytes).toBeLessThan(ALL_GITS_BYTES + 3 * SMALL_BYTES)
-  end.abort()
+  // The server measures from time to time, so that a busy machine has more for a moment.
+  await expect.poll(watch.totalBytes).toBeLessThan(ALL_GITS_BYTES + 3 * SMALL_BYTES)
 })
