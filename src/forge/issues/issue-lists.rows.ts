@@ -1,6 +1,7 @@
 import {
   type Expression,
   type ExpressionBuilder,
+  expressionBuilder,
   type RawBuilder,
   type SelectQueryBuilder,
   type SqlBool,
@@ -92,9 +93,15 @@ interface Reading extends IssueSelection {
   readonly isNarrow?: boolean
 }
 
+/** A place in a list: the values of the order of one conversation. */
+export type IssuePosition = readonly number[]
+
 /** A part of a list. */
 interface IssuePage {
+  /** Number of conversations before the page, or between the position and the page. */
   readonly offset: number
+  /** The last conversation before the page. Undefined for the beginning of the list. */
+  readonly after?: IssuePosition | undefined
   readonly limit: number
   readonly sort: IssueSort
   /** The repository whose conversations come first. */
@@ -112,6 +119,12 @@ const dueTime = (first: 'min' | 'max') => {
     postgres: sql<number>`${sql.raw(first === 'min' ? 'least' : 'greatest')}(${sides})`,
   })
 }
+
+/** Where conversations without due dates stand: behind the others. */
+const NO_DUE_TIME = { nearduedate: Number.MAX_SAFE_INTEGER, farduedate: -1 } as const
+
+/** What a list is ordered by. No value is null. */
+type Order = readonly (readonly [Expression<number>, 'asc' | 'desc'])[]
 
 /** The orders of lists. Those by creation, change and comments have an index for each kind. */
 const SORTS = {
@@ -144,12 +157,12 @@ const SORTS = {
     [ID, 'desc'],
   ],
   nearduedate: [
-    [sql<number>`coalesce(${dueTime('min')}, ${Number.MAX_SAFE_INTEGER})`, 'asc'],
+    [sql<number>`coalesce(${dueTime('min')}, ${NO_DUE_TIME.nearduedate})`, 'asc'],
     [CREATED, 'desc'],
     [ID, 'desc'],
   ],
   farduedate: [
-    [sql<number>`coalesce(${dueTime('max')}, -1)`, 'desc'],
+    [sql<number>`coalesce(${dueTime('max')}, ${NO_DUE_TIME.farduedate})`, 'desc'],
     [CREATED, 'desc'],
     [ID, 'desc'],
   ],
@@ -173,7 +186,7 @@ const SORTS = {
     [CREATED, 'desc'],
     [ID, 'desc'],
   ],
-} as const satisfies Record<string, readonly (readonly [Expression<number>, 'asc' | 'desc'])[]>
+} as const satisfies Record<string, Order>
 
 /** An order of a list. Only a search for words has relevance. */
 export type IssueSort = keyof typeof SORTS | 'relevance'
@@ -205,24 +218,70 @@ export function sortOfQuery({ key, direction }: QuerySort): IssueSort {
  *
  * A list of one repository merges the first conversations of each kind, read by an index. A search
  * sorts only the newest conversations, unless the latest come first.
+ *
+ * @returns the page, and the position of its last conversation if others follow.
  */
 export async function listIssues(
   db: Db,
   asked: IssueSelection,
   page: IssuePage,
-): Promise<PullRequest[]> {
-  const { offset, limit, sort, firstRepositoryId } = page
+): Promise<{ readonly found: PullRequest[]; readonly next: IssuePosition | undefined }> {
+  const { offset, after, limit, sort, firstRepositoryId } = page
   const selection = await readingOf(db, asked)
+  const order = orderOf(selection, page)
+  // One more tells whether others follow.
+  const longer = { ...page, limit: limit + 1 }
   const isBounded = boundOf(selection, sort) !== undefined || firstRepositoryId !== undefined
-  let query = db.selectFrom('issues').selectAll('issues')
-  if (!isBounded && 'repositoryId' in selection.place)
-    return ordered(query.where('issues.id', 'in', pageOfParts(db, selection, page)), sort).execute()
-  if (isBounded) query = query.where('issues.id', 'in', newestIds(db, selection, page))
+  const isOfParts = !isBounded && 'repositoryId' in selection.place
+  let query = db.selectFrom('issues').selectAll('issues').select(valuesOf(order))
+  if (isOfParts) query = query.where('issues.id', 'in', pageOfParts(db, selection, longer))
+  else if (isBounded) query = query.where('issues.id', 'in', newestIds(db, selection, page))
   else query = query.where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
-  if (firstRepositoryId !== undefined)
-    query = query.orderBy((eb) => eb('issues.repository_id', '=', firstRepositoryId), 'desc')
-  if (sort === 'relevance') query = query.orderBy((eb) => relevance(eb, selection), 'desc')
-  return ordered(query, sort).limit(limit).offset(offset).execute()
+  if (after && !isOfParts) query = query.where((eb) => eb.or(rangesAfter(order, after)))
+  const found = await ordered(query, order)
+    .limit(limit + 1)
+    .offset(isOfParts ? 0 : offset)
+    .execute()
+  const last = found.length > limit ? found[limit - 1] : undefined
+  return {
+    found: found.slice(0, limit),
+    next: last && order.map((_, i) => Number(last[`order_${i}`])),
+  }
+}
+
+/** Returns what a list is ordered by. Only a search for words has relevance. */
+function orderOf(selection: Reading, { sort, firstRepositoryId }: IssuePage): Order {
+  const words = sort === 'relevance' ? wordsOf(selection) : undefined
+  const isFirst = sql<number>`case when issues.repository_id = ${firstRepositoryId} then 1 else 0 end`
+  return [
+    ...(firstRepositoryId === undefined ? [] : [[isFirst, 'desc'] as const]),
+    ...(words ? [[relevance(words), 'desc'] as const] : []),
+    ...SORTS[sort === 'relevance' ? 'latest' : sort],
+  ]
+}
+
+/** Selects the values of an order. */
+function valuesOf(order: Order) {
+  return order.map(([value], i) => sql<number>`${value}`.as(`order_${i}`))
+}
+
+/**
+ * Returns the conditions of what follows a position. A conversation meets one of them at most. An index
+ * that has the order leads to the first conversation of each.
+ */
+function rangesAfter(order: Order, after: IssuePosition): RawBuilder<SqlBool>[] {
+  const [[value, direction] = [], ...others] = order
+  const [first, ...rest] = after
+  if (value === undefined) throw new Error('an order has a value')
+  const follows = sql.raw(direction === 'asc' ? '>' : '<')
+  if (order.every(([, other]) => other === direction)) {
+    const values = sql.join(order.map(([one]) => one))
+    return [sql<SqlBool>`(${values}) ${follows} (${sql.join(after)})`]
+  }
+  return [
+    sql<SqlBool>`${value} ${follows} ${first}`,
+    ...rangesAfter(others, rest).map((range) => sql<SqlBool>`(${value} = ${first} and ${range})`),
+  ]
 }
 
 async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
@@ -267,7 +326,7 @@ function newestIds(db: Db, selection: Reading, { sort, firstRepositoryId }: Issu
             .$if(repositoryId !== undefined, (query) =>
               query.where('issues.repository_id', '=', repositoryId ?? 0),
             ),
-          'latest',
+          SORTS.latest,
         )
           .limit(limit)
           .as('newest_ones'),
@@ -281,9 +340,8 @@ function newestIds(db: Db, selection: Reading, { sort, firstRepositoryId }: Issu
  * words in other texts have no influence, because they would tell about texts that the reader may
  * not read.
  */
-function relevance(eb: Issues, selection: IssueSelection): Expression<number> {
-  const words = wordsOf(selection)
-  if (!words) return sql<number>`0`
+function relevance(words: SearchedWords): Expression<number> {
+  const eb = expressionBuilder<Schema, 'issues'>()
   const inTitle = hasWords(eb, { ...words, parts: ['title'] })
   const inConversation = hasWords(eb, { ...words, parts: ['title', 'body'] })
   return sql<number>`case when ${inTitle} then 2 when ${inConversation} then 1 else 0 end`
@@ -292,37 +350,52 @@ function relevance(eb: Issues, selection: IssueSelection): Expression<number> {
 /**
  * Selects the ids of a page of one repository. An index has the conversations of a part in their order,
  * so that the first ones of each part are read and merged. Of those before the page, only the ids and
- * the values of the order are read.
+ * the values of the order are read, and none of those up to a position.
  */
-function pageOfParts(db: Db, selection: Reading, { offset, limit, sort }: IssuePage) {
-  const columns = SORTS[sort === 'relevance' ? 'latest' : sort]
-  const firstOf = (part: Part) =>
+function pageOfParts(db: Db, selection: Reading, page: IssuePage) {
+  const { offset, limit } = page
+  const order = orderOf(selection, page)
+  const firstOf = ({ kind, mayBeDue, range }: Part & { readonly range?: RawBuilder<SqlBool> }) =>
     db
       .selectFrom(
         ordered(
           db
             .selectFrom('issues')
-            .select([
-              'issues.id',
-              ...columns.map(([value], i) => sql<number>`${value}`.as(`order_${i}`)),
-            ])
-            .where((eb) => selected(eb, selection, [part.kind]))
-            .$if(part.mayBeDue !== undefined, (query) =>
-              query.where(part.mayBeDue ? MAY_BE_DUE : sql<SqlBool>`not (${MAY_BE_DUE})`),
-            ),
-          part.mayBeDue === false ? 'latest' : sort,
+            .select('issues.id')
+            .select(valuesOf(order))
+            .where((eb) => selected(eb, selection, [kind]))
+            .$if(mayBeDue !== undefined, (query) =>
+              query.where(mayBeDue ? MAY_BE_DUE : sql<SqlBool>`not (${MAY_BE_DUE})`),
+            )
+            .$if(range !== undefined, (query) => query.where(range ?? sql<SqlBool>`true`)),
+          mayBeDue === false ? SORTS.latest : order,
         )
           .limit(offset + limit)
           .as('first_ones'),
       )
       .selectAll()
-  const [first, ...others] = partsOf(selection.kinds, sort).map(firstOf)
+  const [first, ...others] = partsOf(selection.kinds, page.sort)
+    .flatMap((part) => rangesOfPart(part, order, page).map((range) => ({ ...part, ...range })))
+    .map(firstOf)
   if (!first) throw new Error('a list has a kind')
   const all = others.reduce((union, part) => union.unionAll(part), first)
   let merged = db.selectFrom(all.as('merged_ones')).select('merged_ones.id')
-  for (const [i, [, direction]] of columns.entries())
+  for (const [i, [, direction]] of order.entries())
     merged = merged.orderBy(sql.ref(`merged_ones.order_${i}`), direction)
   return merged.limit(limit).offset(offset)
+}
+
+/** Returns the ranges of a part that follow the position of a page. */
+function rangesOfPart(
+  { mayBeDue }: Part,
+  order: Order,
+  { sort, after }: IssuePage,
+): { readonly range?: RawBuilder<SqlBool> }[] {
+  if (!after) return [{}]
+  if (mayBeDue !== false) return rangesAfter(order, after).map((range) => ({ range }))
+  const [due, ...rest] = after
+  const isWithoutDueDate = due === NO_DUE_TIME[sort === 'nearduedate' ? sort : 'farduedate']
+  return isWithoutDueDate ? rangesAfter(SORTS.latest, rest).map((range) => ({ range })) : [{}]
 }
 
 /** Conversations of a repository that an index has in the order of a list. */
@@ -343,10 +416,9 @@ function partsOf(kinds: ConversationKinds, sort: IssueSort): Part[] {
   )
 }
 
-function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, sort: IssueSort) {
+function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, order: Order) {
   let sorted = query
-  for (const [column, direction] of SORTS[sort === 'relevance' ? 'latest' : sort])
-    sorted = sorted.orderBy(column, direction)
+  for (const [column, direction] of order) sorted = sorted.orderBy(column, direction)
   return sorted
 }
 

@@ -79,6 +79,14 @@ export interface ConversationPage {
   readonly isIncomplete: boolean
   /** Undefined unless the query asks for some. */
   readonly facets: Facets | undefined
+  /** The last conversation of the page, if others follow. */
+  readonly next: rows.IssuePosition | undefined
+}
+
+/** The page that a request for conversations asks for. */
+export interface PageOfIssues extends Page {
+  /** The last conversation before the page, in place of the offset. */
+  readonly after?: rows.IssuePosition | undefined
 }
 
 /** The counts that a query asks for. */
@@ -94,6 +102,7 @@ const NONE: ConversationPage = {
   isTotalCapped: false,
   isIncomplete: false,
   facets: undefined,
+  next: undefined,
 }
 
 /**
@@ -107,7 +116,7 @@ export async function listIssues(
   caller: Caller,
   name: RepositoryName,
   query: IssueListQuery,
-  page: Page,
+  page: PageOfIssues,
 ): Promise<ConversationPage> {
   const { kinds: readable, ...open } = await openConversations(app, caller, name)
   const { repository } = open
@@ -131,11 +140,12 @@ export async function listIssues(
   }
   const selection = { place: { repositoryId: repository.id }, kinds, filter }
   const order = orderOf(query, sort)
-  const found = await rows.listIssues(app.db, selection, { ...page, sort: order })
+  const { found, next } = await rows.listIssues(app.db, selection, { ...page, sort: order })
   const length = await lengthOf(app.db, selection, order, repository)
   return {
     conversations: await viewConversations(app, caller, [open], found),
     ...length,
+    next,
     facets: await countFacets(app, selection, query.facets, length),
   }
 }
@@ -186,7 +196,7 @@ export async function searchIssues(
   app: ReposApp,
   caller: Caller,
   query: IssueSearchQuery,
-  page: Page,
+  page: PageOfIssues,
 ): Promise<ConversationPage> {
   const owner = query.owner === '' ? undefined : await findFilterOwner(app, caller, query.owner)
   const team = await findFilterTeam(app, caller, owner, query.team)
@@ -217,7 +227,7 @@ export async function searchIssues(
   const selection = { place, kinds: kindsAsked(query.type), filter }
   const firstRepositoryId = query.priorityRepoId || undefined
   const order = orderOf(query, sort)
-  const found = await rows.listIssues(app.db, selection, {
+  const { found, next } = await rows.listIssues(app.db, selection, {
     ...page,
     sort: order,
     firstRepositoryId,
@@ -233,6 +243,7 @@ export async function searchIssues(
   return {
     conversations: await viewConversations(app, caller, opened, shown),
     ...length,
+    next,
     facets: await countFacets(app, selection, query.facets, length),
   }
 }

@@ -7,14 +7,18 @@ import {
   IssueQueryService,
 } from '#gen/branchline/v1/issue_query_service_pb.ts'
 import type { App } from '../app.ts'
-import type { PageSizes } from '../core/core.ts'
-import { DomainError } from '../core/errors.ts'
-import type { Page } from '../core/names.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
+import { type ListIdentity, readPageToken, writePageToken } from '../core/wire/lists.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { conversationMessage, issueMessage } from './issue.message.ts'
-import { type Facets, listIssues, searchIssues } from './issue-lists.ts'
+import {
+  type ConversationPage,
+  type Facets,
+  listIssues,
+  type PageOfIssues,
+  searchIssues,
+} from './issue-lists.ts'
 import { explainQuery } from './query/explain.ts'
 import { printQuery, printValue, printWord } from './query/print.ts'
 import type { Condition } from './query/schema.ts'
@@ -29,9 +33,11 @@ function issueQueryService(app: App): ServiceImpl<typeof IssueQueryService> {
       return { issues: views.map((view) => issueMessage(app, caller, view)) }
     },
 
-    async queryIssues({ owner, repo, ...request }, context) {
+    async queryIssues(request, context) {
       const caller = callerOf(context)
-      const page = readIssuePage(app.settings, request)
+      const { owner, repo } = request
+      const list = issueListOf(request)
+      const page = readIssuePage(app, list, request)
       const query = {
         ...NO_FILTERS,
         ...request,
@@ -41,11 +47,11 @@ function issueQueryService(app: App): ServiceImpl<typeof IssueQueryService> {
       const found =
         owner === '' && repo === ''
           ? await searchIssues(app, caller, query, page)
-          : await listIssues(app, caller, { owner, repo }, query, page)
+          : await listIssues(app, caller, request, query, page)
       return {
         items: found.conversations.map((view) => conversationMessage(app, caller, view)),
         ...(found.facets && { facets: facetsMessage(found.facets) }),
-        nextPageToken: nextPageToken(page, found.total),
+        nextPageToken: nextPageToken(app, list, found),
         total: BigInt(found.total),
       }
     },
@@ -131,18 +137,31 @@ interface PageRequest {
   readonly pageToken: string
 }
 
+/** Returns the list that a request asks for. The next page may have another size and other facets. */
+export function issueListOf({
+  $typeName,
+  page,
+  limit,
+  pageToken,
+  facets,
+  ...filters
+}: PageRequest & { readonly $typeName: string; readonly facets: string }): ListIdentity {
+  const filter = JSON.stringify(filters, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+  return { method: $typeName, parent: '', filter }
+}
+
 /** @throws INVALID_PAGE_TOKEN */
-export function readIssuePage(settings: PageSizes, request: PageRequest): Page {
-  const numbered = readNumberedPage(settings, request)
-  if (request.pageToken === '') return numbered
-  const [, digits] = /^after-(\d{1,9})$/.exec(request.pageToken) ?? []
-  if (digits === undefined) throw new DomainError('INVALID_PAGE_TOKEN')
-  return { ...numbered, offset: Number(digits) }
+export function readIssuePage(app: App, list: ListIdentity, request: PageRequest): PageOfIssues {
+  const numbered = readNumberedPage(app.settings, request)
+  const after = readPageToken(app, list, request.pageToken)
+  return after ? { ...numbered, offset: 0, after } : { ...numbered, after }
 }
 
 /** Returns the token of the page after a page; empty for the last one. */
-export function nextPageToken({ offset, limit }: Page, total: number): string {
-  return offset + limit < total ? `after-${offset + limit}` : ''
+export function nextPageToken(app: App, list: ListIdentity, { next }: ConversationPage): string {
+  return next ? writePageToken(app, list, next) : ''
 }
 
 export const issueQueries = defineService(IssueQueryService, issueQueryService)

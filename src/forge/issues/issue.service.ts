@@ -40,10 +40,11 @@ import { repeatableOf } from '../conversations/repeatable.message.ts'
 import { listTimeline, type TimelineView } from '../conversations/timeline.ts'
 import { type Caller, type SignedIn, signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
-import type { ConversationName, Page } from '../core/names.ts'
+import type { ConversationName } from '../core/names.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { textsOf } from '../core/wire/list-values.ts'
+import type { ListIdentity } from '../core/wire/lists.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond, secondsOf } from '../core/wire/times.ts'
 import { teamMessage } from '../organizations/team.service.ts'
@@ -54,8 +55,13 @@ import { createIssue } from './create-issue.ts'
 import { editIssue, removeIssue } from './edit-issue.ts'
 import { editWithComment } from './edit-with-comment.ts'
 import { conversationMessage } from './issue.message.ts'
-import { type ConversationPage, listIssues, searchIssues } from './issue-lists.ts'
-import { facetsMessage, nextPageToken, readIssuePage } from './issue-query.service.ts'
+import {
+  type ConversationPage,
+  listIssues,
+  type PageOfIssues,
+  searchIssues,
+} from './issue-lists.ts'
+import { facetsMessage, issueListOf, nextPageToken, readIssuePage } from './issue-query.service.ts'
 import {
   type ConversationView,
   getConversation,
@@ -128,16 +134,21 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
 type ListMethods = Pick<ServiceImpl<typeof IssueService>, 'listIssues' | 'searchIssues'>
 
 function listMethods(app: App): ListMethods {
-  const answer = (caller: Caller, found: ConversationPage, page: Page) => {
+  const answer = (
+    caller: Caller,
+    found: ConversationPage,
+    list: ListIdentity,
+    { limit }: PageOfIssues,
+  ) => {
     const issues = found.conversations.map((view) => conversationMessage(app, caller, view))
+    const token = nextPageToken(app, list, found)
     const { total, facets } = found
-    const token = nextPageToken(page, total)
     return {
       issues,
       total: BigInt(total),
       totalCapped: found.isTotalCapped,
       incomplete: found.isIncomplete,
-      limit: page.limit,
+      limit,
       nextPageToken: token,
       ...(facets && {
         faceted: { items: issues, facets: facetsMessage(facets), nextPageToken: token },
@@ -145,29 +156,31 @@ function listMethods(app: App): ListMethods {
     }
   }
   return {
-    async listIssues({ owner, repo, since, before, ...request }, context) {
+    async listIssues(request, context) {
       const caller = callerOf(context)
-      const page = readIssuePage(app.settings, request)
+      const list = issueListOf(request)
+      const page = readIssuePage(app, list, request)
       const query = {
         ...request,
         view: Number(request.view),
-        since: secondsOf(since),
-        before: secondsOf(before),
+        since: secondsOf(request.since),
+        before: secondsOf(request.before),
       }
-      return answer(caller, await listIssues(app, caller, { owner, repo }, query, page), page)
+      return answer(caller, await listIssues(app, caller, request, query, page), list, page)
     },
 
-    async searchIssues({ since, before, priorityRepoId, ...request }, context) {
+    async searchIssues(request, context) {
       const caller = callerOf(context)
-      const page = readIssuePage(app.settings, request)
+      const list = issueListOf(request)
+      const page = readIssuePage(app, list, request)
       const query = {
         ...request,
         view: Number(request.view),
-        since: secondsOf(since),
-        before: secondsOf(before),
-        priorityRepoId: Number(priorityRepoId),
+        since: secondsOf(request.since),
+        before: secondsOf(request.before),
+        priorityRepoId: Number(request.priorityRepoId),
       }
-      return answer(caller, await searchIssues(app, caller, query, page), page)
+      return answer(caller, await searchIssues(app, caller, query, page), list, page)
     },
   }
 }

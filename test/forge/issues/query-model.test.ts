@@ -281,7 +281,7 @@ it('finds what a simple model finds, for whoever asks, in pages and totals', asy
       .sort((one, other) => one.create_time - other.create_time || one.id - other.id)
       .map(({ id }) => id)
     if (direction === 'desc') expected.reverse()
-    const rows = await listIssues(app.db, selection, { offset: 3, limit: 10, sort })
+    const { found: rows } = await listIssues(app.db, selection, { offset: 3, limit: 10, sort })
     expect(
       rows.map(({ id }) => id),
       `${text} by ${me}`,
