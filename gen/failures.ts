@@ -373,7 +373,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   INVALID_PARENT: "The issue cannot be a part of the other one: it is a pull request or has a parent, the owners differ, an issue would be a part of itself, or there would be too many sub-issues or levels.",
   ISSUE_TRANSFERRED: "Another repository has the issue now, and the caller may read the issue there. Over REST, `Location` has the new path and query.",
   TRANSFER_TARGET_DENIED: "The caller may not write to the issues of the repository to which an issue is to go.",
-  IMPORT_CONFLICT: "The repository has used the number of an issue to import, or a higher one.",
+  IMPORT_CONFLICT: "An issue or pull request of the repository has the number of an issue to import, or had the number before its transfer, or two records have the same number.",
   FILE_OVER_LIMIT: "A file is larger than the operator allows.",
   SSH_IS_OFF: "The server does not serve Git over SSH.",
   SSH_SESSION_NOT_FOUND: "No session with this number runs on the server that answered.",

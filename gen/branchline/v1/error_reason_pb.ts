@@ -3355,7 +3355,8 @@ export enum ErrorReason {
   TRANSFER_TARGET_DENIED = 682,
 
   /**
-   * The repository has used the number of an issue to import, or a higher one.
+   * An issue or pull request of the repository has the number of an issue to import, or had the number
+   * before its transfer, or two records have the same number.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: `number`.
    *

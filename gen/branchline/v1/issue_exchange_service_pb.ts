@@ -90,16 +90,17 @@ export type ImportIssuesRequest = Message<"branchline.v1.ImportIssuesRequest"> &
   requestId: string;
 
   /**
-   * The usernames here of people in the records, by their logins there. Others are shown as Ghost, with
-   * their login as `original_author`.
+   * The usernames here of people in the records, by their logins there. Others are the account with
+   * their `email` as a verified address, if the caller may see the account. All others are shown as
+   * Ghost, with their login as `original_author`.
    *
    * @generated from field: map<string, string> users = 5;
    */
   users: { [key: string]: string };
 
   /**
-   * Whether issues keep their numbers, which must be above all numbers of the repository. True if it is
-   * unset.
+   * Whether issues keep their numbers, which no other issue or pull request of the repository may have.
+   * True if it is unset.
    *
    * @generated from field: optional bool preserve_numbers = 6;
    */
@@ -190,7 +191,7 @@ export type IssueImport = Message<"branchline.v1.IssueImport"> & {
   id: bigint;
 
   /**
-   * `running` or `done`.
+   * `running` or `done`, with all references.
    *
    * @generated from field: string state = 2;
    */
@@ -247,8 +248,9 @@ export const IssueExchangeService: GenService<{
   /**
    * Imports records. Each is stored by itself, in the order of labels, milestones and issues by number.
    * When the server stops in the middle, GetIssueImport tells how many records are stored, and the same
-   * request with the same `request_id` goes on. Users are not told, and webhooks get nothing. For
-   * administrators of the repository.
+   * request with the same `request_id` goes on. References of the texts are made at the end, as far as
+   * the caller may read what they name. Users are not told, and webhooks get nothing. For administrators
+   * of the repository.
    *
    * @generated from rpc branchline.v1.IssueExchangeService.ImportIssues
    */

@@ -43,17 +43,19 @@ export function conversationsNumbered(
 /**
  * Stores references, and moves the time of the last change of their targets. A target that was
  * deleted meanwhile gets none.
+ *
+ * @param now undefined to keep the times.
  */
 export async function insertReferences(
   tx: Tx,
   references: readonly NewReference[],
-  now: number,
+  now?: number,
 ): Promise<void> {
   // In the order of ids, so that concurrent changes wait for each other in one order.
   for (const reference of [...references].sort((a, b) => a.target_id - b.target_id)) {
     const { numUpdatedRows } = await tx
       .updateTable('issues')
-      .set({ update_time: now })
+      .set((eb) => ({ update_time: now ?? eb.ref('update_time') }))
       .where('id', '=', reference.target_id)
       .executeTakeFirst()
     if (numUpdatedRows > 0) await tx.insertInto('issue_references').values(reference).execute()

@@ -418,6 +418,10 @@ interface IssueImportsTable {
   total: number
   /** Number of records that are stored. */
   done: Generated<number>
+  /** The stored issues, as a list in JSON. */
+  issue_ids: Generated<string>
+  /** Number of stored issues whose references are made. */
+  referring: Generated<number>
   /** Unix seconds. */
   create_time: number
 }

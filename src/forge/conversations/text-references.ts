@@ -25,7 +25,7 @@ import {
   referencesInText,
   repositoryKey,
 } from './references.ts'
-import type { Conversation, ReferenceAction } from './schema.ts'
+import type { Conversation, NewReference, ReferenceAction } from './schema.ts'
 import { writeSearchText } from './search-texts.rows.ts'
 
 /** A conversation that a text or a commit names. */
@@ -61,10 +61,7 @@ export async function recordReferences(
   const references = referencesInText(text, app.publicUrl())
   const before = isNew ? [] : await referencesOfText(tx, source)
   if (references.length === 0 && before.length === 0) return
-  const { id, repository_id } = source.conversation
-  const named = (await namedConversations(tx, repository_id, references)).filter(
-    ({ target }) => target.id !== id,
-  )
+  const named = await namedByText(tx, source, references)
   const isSame = (one: { readonly target_id: number; readonly action: string }) =>
     named.some(({ target, action }) => target.id === one.target_id && action === one.action)
   const kept = before.filter(isSame)
@@ -75,20 +72,51 @@ export async function recordReferences(
   const fresh = named.filter(({ target }) => !kept.some((one) => one.target_id === target.id))
   const added = await openTargets(app, tx, caller, fresh)
   const now = nowSeconds(app.clock)
-  await insertReferences(
-    tx,
-    added.map(({ target, action }) => ({
-      target_id: target.id,
-      type: typeOf(source),
-      repository_id,
-      source_id: id,
-      comment_id: source.commentId ?? null,
-      action,
-      writer_id: caller.user.id,
-      create_time: now,
-    })),
-    now,
-  )
+  const writing = { writer_id: caller.user.id, create_time: now }
+  await insertReferences(tx, referencesTo(added, source, writing), now)
+}
+
+/**
+ * Records the references of an imported text that has none, with its writer and its time. What the text
+ * names keeps the time of its last change. What the importer may not read gets no references.
+ */
+export async function recordImportedReferences(
+  app: ReposApp,
+  tx: Tx,
+  importer: SignedIn,
+  { text, ...source }: Omit<StoredText, 'isNew'>,
+  writing: Pick<NewReference, 'writer_id' | 'create_time'>,
+): Promise<void> {
+  const references = referencesInText(text, app.publicUrl())
+  if (references.length === 0 || (await referencesOfText(tx, source)).length > 0) return
+  const targets = await openTargets(app, tx, importer, await namedByText(tx, source, references))
+  await insertReferences(tx, referencesTo(targets, source, writing))
+}
+
+/** Returns the other conversations that a text names. */
+async function namedByText(
+  tx: Tx,
+  { conversation: { id, repository_id } }: ReferenceSource,
+  references: readonly Reference[],
+): Promise<NamedConversation[]> {
+  const named = await namedConversations(tx, repository_id, references)
+  return named.filter(({ target }) => target.id !== id)
+}
+
+function referencesTo(
+  targets: readonly NamedConversation[],
+  source: ReferenceSource,
+  writing: Pick<NewReference, 'writer_id' | 'create_time'>,
+): NewReference[] {
+  return targets.map(({ target, action }) => ({
+    target_id: target.id,
+    type: typeOf(source),
+    repository_id: source.conversation.repository_id,
+    source_id: source.conversation.id,
+    comment_id: source.commentId ?? null,
+    action,
+    ...writing,
+  }))
 }
 
 function typeOf({ conversation, commentId }: ReferenceSource) {

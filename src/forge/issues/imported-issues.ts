@@ -4,15 +4,20 @@ import { findMilestoneByTitle } from '../conversations/milestones.rows.ts'
 import { replaceAssignees } from '../conversations/participants.rows.ts'
 import { REACTIONS } from '../conversations/reactions.ts'
 import type { NewTimelineEntry, StateReason, TimelineTable } from '../conversations/schema.ts'
+import { writeSearchText } from '../conversations/search-texts.rows.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Repository } from '../repositories/schema.ts'
 import { STATE_REASONS } from './duplicates.ts'
 import type { ImportRecord } from './import-records.ts'
-import { lastNumber, useNumber } from './issue-exchange.rows.ts'
+import { passNumber, usedNumbers } from './issue-exchange.rows.ts'
 import { insertIssue } from './issues.rows.ts'
 
-/** The ids of users here, by their logins in records. */
-export type Users = ReadonlyMap<string, number>
+/** The ids of users here. */
+export interface Users {
+  /** By their logins in records, which come first. */
+  readonly byLogin: ReadonlyMap<string, number>
+  readonly byEmail: ReadonlyMap<string, number>
+}
 
 /** Where records are stored. */
 interface Target {
@@ -21,18 +26,23 @@ interface Target {
   readonly keepsNumbers: boolean
 }
 
-/** Stores a record. Nobody is told. */
+/**
+ * Stores a record. Nobody is told.
+ *
+ * @returns the id of an issue; undefined for another record.
+ */
 export async function storeRecord(
   tx: Tx,
   target: Target,
   record: ImportRecord,
   now: number,
-): Promise<void> {
+): Promise<number | undefined> {
   const { id } = target.repository
   const kind = record.text('kind')
+  if (kind === 'issue') return storeIssue(tx, target, record, now)
   if (kind === 'label') await storeLabel(tx, id, record)
-  else if (kind === 'milestone') await storeMilestone(tx, id, record, now)
-  else await storeIssue(tx, target, record, now)
+  else await storeMilestone(tx, id, record, now)
+  return undefined
 }
 
 /** Stores a label, unless the repository has one of that name. */
@@ -85,13 +95,12 @@ async function storeIssue(
   { repository: { id: repository_id }, users, keepsNumbers }: Target,
   record: ImportRecord,
   now: number,
-): Promise<void> {
+): Promise<number> {
   const number = keepsNumbers ? record.number('number') : 0
   if (number > 0) {
-    // `insertIssue` takes the next number.
-    if (number <= (await lastNumber(tx, repository_id)))
+    await passNumber(tx, repository_id, number)
+    if ((await usedNumbers(tx, repository_id, [number])).has(number))
       throw new DomainError('IMPORT_CONFLICT', { number: String(number) })
-    await useNumber(tx, repository_id, number - 1)
   }
   const isOpen = record.text('state') !== 'closed'
   const create_time = record.time('created_at') ?? now
@@ -99,7 +108,7 @@ async function storeIssue(
   const [milestone] = record.names('milestone', 'title')
   const found = milestone && (await findMilestoneByTitle(tx, repository_id, milestone))
   const reason = STATE_REASONS.find((word) => word === record.text('state_reason'))
-  const { id } = await insertIssue(tx, {
+  const issue = {
     repository_id,
     poster_id,
     ...original,
@@ -115,16 +124,20 @@ async function storeIssue(
     create_time,
     update_time: record.time('updated_at') ?? create_time,
     close_time: isOpen ? null : (record.time('closed_at') ?? now),
-  })
+  } as const
+  const conversation = await insertIssue(tx, issue, number === 0 ? undefined : number)
+  const { id, title, body } = conversation
+  await writeSearchText(tx, { conversation, title, body })
   const owner = { repository_id, organization_id: null }
   const labels = await findLabelsNamed(tx, owner, record.names('labels', 'name'))
   await replaceConversationLabels(tx, id, [...new Set(labels.values())].slice(0, 100))
-  const assignees = record.parts('assignees').flatMap((one) => users.get(one.text('login')) ?? [])
+  const assignees = record.parts('assignees').flatMap((one) => accountOf(users, one) ?? [])
   await replaceAssignees(tx, id, [...new Set(assignees)].slice(0, 100))
   await storeReactions(tx, { issue_id: id, comment_id: null }, users, record)
   for (const comment of record.parts('comments'))
     await storeComment(tx, { repository_id, id }, users, comment, now)
   await storeEvents(tx, { repository_id, id }, users, record.parts('timeline'), now)
+  return id
 }
 
 /** An issue that was stored. */
@@ -149,6 +162,8 @@ async function storeComment(
     .values({ issue_id, repository_id, poster_id, ...original, create_time, update_time, body })
     .returning('id')
     .executeTakeFirstOrThrow()
+  const conversation = { id: issue_id, repository_id }
+  await writeSearchText(tx, { conversation, commentId: comment_id, body })
   await storeReactions(tx, { issue_id, comment_id }, users, record)
 }
 
@@ -160,7 +175,7 @@ async function storeReactions(
   record: ImportRecord,
 ): Promise<void> {
   const reactions = record.parts('reactions').flatMap((one) => {
-    const user_id = users.get(one.part('user')?.text('login') ?? '')
+    const user_id = accountOf(users, one.part('user'))
     const content = one.text('content')
     if (user_id === undefined || !REACTIONS.includes(content)) return []
     return { ...target, user_id, content, create_time: one.time('created_at') ?? 0 }
@@ -254,10 +269,7 @@ async function valuesOf(
         new_value: await milestone('milestone'),
       }
     case 'assignees':
-      return either(
-        users.get(record.part('assignee')?.text('login') ?? ''),
-        !record.flag('removed_assignee'),
-      )
+      return either(accountOf(users, record.part('assignee')), !record.flag('removed_assignee'))
     case 'change_title':
       return { old_value: record.text('old_title'), new_value: record.text('new_title') }
     case 'change_issue_ref':
@@ -276,10 +288,17 @@ function seconds(record: ImportRecord, key: string): string {
   return /^\d{0,12}$/.exec(record.text(key))?.[0] ?? record.refuse(`${key} is a number`)
 }
 
+/** Returns the account of a person; undefined for none. */
+function accountOf(users: Users, person: ImportRecord | undefined): number | undefined {
+  return (
+    users.byLogin.get(person?.text('login') ?? '') ?? users.byEmail.get(person?.text('email') ?? '')
+  )
+}
+
 /** Returns the account of a person, or who has none. */
 function authorOf(users: Users, person: ImportRecord | undefined) {
   const login = person?.text('login') ?? ''
-  const id = users.get(login)
+  const id = accountOf(users, person)
   if (id !== undefined) return { id, original_author: '', original_name: '' }
   const name = person?.text('name') ?? ''
   return {

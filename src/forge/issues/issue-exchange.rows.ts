@@ -1,4 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 
 export type ExportedIssue = Selectable<Schema['issues']>
@@ -130,29 +131,81 @@ export async function insertImport(
   return tx.insertInto('issue_imports').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Counts a record of an import. @returns false if it was counted already. */
-export async function countRecord(tx: Tx, id: number, done: number): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+/** Counts a record of an import. @returns the import; undefined if the record was counted already. */
+export function countRecord(tx: Tx, id: number, done: number): Promise<Import | undefined> {
+  return tx
     .updateTable('issue_imports')
     .set({ done: done + 1 })
     .where('id', '=', id)
     .where('done', '=', done)
+    .returningAll()
     .executeTakeFirst()
-  return numUpdatedRows > 0
 }
 
-/** Returns the highest number that a repository has used. */
-export async function lastNumber(db: Db, repositoryId: number): Promise<number> {
+/** Notes an issue that an import has stored. */
+export async function addImportedIssue(
+  tx: Tx,
+  { id, issue_ids }: Import,
+  issueId: number,
+): Promise<void> {
+  const ids = JSON.stringify([...importedIds({ issue_ids }), issueId])
+  await tx.updateTable('issue_imports').set({ issue_ids: ids }).where('id', '=', id).execute()
+}
+
+/** Returns the ids of the issues that an import has stored, in their order. */
+export function importedIds({ issue_ids }: Pick<Import, 'issue_ids'>): readonly number[] {
+  // `addImportedIssue` wrote the text.
+  return JSON.parse(issue_ids) as number[]
+}
+
+/**
+ * Counts the next issue whose references are made.
+ *
+ * @returns its id; undefined if there is none.
+ */
+export async function countReferring(tx: Tx, id: number): Promise<number | undefined> {
+  const found = await tx
+    .selectFrom('issue_imports')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirst()
+  const issueId = found && importedIds(found)[found.referring]
+  if (issueId === undefined) return undefined
+  const { numUpdatedRows } = await tx
+    .updateTable('issue_imports')
+    .set({ referring: found.referring + 1 })
+    .where('id', '=', id)
+    .where('referring', '=', found.referring)
+    .executeTakeFirst()
+  return numUpdatedRows > 0 ? issueId : countReferring(tx, id)
+}
+
+/** Returns which of some numbers conversations of a repository have, or had before their transfer. */
+export async function usedNumbers(
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const isAsked = numbersOf(JSON.stringify(numbers))
   const found = await db
-    .selectFrom('repositories')
-    .select('last_issue_number')
-    .where('id', '=', repositoryId)
-    .executeTakeFirst()
-  return found?.last_issue_number ?? 0
+    .selectFrom('issues')
+    .select('number')
+    .where('repository_id', '=', repositoryId)
+    .where('number', 'in', isAsked)
+    .unionAll(
+      db
+        .selectFrom('issue_transfers')
+        .select('number')
+        .where('repository_id', '=', repositoryId)
+        .where('number', 'in', isAsked),
+    )
+    .execute()
+  return new Set(found.map(({ number }) => number))
 }
 
-/** Uses a number of a repository, and all below it. */
-export async function useNumber(tx: Tx, repositoryId: number, number: number): Promise<void> {
-  await sql`update repositories set last_issue_number = ${number}
-    where id = ${repositoryId} and last_issue_number < ${number}`.execute(tx)
+/** Makes the next number of a repository higher than a number. Other new numbers wait until the end. */
+export async function passNumber(tx: Tx, repositoryId: number, number: number): Promise<void> {
+  await sql`update repositories set last_issue_number =
+    case when last_issue_number < ${number} then ${number} else last_issue_number end
+    where id = ${repositoryId}`.execute(tx)
 }

@@ -8,7 +8,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { atSecond } from '../core/wire/times.ts'
 import { exportIssues } from './issue-export.ts'
-import { getImport, importIssues } from './issue-import.ts'
+import { getImport, importIssues, isDone } from './issue-import.ts'
 
 /** Implements IssueExchangeService. */
 function issueExchangeService(app: App): ServiceImpl<typeof IssueExchangeService> {
@@ -29,7 +29,7 @@ function issueExchangeService(app: App): ServiceImpl<typeof IssueExchangeService
       const found = await getImport(app, caller, { owner, repo }, Number(id))
       return {
         id: BigInt(found.id),
-        state: found.done < found.total ? 'running' : 'done',
+        state: isDone(found) ? 'done' : 'running',
         total: found.total,
         done: found.done,
         createdAt: atSecond(found.create_time),

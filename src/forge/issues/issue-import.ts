@@ -2,14 +2,17 @@ import { createHash } from 'node:crypto'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { findUserByUsername } from '../accounts/users/owners.ts'
+import { findConversation } from '../conversations/conversations.rows.ts'
+import { recordImportedReferences } from '../conversations/text-references.ts'
 import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import type { RepositoryName } from '../core/names.ts'
 import { checkNotArchived, openRepository } from '../repositories/access/permissions.ts'
+import { findAuthors } from '../repositories/commits/commit-authors.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { ExchangeRecord } from './exchange-records.ts'
+import type { ExchangeRecord, RecordValue } from './exchange-records.ts'
 import { ImportRecord } from './import-records.ts'
 import { storeRecord, type Users } from './imported-issues.ts'
 import * as rows from './issue-exchange.rows.ts'
@@ -50,7 +53,7 @@ export async function importIssues(
   checkNotArchived(repository)
   const keepsNumbers = request.preserveNumbers ?? true
   const records = readRecords(request.records)
-  const users = await findUsers(app, request.users)
+  const users = await findUsers(app, caller, request)
   const { id: userId } = caller.user
   const { requestId: request_id } = request
   if (request_id !== '' && !/^[\x20-\x7e]{1,64}$/.test(request_id))
@@ -78,13 +81,46 @@ export async function importIssues(
   for (const [index, record] of rest.entries())
     await transaction(app.db, async (tx) => {
       // Another request with the same id may have stored the record.
-      if (!(await rows.countRecord(tx, id, done + index))) return
+      const counted = await rows.countRecord(tx, id, done + index)
+      if (!counted) return
       const present = await findRepositoryById(tx, repository.id)
       if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
       checkNotArchived(present)
-      await storeRecord(tx, { repository: present, users, keepsNumbers }, record, now)
+      const target = { repository: present, users, keepsNumbers }
+      const issueId = await storeRecord(tx, target, record, now)
+      if (issueId !== undefined) await rows.addImportedIssue(tx, counted, issueId)
     })
+  await makeReferences(app, caller, id)
   return id
+}
+
+/** Makes the references of the issues of an import, which may name later ones, each in one transaction. */
+async function makeReferences(app: ReposApp, caller: SignedIn, id: number): Promise<void> {
+  const makeNext = (tx: Tx) => referOfNext(app, tx, caller, id)
+  while (await transaction(app.db, makeNext));
+}
+
+/** @returns false if no issue was left. */
+async function referOfNext(
+  app: ReposApp,
+  tx: Tx,
+  caller: SignedIn,
+  importId: number,
+): Promise<boolean> {
+  const id = await rows.countReferring(tx, importId)
+  if (id === undefined) return false
+  const conversation = await findConversation(tx, id)
+  // The issue may be deleted meanwhile.
+  if (!conversation) return true
+  const { poster_id: writer_id, create_time } = conversation
+  const ofIssue = { conversation, text: conversation }
+  await recordImportedReferences(app, tx, caller, ofIssue, { writer_id, create_time })
+  for (const { id: commentId, ...comment } of await rows.commentsOfIssues(tx, [id])) {
+    const { poster_id: writer_id, create_time } = comment
+    const ofComment = { conversation, commentId, text: comment }
+    await recordImportedReferences(app, tx, caller, ofComment, { writer_id, create_time })
+  }
+  return true
 }
 
 /** Stores records and takes them back. */
@@ -121,6 +157,11 @@ export async function getImport(
   return found
 }
 
+/** Returns whether all records are stored and all references are made. */
+export function isDone({ done, total, referring, issue_ids }: rows.Import): boolean {
+  return done === total && referring === rows.importedIds({ issue_ids }).length
+}
+
 /** Returns the records in the order in which they are stored. */
 function readRecords(values: readonly ExchangeRecord[]): ImportRecord[] {
   if (values.length === 0 || values.length > MAX_RECORDS)
@@ -132,24 +173,28 @@ function readRecords(values: readonly ExchangeRecord[]): ImportRecord[] {
   return records.sort((a, b) => rank(a) - rank(b) || a.number('number') - b.number('number'))
 }
 
-/** Checks that issues have numbers above those of the repository, each once. */
+/** Checks that the numbers of issues are free, and that each occurs once. */
 async function checkNumbers(
   app: ReposApp,
   repositoryId: number,
   records: readonly ImportRecord[],
 ): Promise<void> {
-  let last = await rows.lastNumber(app.db, repositoryId)
-  for (const record of records) {
-    if (record.text('kind') !== 'issue' || record.number('number') === 0) continue
-    const number = record.number('number')
-    if (number <= last) throw new DomainError('IMPORT_CONFLICT', { number: String(number) })
-    last = number
-  }
+  const numbers = records
+    .filter((record) => record.text('kind') === 'issue')
+    .map((record) => record.number('number'))
+    .filter((number) => number > 0)
+  const used = await rows.usedNumbers(app.db, repositoryId, numbers)
+  const conflict = numbers.find((number, i) => used.has(number) || numbers.indexOf(number) < i)
+  if (conflict !== undefined) throw new DomainError('IMPORT_CONFLICT', { number: String(conflict) })
 }
 
-/** Returns the ids of users here, by their logins in the records. */
-async function findUsers(app: ReposApp, names: Readonly<Record<string, string>>): Promise<Users> {
-  const users = new Map<string, number>()
+/** Returns the users here whom the request names, or whose verified address a record has. */
+async function findUsers(
+  app: ReposApp,
+  caller: SignedIn,
+  { users: names, records }: ImportRequest,
+): Promise<Users> {
+  const byLogin = new Map<string, number>()
   for (const [login, name] of Object.entries(names)) {
     const user = await findUserByUsername(app.db, name)
     if (!user)
@@ -157,7 +202,18 @@ async function findUsers(app: ReposApp, names: Readonly<Record<string, string>>)
         field: 'users',
         rule: `no user is ${metadataText(name)}`,
       })
-    users.set(login, user.id)
+    byLogin.set(login, user.id)
   }
-  return users
+  const authors = await findAuthors(app, caller, records.flatMap(emailsIn))
+  const byEmail = new Map([...authors].map(([email, { id }]) => [email, id]))
+  return { byLogin, byEmail }
+}
+
+/** Returns the addresses of the people in a record. */
+function emailsIn(value: RecordValue): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.flatMap(emailsIn)
+  return Object.entries(value).flatMap(([key, one]) =>
+    key === 'email' && typeof one === 'string' ? [one] : emailsIn(one),
+  )
 }

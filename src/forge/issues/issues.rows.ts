@@ -34,9 +34,11 @@ const NO_BRANCHES = {
 
 /**
  * Stores an issue under the next number of its repository.
+ *
+ * @param chosen a number in place of the next one.
  */
-export async function insertIssue(tx: Tx, issue: NewIssue): Promise<Conversation> {
-  const number = await takeNumber(tx, issue.repository_id)
+export async function insertIssue(tx: Tx, issue: NewIssue, chosen?: number): Promise<Conversation> {
+  const number = chosen ?? (await takeNumber(tx, issue.repository_id))
   return tx
     .insertInto('issues')
     .values({ ...issue, ...NO_BRANCHES, number, is_pull: 0 })

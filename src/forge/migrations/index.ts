@@ -68,6 +68,7 @@ import * as issueTransfers from './0065-issue-transfers.ts'
 import * as issueImports from './0066-issue-imports.ts'
 import * as issueRequests from './0067-issue-requests.ts'
 import * as keyUses from './0068-key-uses.ts'
+import * as importReferences from './0072-import-references.ts'
 import * as userCountShards from './0081-user-count-shards.ts'
 import * as dueIssues from './0082-due-issues.ts'
 
@@ -144,6 +145,7 @@ export const migrations: readonly Migration[] = [
   { name: '0068-key-uses', ...keyUses },
   { name: '0081-user-count-shards', ...userCountShards },
   { name: '0082-due-issues', ...dueIssues },
+  { name: '0072-import-references', ...importReferences },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -112,6 +112,79 @@ describe('an import', () => {
   })
 })
 
+describe('imported issues', () => {
+  it('take lower numbers that are free, also those of deleted issues', async () => {
+    const path = await fresh('lower')
+    const target = await fresh('target')
+    for (const title of ['one', 'two', 'three'])
+      await forge.ask(users.bob, 'POST', `${path}/issues`, { title })
+    await forge.ask(users.bob, 'DELETE', `${path}/issues/1`)
+    const [owner, repo] = target.split('/').slice(-2)
+    await forge.ask(users.bob, 'POST', `${path}/issues/2:transfer`, { owner, repo })
+    const statusOf = async (number: number) =>
+      (await bring(path, { records: [{ ...ISSUE, number }] })).status
+    expect(await statusOf(2)).toBe(409)
+    expect(await statusOf(3)).toBe(409)
+    expect(await statusOf(1)).toBe(202)
+    expect(await statusOf(1)).toBe(409)
+    expect((await forge.ask(users.eve, 'GET', `${path}/issues/1`)).title).toBe('A bug')
+    const next = await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'next' })
+    expect(next.number).toBe(4)
+  })
+
+  it('belong to the accounts with the addresses of their authors', async () => {
+    const path = await fresh('addressed')
+    const eve = { login: 'ratty', name: '', email: 'Eve@example.org' }
+    const records = [
+      { ...ISSUE, user: eve, assignees: [eve], reactions: [{ user: eve, content: 'heart' }] },
+      { ...ISSUE, number: 6, user: { login: 'mole', email: 'mole@example.org' } },
+      { ...ISSUE, number: 7, user: { ...eve, login: 'mapped' } },
+    ]
+    expect((await bring(path, { records, users: { mapped: 'carol' } })).status).toBe(202)
+    const posterOf = async (number: number) =>
+      (await forge.ask(users.bob, 'GET', `${path}/issues/${number}`)).user.login
+    expect(await posterOf(5)).toBe('eve')
+    expect(await posterOf(6)).toBe('Ghost')
+    expect(await posterOf(7)).toBe('carol')
+    const [reaction] = await forge.ask(users.bob, 'GET', `${path}/issues/5/reactions`)
+    expect(reaction.user.login).toBe('eve')
+  })
+
+  it('refer to others, also to later ones, with the writers and times of their texts', async () => {
+    const path = await fresh('referring')
+    const comment = {
+      author: { login: 'rat' },
+      body: 'and #2',
+      created_at: '2020-02-02T03:04:05Z',
+    }
+    const records = [
+      { ...ISSUE, number: 1, body: 'closes #2', comments: [comment] },
+      { ...ISSUE, number: 2, state: 'open', is_locked: false, body: 'not #2', comments: [] },
+    ]
+    const request = { records, users: { rat: 'eve' }, request_id: 'referring' }
+    for (let time = 0; time < 2; time += 1) expect((await bring(path, request)).status).toBe(202)
+    const entries = await forge.ask(users.eve, 'GET', `${path}/issues/2/timeline`)
+    expect(entries).toMatchObject([
+      { type: 'issue_ref', user: { login: 'Ghost' }, created_at: '2020-01-02T03:04:05Z' },
+      { type: 'comment_ref', user: { login: 'eve' }, created_at: '2020-02-02T03:04:05Z' },
+    ])
+    expect(await forge.ask(users.eve, 'GET', `${path}/issues/2`)).toMatchObject({
+      state: 'open',
+      updated_at: '2021-01-02T03:04:05Z',
+    })
+  })
+
+  it('are found by the words of their texts', async () => {
+    const path = await fresh('searched')
+    const comment = { author: { login: 'rat' }, body: 'a weasel', created_at: ISSUE.created_at }
+    await bring(path, { records: [{ ...ISSUE, body: 'in the stoat', comments: [comment] }] })
+    for (const word of ['bug', 'stoat', 'weasel']) {
+      const list = `${path}/issues?state=all&q=${word}`
+      expect(await forge.ask(users.eve, 'GET', list), word).toMatchObject([{ number: 5 }])
+    }
+  })
+})
+
 describe('an export', () => {
   it('is the same after an import elsewhere', async () => {
     const path = await fresh('source')
