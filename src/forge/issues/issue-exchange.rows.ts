@@ -170,7 +170,7 @@ export async function countReferring(tx: Tx, id: number): Promise<number | undef
     .where('id', '=', id)
     .executeTakeFirst()
   const issueId = found && importedIds(found)[found.referring]
-  if (issueId === undefined) return undefined
+  if (!found || issueId === undefined) return undefined
   const { numUpdatedRows } = await tx
     .updateTable('issue_imports')
     .set({ referring: found.referring + 1 })

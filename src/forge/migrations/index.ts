@@ -143,9 +143,9 @@ export const migrations: readonly Migration[] = [
   { name: '0066-issue-imports', ...issueImports },
   { name: '0067-issue-requests', ...issueRequests },
   { name: '0068-key-uses', ...keyUses },
+  { name: '0072-import-references', ...importReferences },
   { name: '0081-user-count-shards', ...userCountShards },
   { name: '0082-due-issues', ...dueIssues },
-  { name: '0072-import-references', ...importReferences },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */
