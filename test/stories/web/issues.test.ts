@@ -59,10 +59,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
     const { ask, users } = web.forge
-    await ask(users.bob, 'POST', '/user/repos', { name: 'shed' })
+    await ask(users.bob, 'POST', '/user/repos', { name: 'hut' })
     for (const title of ['Build a shed', 'Buy wood', 'Buy planks'])
-      await ask(users.bob, 'POST', '/repos/bob/shed/issues', { title })
-    const bob = await web.open('/bob/shed/issues/1', 'bob')
+      await ask(users.bob, 'POST', '/repos/bob/hut/issues', { title })
+    const bob = await web.open('/bob/hut/issues/1', 'bob')
     for (const number of ['2', '#3']) {
       await bob.page.getByLabel('Number of an issue').fill(number)
       await bob.page.getByRole('button', { name: 'Add the sub-issue' }).click()
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
 
     await bob.page.getByRole('link', { name: 'Buy planks #3' }).click()
     await bob.page.getByText('a part of').waitFor()
-    await bob.page.getByLabel('Reason', { exact: true }).first().selectOption('duplicate')
+    await bob.page.getByRole('combobox', { name: 'Reason' }).selectOption('duplicate')
     await bob.page.getByLabel('Number of the other issue').fill('2')
     await expectReadable(bob.page)
     await bob.page.getByRole('button', { name: 'Close the issue' }).click()
@@ -83,36 +83,36 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByRole('button', { name: 'Unpin' }).waitFor()
     await bob.page.getByRole('button', { name: 'Lock the conversation' }).click()
     await bob.page.getByRole('button', { name: 'Unlock the conversation' }).waitFor()
-    expect(await ask(users.bob, 'GET', '/repos/bob/shed/issues/3')).toMatchObject({
+    expect(await ask(users.bob, 'GET', '/repos/bob/hut/issues/3')).toMatchObject({
       state: 'closed',
       state_reason: 'duplicate',
       is_locked: true,
       pin_order: 1,
     })
-    await bob.page.goto('/bob/shed/issues')
+    await bob.page.goto('/bob/hut/issues')
     const pinned = bob.page.getByRole('region', { name: 'Pinned' })
     await pinned.getByRole('link', { name: 'Buy planks #3' }).waitFor()
     await expectReadable(bob.page)
-    await bob.page.goto('/bob/shed/issues/1')
+    await bob.page.goto('/bob/hut/issues/1')
     await bob.page.getByRole('heading', { name: 'Sub-issues (1 of 2 closed)' }).waitFor()
 
-    await bob.page.goto('/bob/shed/issues/2')
+    await bob.page.goto('/bob/hut/issues/2')
     await bob.page.getByRole('button', { name: 'Delete the issue' }).click()
     await bob.page.getByRole('button', { name: 'Yes, delete the issue' }).click()
     await bob.page.getByText('Build a shed').waitFor()
-    expect((await web.forge.rest(users.bob, 'GET', '/repos/bob/shed/issues/2')).status).toBe(404)
+    expect((await web.forge.rest(users.bob, 'GET', '/repos/bob/hut/issues/2')).status).toBe(404)
 
     await ask(users.bob, 'POST', '/repos/bob/garden/issues', { title: 'Moves away' })
     const [{ number }] = await ask(users.bob, 'GET', '/repos/bob/garden/issues?state=all')
     await ask(users.bob, 'POST', `/repos/bob/garden/issues/${number}:transfer`, {
       owner: 'bob',
-      repo: 'shed',
+      repo: 'hut',
     })
     await bob.page.goto(`/bob/garden/issues/${number}`)
-    await bob.page.waitForURL('**/bob/shed/issues/4')
+    await bob.page.waitForURL('**/bob/hut/issues/4')
     await bob.page.getByRole('heading', { name: 'Moves away #4' }).waitFor()
 
-    const carol = await web.open('/bob/shed/pulls/1', 'carol')
+    const carol = await web.open('/bob/hut/pulls/1', 'carol')
     await carol.page.getByRole('heading', { name: 'Build a shed #1' }).waitFor()
     expect(await carol.page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
     expect(await carol.page.getByText('Administration').count()).toBe(0)
