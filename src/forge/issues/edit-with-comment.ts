@@ -8,6 +8,7 @@ import type { ConversationsApp } from '../conversations/ports.ts'
 import type { SignedIn } from '../core/access.ts'
 import { suffices } from '../core/levels.ts'
 import type { ConversationName } from '../core/names.ts'
+import { wakeWatchers } from '../repositories/activity/repository-events.ts'
 import { findNamed } from './open-issues.ts'
 
 /** What an edit does beside its fields. */
@@ -44,4 +45,6 @@ export async function editWithComment(
   await (conversation.is_pull === 1
     ? work(app)
     : transaction(app.db, (tx) => work({ ...app, db: tx })))
+  // The calls within the transaction woke watchers before its commit.
+  wakeWatchers(app)
 }

@@ -62,7 +62,27 @@ const summary = (events: readonly Event[]) =>
     return `${name} #${number} by ${actor?.login ?? 'nobody'}${commentId === 0n ? '' : ` ${commentId}`}`
   })
 
+/** Less than the time after which the server sends a heartbeat, which would bring the event, too. */
+const BEFORE_HEARTBEAT_MS = 20_000
+
 describe('events of issues', () => {
+  it.each([
+    ['close', { state: 'closed' }],
+    ['close with a label and a comment', { state: 'closed', labels: [], comment: 'Done.' }],
+    ['edit', { title: 'another' }],
+  ])('arrive at once after an edit: %s', { timeout: BEFORE_HEARTBEAT_MS }, async (name, edit) => {
+    const repo = `edited-${name.replaceAll(' ', '-')}`
+    const path = `/repos/bob/${repo}/issues`
+    await forge.ask(users.bob, 'POST', '/user/repos', { name: repo })
+    await forge.ask(users.bob, 'POST', path, { title: 'one' })
+    const watcher = watchRepository(server.url, 'gRPC', undefined, { owner: 'bob', repo })
+    watchers.push(watcher)
+    await watcher.next()
+    await forge.ask(users.bob, 'PATCH', `${path}/1`, edit)
+    const { event } = await watcher.next()
+    expect(event?.subject.case).toBe('issue')
+  })
+
   it.each(WATCH_PROTOCOLS)('occur once for each change, over %s', async (protocol) => {
     const name = `life-${protocol.toLowerCase().replaceAll(/[^a-z]/g, '')}`
     const { id } = await forge.repository(users.bob, name)
