@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql } from '../../platform/database/database.ts'
+import { containsSql, startsWithSql } from '../../platform/database/database.ts'
 import { prepareFirst } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
 import type { User } from '../core/schema.ts'
@@ -29,6 +29,8 @@ export interface TeamFilter {
   readonly repositoryId?: number
   /** Lists only the team with this folded name; undefined for all. */
   readonly nameKey?: string
+  /** Lists only the teams whose folded names begin with this text; undefined for all. */
+  readonly begin?: string
 }
 
 export const findTeamById = prepareFirst((db, id: number) =>
@@ -119,12 +121,15 @@ export async function countTeams(db: Db, filter: TeamFilter): Promise<number> {
 
 function selectTeams(
   db: Db,
-  { organizationId, viewer, search, repositoryId, nameKey }: TeamFilter,
+  { organizationId, viewer, search, repositoryId, nameKey, begin }: TeamFilter,
 ) {
   return db
     .selectFrom('teams')
     .where('organization_id', '=', organizationId)
     .$if(nameKey !== undefined, (query) => query.where('name_key', '=', nameKey ?? ''))
+    .$if(begin !== undefined, (query) =>
+      query.where(({ ref }) => startsWithSql(ref('name_key'), begin ?? '')),
+    )
     .where(teamsVisibleTo(viewer))
     .$if(search !== undefined, (query) =>
       query.where((eb) => {

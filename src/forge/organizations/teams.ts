@@ -132,6 +132,25 @@ export async function findVisibleTeam(
 }
 
 /**
+ * Returns the names of the first teams of an organisation that begin with a text, in upper or lower
+ * case, and that the caller may see.
+ *
+ * @throws ORGANIZATION_NOT_FOUND
+ */
+export async function teamNamesFrom(
+  app: AccountsApp,
+  caller: Caller,
+  organization: string,
+  begin: string,
+  limit: number,
+): Promise<string[]> {
+  const open = await openOrganization(app, caller, organization, 'visible')
+  const viewer = teamViewer(caller, open)
+  const filter = { organizationId: open.organization.id, viewer, begin: nameKey(begin) }
+  return (await rows.listTeams(app.db, filter, 0, limit)).map(({ name }) => name)
+}
+
+/**
  * Lists the teams of an organisation that a caller may see, by name.
  *
  * @param search undefined for all teams.

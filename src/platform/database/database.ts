@@ -185,6 +185,14 @@ export function containsSql(text: Expression<string>, part: string): Expression<
   return sql`${positionOf(lowerCase(part), sql`lower(${text})`)} > 0`
 }
 
+/** Sorts after each character of a name. */
+const LAST_CHARACTER = '\u{10ffff}'
+
+/** Returns the condition that a text begins with another, as a range that an index finds. */
+export function startsWithSql(text: Expression<string>, begin: string): Expression<SqlBool> {
+  return sql`(${text} >= ${begin} and ${text} < ${begin + LAST_CHARACTER})`
+}
+
 /**
  * Wraps better-sqlite3 for Kysely with a cache of prepared statements.
  *

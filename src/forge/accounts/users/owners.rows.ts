@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { startsWithSql } from '../../../platform/database/database.ts'
 import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db } from '../../../platform/database/schema.ts'
 import type { Owner } from '../schema.ts'
@@ -39,6 +40,36 @@ export async function findOwnersByIds(
 const ownersByIds = prepareQuery((db, ids: string) =>
   selectOwners(db).where('accounts.id', 'in', numbersOf(ids)),
 )
+
+/**
+ * Returns the ids of the first owners by name whose folded names begin with a text. The names of
+ * accounts are also their custom ids.
+ */
+export async function ownerIdsFrom(
+  db: Db,
+  owners: 'all' | 'organizations',
+  begin: string,
+  limit: number,
+): Promise<number[]> {
+  const begins = startsWithSql(sql.ref('name_key'), begin)
+  const found =
+    owners === 'all'
+      ? await db
+          .selectFrom('account_names')
+          .select('account_id as id')
+          .where(begins)
+          .orderBy('name_key')
+          .limit(limit)
+          .execute()
+      : await db
+          .selectFrom('organizations')
+          .select('id')
+          .where(begins)
+          .orderBy('name_key')
+          .limit(limit)
+          .execute()
+  return found.map(({ id }) => id)
+}
 
 /** Selects the columns of owners. Columns that only users have are null for organisations. */
 function selectOwners(db: Db) {

@@ -8,13 +8,13 @@ import type { RepositoryName } from '../../core/names.ts'
 import { listAssignees } from '../../repositories/access/collaborators.ts'
 import type { OpenRepository } from '../../repositories/access/permissions.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
+import { completeNames, MAX_COMPLETIONS } from './name-completions.ts'
 import { parseQuery } from './parse.ts'
 import { quoted } from './print.ts'
 import { PARTS, type ParsedQuery, QUALIFIERS, type Qualifier, SORT_KEYS, WORDS } from './schema.ts'
 import { MAX_CHARACTERS } from './tokens.ts'
 
-/** The number of completions of an answer, and of names that are looked at for them. */
-const MAX_COMPLETIONS = 20
+/** The number of names of a list that are looked at for completions. */
 const MAX_NAMES = 1000
 
 /** A text that may stand in place of the characters from one position to another. */
@@ -70,7 +70,7 @@ async function complete(
   const texts =
     qualifier === undefined
       ? [...Object.keys(QUALIFIERS), 'in', 'sort'].map((name) => `${name}:`)
-      : await valuesOf(app, caller, open, qualifier)
+      : await valuesOf(app, caller, open, qualifier, part)
   return texts
     .filter((value) => value.toLowerCase().startsWith(part.toLowerCase()))
     .slice(0, MAX_COMPLETIONS)
@@ -110,9 +110,11 @@ function lastTerm(characters: readonly string[]): LastTerm {
 async function valuesOf(
   app: ReposApp,
   caller: Caller,
-  { repository, owner, units }: OpenRepository,
+  open: OpenRepository,
   qualifier: string,
+  part: string,
 ): Promise<readonly string[]> {
+  const { repository, owner, units } = open
   if (qualifier === 'in') return PARTS
   if (qualifier === 'sort') return SORT_KEYS.flatMap((key) => [`${key}-desc`, `${key}-asc`])
   if (qualifier in WORDS) return WORDS[qualifier as keyof typeof WORDS]
@@ -138,6 +140,6 @@ async function valuesOf(
       return ['none', 'any', ...found.map(({ title }) => title)]
     }
     default:
-      return []
+      return completeNames(app, caller, open, qualifier, part)
   }
 }

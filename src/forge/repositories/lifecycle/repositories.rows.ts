@@ -1,4 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { startsWithSql } from '../../../platform/database/database.ts'
 import { numbersOf, prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../../platform/database/schema.ts'
 import {
@@ -47,6 +48,41 @@ export async function findRepositoriesByIds(
 const repositoriesByIds = prepareQuery((db, ids: string) =>
   db.selectFrom('repositories').selectAll().where('id', 'in', numbersOf(ids)),
 )
+
+/** The number of names that a list of the repositories that begin with a text looks at. */
+const MAX_EXAMINED = 1000
+
+/**
+ * Returns repositories of some owners whose folded names begin with a text, and that a reader can
+ * access, by owner and name. The index of names bounds the work: it does not depend on how many
+ * repositories the reader cannot access.
+ */
+export async function readableFrom(
+  db: Db,
+  reader: RepositoryReader,
+  ownerIds: readonly number[],
+  begin: string,
+  limit: number,
+): Promise<Repository[]> {
+  if (ownerIds.length === 0) return []
+  const examined = db
+    .selectFrom('repositories as named')
+    .select('named.id')
+    .where('named.owner_id', 'in', ownerIds)
+    .where(({ ref }) => startsWithSql(ref('named.name_key'), begin))
+    // The index has this order for one owner. For more, the databases may have to sort all names.
+    .$if(ownerIds.length === 1, (query) => query.orderBy('named.name_key'))
+    .limit(MAX_EXAMINED)
+  return db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('id', 'in', examined)
+    .where(readableBy(reader))
+    .orderBy('owner_id')
+    .orderBy('name_key')
+    .limit(limit)
+    .execute()
+}
 
 /** Returns the ids of all repositories of an owner. */
 export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { type Insertable, sql } from 'kysely'
-import { containsSql } from '../../../platform/database/database.ts'
+import { containsSql, startsWithSql } from '../../../platform/database/database.ts'
 import { either } from '../../../platform/database/dialects/dialects.ts'
 import { prepareFirst, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
@@ -68,6 +68,24 @@ export function pageOfBranches(
     .limit(limit)
     .offset(offset)
     .execute()
+}
+
+/** Returns the first names of branches, by name, that begin with a text. Case counts. */
+export async function branchNamesFrom(
+  db: Db,
+  repositoryId: number,
+  begin: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db
+    .selectFrom('branches')
+    .select('name')
+    .where('repository_id', '=', repositoryId)
+    .where(({ ref }) => startsWithSql(ref('name'), begin))
+    .orderBy('name')
+    .limit(limit)
+    .execute()
+  return found.map(({ name }) => name)
 }
 
 /** Returns the number of branches in that list. Triggers maintain the number of all branches. */

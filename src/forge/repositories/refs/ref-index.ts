@@ -16,6 +16,7 @@ import { deleteRepository, findRepositoryById } from '../lifecycle/repositories.
 import type { RefObserver, ReposApp } from '../ports.ts'
 import type { Branch, PendingRefUpdate, Repository, Tag } from '../schema.ts'
 import {
+  branchNamesFrom,
   countBranches,
   findBranch,
   pageOfBranches,
@@ -179,6 +180,17 @@ export async function readBranchIndex(
   await prepareIndex(app, repository)
   const refs = await pageOfBranches(app.db, repository.id, part, offset, limit)
   return { refs, total: await countBranches(app.db, repository.id, part) }
+}
+
+/** Returns the first names of branches, by name, that begin with a text. Case counts. */
+export async function readBranchNames(
+  app: ReposApp,
+  repository: Repository,
+  begin: string,
+  limit: number,
+): Promise<string[]> {
+  await prepareIndex(app, repository)
+  return branchNamesFrom(app.db, repository.id, begin, limit)
 }
 
 /** Returns a page of the tags of a repository, latest first, then by name. */
