@@ -15,6 +15,21 @@ export function findIssueRequest(
     .executeTakeFirst()
 }
 
+/** Replaces the result of a stored call. */
+export async function updateIssueRequest(
+  tx: Tx,
+  userId: number,
+  requestId: string,
+  result: string,
+): Promise<void> {
+  await tx
+    .updateTable('issue_requests')
+    .set({ result })
+    .where('user_id', '=', userId)
+    .where('request_id', '=', requestId)
+    .execute()
+}
+
 /** Stores a call, and forgets those made before a time in Unix seconds. */
 export async function insertIssueRequest(
   tx: Tx,

@@ -5,7 +5,7 @@ import type { SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { wakeWatchers } from '../repositories/activity/repository-events.ts'
-import { findIssueRequest, insertIssueRequest } from './issue-requests.rows.ts'
+import { findIssueRequest, insertIssueRequest, updateIssueRequest } from './issue-requests.rows.ts'
 import type { ConversationsApp } from './ports.ts'
 
 /** How long a request id is stored, as for CreateUser. */
@@ -68,8 +68,27 @@ export async function findResult<T>(
   return { result: JSON.parse(found.result) as T }
 }
 
+/**
+ * Changes the stored result of a call, which then belongs to its work so far. A call without a request
+ * id has none.
+ *
+ * @param change of the present result.
+ */
+export async function changeResult<T>(
+  app: ConversationsApp,
+  tx: Tx,
+  caller: SignedIn,
+  request: RepeatableRequest,
+  change: (result: T) => T,
+): Promise<void> {
+  const found = await findResult<T>(app, tx, caller, request)
+  if (!found) return
+  const result = JSON.stringify(change(found.result))
+  await updateIssueRequest(tx, caller.user.id, request.requestId, result)
+}
+
 /** Stores the result of a call, if it has a request id. */
-export async function storeResult(
+async function storeResult(
   app: ConversationsApp,
   tx: Tx,
   { user }: SignedIn,

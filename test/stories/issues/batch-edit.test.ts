@@ -162,4 +162,41 @@ describe('a request id', () => {
     expect(answers.map(({ body }) => body.changed)).toEqual([1, 1])
     expect((await get(path, 1)).comments).toBe(2)
   })
+
+  it('does a batch once that is sent several times at once', async () => {
+    const path = await fresh('at-once', users.eve, users.eve, users.eve)
+    const fields = { numbers: [1, 2, 3, 9], comment: 'z', request_id: 'd' }
+    const answers = await Promise.all([1, 2, 3].map(() => batch(users.carol, path, fields)))
+    for (const { status, body } of answers)
+      expect([status, body.changed, body.failed]).toEqual([200, 3, 1])
+    for (const number of [1, 2, 3]) expect((await get(path, number)).comments).toBe(1)
+  })
+
+  it('lets a batch go on that was cut', async () => {
+    const path = await fresh('cut', users.eve, users.eve, users.eve)
+    await forge.change(users.bob, path, 'feature')
+    const pull = { title: 'p', base: 'main', head: 'feature' }
+    await forge.ask(users.bob, 'POST', `${path}/pulls`, pull)
+    const fields = { query: 'is:open', state: 'closed', comment: 'z', request_id: 'e' }
+    const first = await batch(users.carol, path, fields)
+    expect(first.body.results.map(({ number }: { number: number }) => number)).toEqual([1, 2, 3, 4])
+    const { db } = server.app
+    const { result } = await db
+      .selectFrom('issue_requests')
+      .select('result')
+      .where('request_id', '=', 'e')
+      .executeTakeFirstOrThrow()
+    const cut = JSON.parse(result).map((one: { number: number }) =>
+      one.number < 3 ? one : { number: one.number },
+    )
+    await db
+      .updateTable('issue_requests')
+      .set({ result: JSON.stringify(cut) })
+      .where('request_id', '=', 'e')
+      .execute()
+    for (let time = 0; time < 2; time += 1)
+      expect((await batch(users.carol, path, fields)).body).toEqual(first.body)
+    const counts = [1, 2, 3, 4].map(async (number) => (await get(path, number)).comments)
+    expect(await Promise.all(counts)).toEqual([1, 1, 2, 2])
+  })
 })
