@@ -1,15 +1,10 @@
 import type { Owner } from '../accounts/schema.ts'
+import { maySeeOwner } from '../accounts/users/owners.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import { findVisibleTeam } from '../organizations/teams.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-
-/** The team whose repositories a search looks at. */
-export interface FilterTeam {
-  readonly id: number
-  /** Whether all repositories of the organisation are those of the team. */
-  readonly hasAll: boolean
-}
+import type { QueryTeam } from './query/schema.ts'
 
 /**
  * Finds the team that a search names.
@@ -23,19 +18,30 @@ export async function findFilterTeam(
   caller: Caller,
   owner: Owner | undefined,
   name: string,
-): Promise<FilterTeam | undefined> {
+): Promise<QueryTeam | undefined> {
   if (name === '') return undefined
-  const team =
-    owner?.kind === 'ORGANIZATION'
-      ? await findVisibleTeam(app, caller, owner.name, name)
-      : undefined
-  if (team)
-    return {
-      id: team.id,
-      hasAll: team.permission === 'owner' || team.includes_all_repositories === 1,
-    }
+  const team = await findTeamOf(app, caller, owner, name)
+  if (team) return team
   throw new DomainError('FILTER_TEAM_UNKNOWN', {
     name: metadataText(name),
     ...(owner && { owner: owner.name }),
   })
+}
+
+/** Returns the team of an owner with a name, if the caller may see both. */
+export async function findTeamOf(
+  app: ReposApp,
+  caller: Caller,
+  owner: Owner | undefined,
+  name: string,
+): Promise<QueryTeam | undefined> {
+  if (owner?.kind !== 'ORGANIZATION' || !(await maySeeOwner(app, caller, owner))) return undefined
+  const team = await findVisibleTeam(app, caller, owner.name, name)
+  return (
+    team && {
+      id: team.id,
+      organizationId: owner.id,
+      hasAll: team.permission === 'owner' || team.includes_all_repositories === 1,
+    }
+  )
 }

@@ -3,12 +3,12 @@ import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/use
 import type { Caller } from '../../core/access.ts'
 import { nameKey } from '../../core/names.ts'
 import type { User } from '../../core/schema.ts'
-import { findVisibleTeam } from '../../organizations/teams.ts'
 import { openRepositories } from '../../repositories/access/permissions.ts'
 import { findRepository } from '../../repositories/lifecycle/repositories.rows.ts'
 import { repositoryNameKey } from '../../repositories/lifecycle/repository-fields.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import type { Repository } from '../../repositories/schema.ts'
+import { findTeamOf } from '../filter-teams.ts'
 import { hasPosted } from '../issue-lists.rows.ts'
 import { pathKey } from './query-conditions.rows.ts'
 import { type Condition, QUALIFIERS, type QueryNames, type QueryTeam, type Term } from './schema.ts'
@@ -120,13 +120,5 @@ async function findTeam(
   name: string,
 ): Promise<QueryTeam | undefined> {
   const owner = await findOwnerByNameKey(app.db, nameKey(organization))
-  if (owner?.kind !== 'ORGANIZATION' || !(await maySeeOwner(app, caller, owner))) return undefined
-  const team = await findVisibleTeam(app, caller, owner.name, name)
-  return (
-    team && {
-      id: team.id,
-      organizationId: owner.id,
-      hasAll: team.permission === 'owner' || team.includes_all_repositories === 1,
-    }
-  )
+  return findTeamOf(app, caller, owner, name)
 }
