@@ -1,9 +1,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { Later, useAction } from '../components/load.tsx'
-
-/** Pages show conversations before they need a form. */
-export const loadTextForm = async () => (await import('./text-form.tsx')).TextForm
+import { useAction } from '../components/load.tsx'
+import { TextForm } from './text-form.tsx'
 
 interface EditorProps {
   readonly name: { readonly owner: string; readonly repo: string }
@@ -20,23 +18,19 @@ export function CommentEditor({ name, body, save, onClose }: EditorProps): VNode
     onClose()
   })
   return (
-    <Later
-      load={loadTextForm}
-      with={{
-        name,
-        label: 'New text of the comment',
-        text,
-        submit: 'Save the comment',
-        isRunning: saving.isRunning,
-        failure: saving.failure,
-        onText: setText,
-        onSend: () => saving.run(),
-        children: (
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        ),
-      }}
-    />
+    <TextForm
+      name={name}
+      label="New text of the comment"
+      text={text}
+      submit="Save the comment"
+      isRunning={saving.isRunning}
+      failure={saving.failure}
+      onText={setText}
+      onSend={() => saving.run()}
+    >
+      <button type="button" onClick={onClose}>
+        Cancel
+      </button>
+    </TextForm>
   )
 }

@@ -66,11 +66,10 @@ export function TextForm(props: TextFormProps): VNode {
         <button
           type="button"
           aria-pressed={isShown}
-          aria-label={`Preview: ${label}`}
           disabled={isEmpty}
           onClick={() => setPreview(!isPreview)}
         >
-          Preview
+          Preview<span class="hidden"> of {label}</span>
         </button>
         {children}
       </p>

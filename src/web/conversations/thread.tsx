@@ -6,12 +6,13 @@ import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
-import { FailureNote, Later, useAction } from '../components/load.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { useDraft } from '../components/stored.ts'
 import { placeText, type Thread } from '../pulls/reviews.ts'
-import { CommentEditor, loadTextForm } from './comment-editor.tsx'
+import { CommentEditor } from './comment-editor.tsx'
 import type { Discussion } from './discussion.ts'
+import { TextForm } from './text-form.tsx'
 
 interface ThreadProps {
   readonly discussion: Discussion
@@ -143,23 +144,19 @@ function Reply(props: { discussion: Discussion; first: PullReviewComment; title:
       </button>
     )
   return (
-    <Later
-      load={loadTextForm}
-      with={{
-        name,
-        label: `Reply on ${title}`,
-        text: body,
-        submit: 'Send the reply',
-        isRunning: sending.isRunning,
-        failure: sending.failure,
-        onText: setBody,
-        onSend: () => sending.run(),
-        children: (
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        ),
-      }}
-    />
+    <TextForm
+      name={name}
+      label={`Reply on ${title}`}
+      text={body}
+      submit="Send the reply"
+      isRunning={sending.isRunning}
+      failure={sending.failure}
+      onText={setBody}
+      onSend={() => sending.run()}
+    >
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+    </TextForm>
   )
 }

@@ -1,15 +1,13 @@
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { CommitList } from '../code/commit-list.tsx'
 import { Time } from '../components/formats.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
-import { NotFound, Pager, pageOf } from '../components/page.tsx'
+import { NotFound, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
@@ -18,6 +16,7 @@ import { PullState } from './pull-state.tsx'
 import type { PullName } from './reviews.ts'
 
 const loadIssueOfNumber = async () => (await import('./issue-of-number.tsx')).IssueOfNumber
+const loadCommits = async () => (await import('./pull-commits.tsx')).PullCommits
 const loadFiles = async () => (await import('./pull-files.tsx')).PullFiles
 
 /** One pull request: the conversation, the commits, or the files. */
@@ -65,7 +64,9 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
           <p role="status" class={isCut ? 'note' : 'hidden'}>
             {isCut && 'Reconnecting. Your drafts are kept.'}
           </p>
-          {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
+          {tab === 'commits' && (
+            <Later key={value.head?.sha} load={loadCommits} with={{ name, page }} />
+          )}
           {tab === 'files' && (
             <Later load={loadFiles} with={{ repository, name, pull: value, version }} />
           )}
@@ -137,25 +138,6 @@ function PullHeader({
 
 function nameOf({ owner, name }: Repository): { owner: string; repo: string } {
   return { owner: owner?.login ?? '', repo: name }
-}
-
-function Commits({ name, page }: { name: PullName; page: number }): VNode {
-  const { of } = useApi()
-  const list = useLoad(
-    (signal) =>
-      of(PullFileService).listPullRequestCommits({ ...name, page, files: false }, { signal }),
-    [page],
-  )
-  return (
-    <Show of={list}>
-      {({ commits, total, limit }) => (
-        <>
-          <CommitList owner={name.owner} repo={name.repo} commits={commits} />
-          <Pager page={page} limit={limit} total={total} />
-        </>
-      )}
-    </Show>
-  )
 }
 
 /** Each wait is twice as long as the one before. */
