@@ -104,6 +104,11 @@ const redeliver = ({ authorization }: Actor, name: string) =>
 const listed = async (who: Actor, { path }: ReviewedPull) =>
   (await forge.ask(who, 'GET', `${path}/pulls?state=all`))[0]
 
+/** The server measures repositories some time after a push. */
+function withoutSizes(pull: object): object {
+  return JSON.parse(JSON.stringify(pull, (key, value) => (key === 'size' ? undefined : value)))
+}
+
 describe('a webhook about pull requests', () => {
   it('receives those that concern its account, as the account sees them', async () => {
     const [ofOwner, ofPoster, ofStranger] = [
@@ -129,7 +134,7 @@ describe('a webhook about pull requests', () => {
     })
     // It is spelt as REST spells it, whatever a check has found out in between.
     const { mergeable: _, mergeability: __, ...shown } = await listed(users.bob, pull)
-    expect(message.pull_request).toMatchObject(shown)
+    expect(withoutSizes(message.pull_request)).toMatchObject(withoutSizes(shown))
     expect(Object.keys(message.pull_request)).toEqual(Object.keys(await listed(users.bob, pull)))
     expect((await ofPoster.next()).pull_request.user.email).toBe('carol@example.org')
     expect(message.pull_request.user.email).not.toBe('carol@example.org')
