@@ -20,7 +20,6 @@ const FOLDER = fileURLToPath(new URL('golden/forge/', import.meta.url))
 const PROPS: StoryProps = { upstream: '', token: '', tagObject: '' }
 /** Methods whose answers are those of another one at their place in the story. */
 const SAME_AS = {
-  'BranchProtectionService.GetBranchProtection': ['BranchProtectionService.EditBranchProtection'],
   'CollaboratorService.ListAssignees': [
     'CollaboratorService.ListReviewers',
     'OrganizationService.ListOrganizationMembers',

@@ -30,6 +30,7 @@ import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
+import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
@@ -87,6 +88,7 @@ const forks = ForkService.method
 const pulls = PullRequestService.method
 const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
+const mergeQueues = MergeQueueService.method
 const reviews = ReviewService.method
 const issues = IssueService.method
 const issueExchange = IssueExchangeService.method
@@ -735,6 +737,18 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     merge_when_checks_succeed: true,
   }),
   bob(pullMerges.cancelAutoMerge, 'DELETE /repos/guild/engine/pulls/1/merge'),
+  bob(branchProtections.editBranchProtection, 'PATCH /repos/guild/engine/branch_protections/main', {
+    enable_merge_queue: true,
+    merge_queue_only_contexts: ['ci'],
+    merge_queue_wait_seconds: 3600,
+  }),
+  bob(mergeQueues.enqueuePullRequest, 'POST /repos/guild/engine/pulls/1/merge_queue', {}),
+  bob(mergeQueues.getMergeQueue, 'GET /repos/guild/engine/merge_queue/main'),
+  bob(mergeQueues.dequeuePullRequest, 'DELETE /repos/guild/engine/pulls/1/merge_queue'),
+  bob(mergeQueues.getMergeQueueEntry, 'GET /repos/guild/engine/pulls/1/merge_queue'),
+  bob(branchProtections.editBranchProtection, 'PATCH /repos/guild/engine/branch_protections/main', {
+    enable_merge_queue: false,
+  }),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
     Do: 'squash',
     force_merge: true,

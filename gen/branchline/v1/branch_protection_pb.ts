@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/branch_protection.proto.
  */
 export const file_branchline_v1_branch_protection: GenFile = /*@__PURE__*/
-  fileDesc("CiVicmFuY2hsaW5lL3YxL2JyYW5jaF9wcm90ZWN0aW9uLnByb3RvEg1icmFuY2hsaW5lLnYxIssJChBCcmFuY2hQcm90ZWN0aW9uEgoKAmlkGAEgASgDEhEKCXJ1bGVfbmFtZRgCIAEoCRITCgticmFuY2hfbmFtZRgDIAEoCRIQCghwcmlvcml0eRgEIAEoAxITCgtlbmFibGVfcHVzaBgFIAEoCBIdChVlbmFibGVfcHVzaF93aGl0ZWxpc3QYBiABKAgSIgoacHVzaF93aGl0ZWxpc3RfZGVwbG95X2tleXMYByABKAgSIAoYcHVzaF93aGl0ZWxpc3RfdXNlcm5hbWVzGAggAygJEhwKFHB1c2hfd2hpdGVsaXN0X3RlYW1zGAkgAygJEhkKEWVuYWJsZV9mb3JjZV9wdXNoGAogASgIEiMKG2VuYWJsZV9mb3JjZV9wdXNoX2FsbG93bGlzdBgLIAEoCBIoCiBmb3JjZV9wdXNoX2FsbG93bGlzdF9kZXBsb3lfa2V5cxgMIAEoCBImCh5mb3JjZV9wdXNoX2FsbG93bGlzdF91c2VybmFtZXMYDSADKAkSIgoaZm9yY2VfcHVzaF9hbGxvd2xpc3RfdGVhbXMYDiADKAkSHgoWZW5hYmxlX21lcmdlX3doaXRlbGlzdBgPIAEoCBIhChltZXJnZV93aGl0ZWxpc3RfdXNlcm5hbWVzGBAgAygJEh0KFW1lcmdlX3doaXRlbGlzdF90ZWFtcxgRIAMoCRIfChdlbmFibGVfYnlwYXNzX2FsbG93bGlzdBgSIAEoCBIiChpieXBhc3NfYWxsb3dsaXN0X3VzZXJuYW1lcxgTIAMoCRIeChZieXBhc3NfYWxsb3dsaXN0X3RlYW1zGBQgAygJEhsKE2VuYWJsZV9zdGF0dXNfY2hlY2sYFSABKAgSHQoVc3RhdHVzX2NoZWNrX2NvbnRleHRzGBYgAygJEhoKEnJlcXVpcmVkX2FwcHJvdmFscxgXIAEoAxIiChplbmFibGVfYXBwcm92YWxzX3doaXRlbGlzdBgYIAEoCBIkChxhcHByb3ZhbHNfd2hpdGVsaXN0X3VzZXJuYW1lGBkgAygJEiEKGWFwcHJvdmFsc193aGl0ZWxpc3RfdGVhbXMYGiADKAkSIQoZYmxvY2tfb25fcmVqZWN0ZWRfcmV2aWV3cxgbIAEoCBIpCiFibG9ja19vbl9vZmZpY2lhbF9yZXZpZXdfcmVxdWVzdHMYHCABKAgSIAoYYmxvY2tfb25fb3V0ZGF0ZWRfYnJhbmNoGB0gASgIEiIKGmJsb2NrX2FkbWluX21lcmdlX292ZXJyaWRlGB4gASgIEh8KF2Rpc21pc3Nfc3RhbGVfYXBwcm92YWxzGB8gASgIEh4KFmlnbm9yZV9zdGFsZV9hcHByb3ZhbHMYICABKAgSHgoWcmVxdWlyZV9zaWduZWRfY29tbWl0cxghIAEoCBIfChdwcm90ZWN0ZWRfZmlsZV9wYXR0ZXJucxgiIAEoCRIhChl1bnByb3RlY3RlZF9maWxlX3BhdHRlcm5zGCMgASgJEi4KCmNyZWF0ZWRfYXQYJCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYJSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiVicmFuY2hsaW5lL3YxL2JyYW5jaF9wcm90ZWN0aW9uLnByb3RvEg1icmFuY2hsaW5lLnYxIu4LChBCcmFuY2hQcm90ZWN0aW9uEgoKAmlkGAEgASgDEhEKCXJ1bGVfbmFtZRgCIAEoCRITCgticmFuY2hfbmFtZRgDIAEoCRIQCghwcmlvcml0eRgEIAEoAxITCgtlbmFibGVfcHVzaBgFIAEoCBIdChVlbmFibGVfcHVzaF93aGl0ZWxpc3QYBiABKAgSIgoacHVzaF93aGl0ZWxpc3RfZGVwbG95X2tleXMYByABKAgSIAoYcHVzaF93aGl0ZWxpc3RfdXNlcm5hbWVzGAggAygJEhwKFHB1c2hfd2hpdGVsaXN0X3RlYW1zGAkgAygJEhkKEWVuYWJsZV9mb3JjZV9wdXNoGAogASgIEiMKG2VuYWJsZV9mb3JjZV9wdXNoX2FsbG93bGlzdBgLIAEoCBIoCiBmb3JjZV9wdXNoX2FsbG93bGlzdF9kZXBsb3lfa2V5cxgMIAEoCBImCh5mb3JjZV9wdXNoX2FsbG93bGlzdF91c2VybmFtZXMYDSADKAkSIgoaZm9yY2VfcHVzaF9hbGxvd2xpc3RfdGVhbXMYDiADKAkSHgoWZW5hYmxlX21lcmdlX3doaXRlbGlzdBgPIAEoCBIhChltZXJnZV93aGl0ZWxpc3RfdXNlcm5hbWVzGBAgAygJEh0KFW1lcmdlX3doaXRlbGlzdF90ZWFtcxgRIAMoCRIfChdlbmFibGVfYnlwYXNzX2FsbG93bGlzdBgSIAEoCBIiChpieXBhc3NfYWxsb3dsaXN0X3VzZXJuYW1lcxgTIAMoCRIeChZieXBhc3NfYWxsb3dsaXN0X3RlYW1zGBQgAygJEhsKE2VuYWJsZV9zdGF0dXNfY2hlY2sYFSABKAgSHQoVc3RhdHVzX2NoZWNrX2NvbnRleHRzGBYgAygJEhoKEnJlcXVpcmVkX2FwcHJvdmFscxgXIAEoAxIiChplbmFibGVfYXBwcm92YWxzX3doaXRlbGlzdBgYIAEoCBIkChxhcHByb3ZhbHNfd2hpdGVsaXN0X3VzZXJuYW1lGBkgAygJEiEKGWFwcHJvdmFsc193aGl0ZWxpc3RfdGVhbXMYGiADKAkSIQoZYmxvY2tfb25fcmVqZWN0ZWRfcmV2aWV3cxgbIAEoCBIpCiFibG9ja19vbl9vZmZpY2lhbF9yZXZpZXdfcmVxdWVzdHMYHCABKAgSIAoYYmxvY2tfb25fb3V0ZGF0ZWRfYnJhbmNoGB0gASgIEiIKGmJsb2NrX2FkbWluX21lcmdlX292ZXJyaWRlGB4gASgIEh8KF2Rpc21pc3Nfc3RhbGVfYXBwcm92YWxzGB8gASgIEh4KFmlnbm9yZV9zdGFsZV9hcHByb3ZhbHMYICABKAgSHgoWcmVxdWlyZV9zaWduZWRfY29tbWl0cxghIAEoCBIfChdwcm90ZWN0ZWRfZmlsZV9wYXR0ZXJucxgiIAEoCRIhChl1bnByb3RlY3RlZF9maWxlX3BhdHRlcm5zGCMgASgJEi4KCmNyZWF0ZWRfYXQYJCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYJSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEmVuYWJsZV9tZXJnZV9xdWV1ZRgmIAEoCBIZChFtZXJnZV9xdWV1ZV9zdHlsZRgnIAEoCRIdChVtZXJnZV9xdWV1ZV9tYXhfZ3JvdXAYKCABKAMSHAoUbWVyZ2VfcXVldWVfcGFyYWxsZWwYKSABKAMSIAoYbWVyZ2VfcXVldWVfd2FpdF9zZWNvbmRzGCogASgDEikKIW1lcmdlX3F1ZXVlX2NoZWNrX3RpbWVvdXRfc2Vjb25kcxgrIAEoAxIhChltZXJnZV9xdWV1ZV9vbmx5X2NvbnRleHRzGCwgAygJEiEKGW1lcmdlX3F1ZXVlX2hlYWRfY29udGV4dHMYLSADKAkSGgoSbWVyZ2VfcXVldWVfYnlwYXNzGC4gASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A branch protection rule: who may push to matching branches, what they may push, and what a pull
@@ -288,6 +288,73 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 37;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * Whether merges into the branch go through a merge queue, which tries pull requests together and
+   * moves the branch only to commits on which every required status succeeded.
+   *
+   * @generated from field: bool enable_merge_queue = 38;
+   */
+  enableMergeQueue: boolean;
+
+  /**
+   * The style in which the queue merges: `merge`, `rebase`, `rebase-merge` or `squash`.
+   *
+   * @generated from field: string merge_queue_style = 39;
+   */
+  mergeQueueStyle: string;
+
+  /**
+   * The largest number of pull requests that are tried together, from 1 to 50.
+   *
+   * @generated from field: int64 merge_queue_max_group = 40;
+   */
+  mergeQueueMaxGroup: bigint;
+
+  /**
+   * The number of groups that wait for statuses at once, from 1 to 10.
+   *
+   * @generated from field: int64 merge_queue_parallel = 41;
+   */
+  mergeQueueParallel: bigint;
+
+  /**
+   * How long the oldest entry waits for others, from 0 to 3600 seconds. A full group does not wait.
+   *
+   * @generated from field: int64 merge_queue_wait_seconds = 42;
+   */
+  mergeQueueWaitSeconds: bigint;
+
+  /**
+   * How long a group waits for its statuses, from 10 to 86400 seconds.
+   *
+   * @generated from field: int64 merge_queue_check_timeout_seconds = 43;
+   */
+  mergeQueueCheckTimeoutSeconds: bigint;
+
+  /**
+   * Contexts of status_check_contexts that are asked on the commits of the queue only, and not on the
+   * head of a pull request that enters.
+   *
+   * @generated from field: repeated string merge_queue_only_contexts = 44;
+   */
+  mergeQueueOnlyContexts: string[];
+
+  /**
+   * Contexts of status_check_contexts that are asked on the head of a pull request that enters, and
+   * not on the commits of the queue.
+   *
+   * @generated from field: repeated string merge_queue_head_contexts = 45;
+   */
+  mergeQueueHeadContexts: string[];
+
+  /**
+   * Who may merge past the queue with `force_merge`: `nobody`, `administrators` of the repository, or
+   * `bypass_allowlist` for all who may merge pull requests that are not ready.
+   *
+   * @generated from field: string merge_queue_bypass = 46;
+   */
+  mergeQueueBypass: string;
 };
 
 /**

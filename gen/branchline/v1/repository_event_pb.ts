@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_event.proto.
  */
 export const file_branchline_v1_repository_event: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEimAwKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAASMwoFaXNzdWUYCiABKAsyIi5icmFuY2hsaW5lLnYxLklzc3VlRXZlbnRSZWZlcmVuY2VIACLyBwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMUkVGU19VUERBVEVEEAESEwoPUkVMRUFTRV9EUkFGVEVEEAISFQoRUkVMRUFTRV9QVUJMSVNIRUQQAxISCg5SRUxFQVNFX0VESVRFRBAEEhMKD1JFTEVBU0VfREVMRVRFRBAFEh0KGUJSQU5DSF9QUk9URUNUSU9OX0NSRUFURUQQBhIcChhCUkFOQ0hfUFJPVEVDVElPTl9FRElURUQQBxIdChlCUkFOQ0hfUFJPVEVDVElPTl9ERUxFVEVEEAgSIAocQlJBTkNIX1BST1RFQ1RJT05TX1JFT1JERVJFRBAJEhoKFlRBR19QUk9URUNUSU9OX0NSRUFURUQQChIZChVUQUdfUFJPVEVDVElPTl9FRElURUQQCxIaChZUQUdfUFJPVEVDVElPTl9ERUxFVEVEEAwSFQoRUkVQT1NJVE9SWV9FRElURUQQDRIWChJSRVBPU0lUT1JZX1JFTkFNRUQQDhIXChNSRVBPU0lUT1JZX0FSQ0hJVkVEEA8SGQoVUkVQT1NJVE9SWV9VTkFSQ0hJVkVEEBASGgoWUkVQT1NJVE9SWV9UUkFOU0ZFUlJFRBAREhcKE1BVTExfUkVRVUVTVF9PUEVORUQQEhIXChNQVUxMX1JFUVVFU1RfRURJVEVEEBMSFwoTUFVMTF9SRVFVRVNUX0NMT1NFRBAUEhkKFVBVTExfUkVRVUVTVF9SRU9QRU5FRBAVEhcKE1BVTExfUkVRVUVTVF9NRVJHRUQQFhIbChdQVUxMX1JFUVVFU1RfUkVUQVJHRVRFRBAXEhsKF1BVTExfUkVRVUVTVF9IRUFEX01PVkVEEBgSIQodUFVMTF9SRVFVRVNUX1JFVklFV19SRVFVRVNURUQQGRIZChVQVUxMX1JFUVVFU1RfUkVWSUVXRUQQGhIaChZQVUxMX1JFUVVFU1RfQ09NTUVOVEVEEBsSJQohUFVMTF9SRVFVRVNUX0FVVE9fTUVSR0VfU0NIRURVTEVEEBwSJQohUFVMTF9SRVFVRVNUX0FVVE9fTUVSR0VfQ0FOQ0VMTEVEEB0SGQoVQ09NTUlUX1NUQVRVU19DUkVBVEVEEB4SGAoUTUVSR0VBQklMSVRZX0NIRUNLRUQQHxIQCgxJU1NVRV9PUEVORUQQIBIQCgxJU1NVRV9FRElURUQQIRIQCgxJU1NVRV9DTE9TRUQQIhISCg5JU1NVRV9SRU9QRU5FRBAjEhMKD0lTU1VFX0NPTU1FTlRFRBAkEhEKDUlTU1VFX0RFTEVURUQQJRIVChFJU1NVRV9UUkFOU0ZFUlJFRBAmQgkKB3N1YmplY3QiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIlIKFFB1bGxSZXF1ZXN0UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxIMCgRiYXNlGAMgASgJEhAKCGhlYWRfc2hhGAQgASgJIlQKE0lzc3VlRXZlbnRSZWZlcmVuY2USCgoCaWQYASABKAMSDgoGbnVtYmVyGAIgASgDEhIKCmNvbW1lbnRfaWQYAyABKAMSDQoFYWN0b3IYBCABKAkiUQoVQ29tbWl0U3RhdHVzUmVmZXJlbmNlEgsKA3NoYRgBIAEoCRIKCgJpZBgCIAEoAxIPCgdjb250ZXh0GAMgASgJEg4KBnN0YXR1cxgEIAEoCSJ3ChFSZXBvc2l0b3J5U3VtbWFyeRIKCgJpZBgBIAEoAxINCgVvd25lchgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ByaXZhdGUYBCABKAgSEAoIYXJjaGl2ZWQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEioQ0KD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAASMwoFaXNzdWUYCiABKAsyIi5icmFuY2hsaW5lLnYxLklzc3VlRXZlbnRSZWZlcmVuY2VIABI5CgttZXJnZV9xdWV1ZRgLIAEoCzIiLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZVJlZmVyZW5jZUgAIsAICgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIQCgxSRUZTX1VQREFURUQQARITCg9SRUxFQVNFX0RSQUZURUQQAhIVChFSRUxFQVNFX1BVQkxJU0hFRBADEhIKDlJFTEVBU0VfRURJVEVEEAQSEwoPUkVMRUFTRV9ERUxFVEVEEAUSHQoZQlJBTkNIX1BST1RFQ1RJT05fQ1JFQVRFRBAGEhwKGEJSQU5DSF9QUk9URUNUSU9OX0VESVRFRBAHEh0KGUJSQU5DSF9QUk9URUNUSU9OX0RFTEVURUQQCBIgChxCUkFOQ0hfUFJPVEVDVElPTlNfUkVPUkRFUkVEEAkSGgoWVEFHX1BST1RFQ1RJT05fQ1JFQVRFRBAKEhkKFVRBR19QUk9URUNUSU9OX0VESVRFRBALEhoKFlRBR19QUk9URUNUSU9OX0RFTEVURUQQDBIVChFSRVBPU0lUT1JZX0VESVRFRBANEhYKElJFUE9TSVRPUllfUkVOQU1FRBAOEhcKE1JFUE9TSVRPUllfQVJDSElWRUQQDxIZChVSRVBPU0lUT1JZX1VOQVJDSElWRUQQEBIaChZSRVBPU0lUT1JZX1RSQU5TRkVSUkVEEBESFwoTUFVMTF9SRVFVRVNUX09QRU5FRBASEhcKE1BVTExfUkVRVUVTVF9FRElURUQQExIXChNQVUxMX1JFUVVFU1RfQ0xPU0VEEBQSGQoVUFVMTF9SRVFVRVNUX1JFT1BFTkVEEBUSFwoTUFVMTF9SRVFVRVNUX01FUkdFRBAWEhsKF1BVTExfUkVRVUVTVF9SRVRBUkdFVEVEEBcSGwoXUFVMTF9SRVFVRVNUX0hFQURfTU9WRUQQGBIhCh1QVUxMX1JFUVVFU1RfUkVWSUVXX1JFUVVFU1RFRBAZEhkKFVBVTExfUkVRVUVTVF9SRVZJRVdFRBAaEhoKFlBVTExfUkVRVUVTVF9DT01NRU5URUQQGxIlCiFQVUxMX1JFUVVFU1RfQVVUT19NRVJHRV9TQ0hFRFVMRUQQHBIlCiFQVUxMX1JFUVVFU1RfQVVUT19NRVJHRV9DQU5DRUxMRUQQHRIZChVDT01NSVRfU1RBVFVTX0NSRUFURUQQHhIYChRNRVJHRUFCSUxJVFlfQ0hFQ0tFRBAfEhAKDElTU1VFX09QRU5FRBAgEhAKDElTU1VFX0VESVRFRBAhEhAKDElTU1VFX0NMT1NFRBAiEhIKDklTU1VFX1JFT1BFTkVEECMSEwoPSVNTVUVfQ09NTUVOVEVEECQSEQoNSVNTVUVfREVMRVRFRBAlEhUKEUlTU1VFX1RSQU5TRkVSUkVEECYSFwoTTUVSR0VfUVVFVUVfRU5URVJFRBAnEh0KGU1FUkdFX1FVRVVFX0dST1VQX0NSRUFURUQQKBIUChBNRVJHRV9RVUVVRV9MRUZUEClCCQoHc3ViamVjdCJFCgtVcGRhdGVkUmVmcxInCgRyZWZzGAEgAygLMhkuYnJhbmNobGluZS52MS5VcGRhdGVkUmVmEg0KBWNvdW50GAIgASgFIjkKClVwZGF0ZWRSZWYSCwoDcmVmGAEgASgJEg4KBm9sZF9pZBgCIAEoCRIOCgZuZXdfaWQYAyABKAkiMAoQUmVsZWFzZVJlZmVyZW5jZRIKCgJpZBgBIAEoAxIQCgh0YWdfbmFtZRgCIAEoCSIvChNQcm90ZWN0aW9uUmVmZXJlbmNlEgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkiUgoUUHVsbFJlcXVlc3RSZWZlcmVuY2USCgoCaWQYASABKAMSDgoGbnVtYmVyGAIgASgDEgwKBGJhc2UYAyABKAkSEAoIaGVhZF9zaGEYBCABKAkiVAoTSXNzdWVFdmVudFJlZmVyZW5jZRIKCgJpZBgBIAEoAxIOCgZudW1iZXIYAiABKAMSEgoKY29tbWVudF9pZBgDIAEoAxINCgVhY3RvchgEIAEoCSKFAQoTTWVyZ2VRdWV1ZVJlZmVyZW5jZRIMCgRiYXNlGAEgASgJEg4KBm51bWJlchgCIAEoAxINCgVzdGF0ZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDQoFZ3JvdXAYBSABKAMSCwoDcmVmGAYgASgJEhUKDWNhbmRpZGF0ZV9zaGEYByABKAkiUQoVQ29tbWl0U3RhdHVzUmVmZXJlbmNlEgsKA3NoYRgBIAEoCRIKCgJpZBgCIAEoAxIPCgdjb250ZXh0GAMgASgJEg4KBnN0YXR1cxgEIAEoCSJ3ChFSZXBvc2l0b3J5U3VtbWFyeRIKCgJpZBgBIAEoAxINCgVvd25lchgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ByaXZhdGUYBCABKAgSEAoIYXJjaGl2ZWQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
  * An event of a repository. Events are in the order of their commits.
@@ -105,6 +105,14 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
      */
     value: IssueEventReference;
     case: "issue";
+  } | {
+    /**
+     * The entry or the group of a merge queue.
+     *
+     * @generated from field: branchline.v1.MergeQueueReference merge_queue = 11;
+     */
+    value: MergeQueueReference;
+    case: "mergeQueue";
   } | { case: undefined; value?: undefined };
 };
 
@@ -407,6 +415,28 @@ export enum RepositoryEvent_Type {
    * @generated from enum value: ISSUE_TRANSFERRED = 38;
    */
   ISSUE_TRANSFERRED = 38,
+
+  /**
+   * A pull request entered a merge queue. Events about merge queues are for users who may read pull
+   * requests.
+   *
+   * @generated from enum value: MERGE_QUEUE_ENTERED = 39;
+   */
+  MERGE_QUEUE_ENTERED = 39,
+
+  /**
+   * A group of a merge queue was made, and its ref can be fetched. Without an actor.
+   *
+   * @generated from enum value: MERGE_QUEUE_GROUP_CREATED = 40;
+   */
+  MERGE_QUEUE_GROUP_CREATED = 40,
+
+  /**
+   * A pull request left a merge queue: merged, failed or removed.
+   *
+   * @generated from enum value: MERGE_QUEUE_LEFT = 41;
+   */
+  MERGE_QUEUE_LEFT = 41,
 }
 
 /**
@@ -619,6 +649,70 @@ export const IssueEventReferenceSchema: GenMessage<IssueEventReference> = /*@__P
   messageDesc(file_branchline_v1_repository_event, 6);
 
 /**
+ * The entry or the group of a merge queue of an event.
+ *
+ * @generated from message branchline.v1.MergeQueueReference
+ */
+export type MergeQueueReference = Message<"branchline.v1.MergeQueueReference"> & {
+  /**
+   * The base branch at that time.
+   *
+   * @generated from field: string base = 1;
+   */
+  base: string;
+
+  /**
+   * Number of the pull request. 0 for a group.
+   *
+   * @generated from field: int64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * `QUEUED` for MERGE_QUEUE_ENTERED; `MERGED`, `FAILED` or `REMOVED` for MERGE_QUEUE_LEFT. Empty for
+   * a group.
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * The code of the reason, as in `MergeQueueReason`. Empty for none.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * Number of the group. 0 for an entry.
+   *
+   * @generated from field: int64 group = 5;
+   */
+  group: bigint;
+
+  /**
+   * Full name of the ref of the group. Empty for an entry.
+   *
+   * @generated from field: string ref = 6;
+   */
+  ref: string;
+
+  /**
+   * Id of the commit of the group that is to be checked. Empty for an entry.
+   *
+   * @generated from field: string candidate_sha = 7;
+   */
+  candidateSha: string;
+};
+
+/**
+ * Describes the message branchline.v1.MergeQueueReference.
+ * Use `create(MergeQueueReferenceSchema)` to create a new message.
+ */
+export const MergeQueueReferenceSchema: GenMessage<MergeQueueReference> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_event, 7);
+
+/**
  * The status of an event. A status never changes.
  *
  * @generated from message branchline.v1.CommitStatusReference
@@ -658,7 +752,7 @@ export type CommitStatusReference = Message<"branchline.v1.CommitStatusReference
  * Use `create(CommitStatusReferenceSchema)` to create a new message.
  */
 export const CommitStatusReferenceSchema: GenMessage<CommitStatusReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 7);
+  messageDesc(file_branchline_v1_repository_event, 8);
 
 /**
  * The properties of a repository.
@@ -714,5 +808,5 @@ export type RepositorySummary = Message<"branchline.v1.RepositorySummary"> & {
  * Use `create(RepositorySummarySchema)` to create a new message.
  */
 export const RepositorySummarySchema: GenMessage<RepositorySummary> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 8);
+  messageDesc(file_branchline_v1_repository_event, 9);
 

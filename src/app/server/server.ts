@@ -15,6 +15,7 @@ import { startThreadMails } from '../../forge/notifications/thread-mails.ts'
 import { startPullHeads } from '../../forge/pulls/heads/pull-heads.ts'
 import { startFollowUps } from '../../forge/pulls/merging/merge-follow-ups.ts'
 import { startScheduledMerges } from '../../forge/pulls/merging/scheduled-merge-worker.ts'
+import { startMergeQueues } from '../../forge/pulls/queue/queue-worker.ts'
 import { startMirrors } from '../../forge/repositories/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import {
@@ -223,6 +224,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['push mirrors', startPushMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],
+  ['merge queues', startMergeQueues],
   ['merge follow-ups', startFollowUps],
   ['references', startReferenceWork],
   ['maintenance', startMaintenance],

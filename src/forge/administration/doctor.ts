@@ -18,6 +18,7 @@ import { findAttachmentByUuid } from '../conversations/attachments.rows.ts'
 import { countSearch, fillSearch } from '../migrations/0060-search.ts'
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
+import { examineQueueRefs } from '../pulls/queue/queue-refs.ts'
 import {
   attachmentBytes,
   removeAttachment,
@@ -132,6 +133,8 @@ async function* examineRepository(
     for (const problem of differences)
       yield { subject, problem, outcome: fix ? 'repaired' : '--fix repairs it' }
     for (const { text, repair } of await examineHeads(app, id))
+      yield await repairable(fix, subject, text, repair)
+    for (const { text, repair } of await examineQueueRefs(app, id))
       yield await repairable(fix, subject, text, repair)
     for await (const { text, repair } of examineBrought(app, id))
       yield await repairable(fix, subject, text, repair)

@@ -32,6 +32,7 @@ interface Payload {
     readonly name?: string
     readonly html_url?: string
   }
+  readonly merge_group?: { readonly base_ref: string }
   readonly sha?: string
   readonly state?: string
   readonly context?: string
@@ -99,6 +100,7 @@ function say(type: string, payload: Payload): Said {
     }
   if (type === 'release') return release(payload)
   if (type === 'status') return status(payload)
+  if (type === 'merge_group') return mergeGroup(payload)
   if (type === 'issues' || type.startsWith('issue_')) return issue(payload)
   return pullRequest(type, payload)
 }
@@ -125,6 +127,12 @@ function release({ action = '', release }: Payload): Said {
 function status({ sha = '', state = '', context = '', description = '' }: Payload): Said {
   const title = `set ${context} of ${sha.slice(0, SHORT_ID)} to ${state}`
   return { title, text: description, color: STATES[state] ?? GREY }
+}
+
+function mergeGroup({ action = '', merge_group: group }: Payload): Said {
+  const branch = group?.base_ref.replace('refs/heads/', '') ?? ''
+  const what = action === 'destroyed' ? 'ended a group' : 'requested checks of a group'
+  return { title: `${what} of the merge queue of ${branch}` }
 }
 
 function issue({ action = '', issue, comment }: Payload): Said {

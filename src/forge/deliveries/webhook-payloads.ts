@@ -1,5 +1,6 @@
 import { GitError } from '../../platform/git/core/errors.ts'
 import { HEADS, TAGS } from '../../platform/git/core/ref-names.ts'
+import { readCommit } from '../../platform/git/objects/commits.ts'
 import { resolveCommit } from '../../platform/git/refs/refs.ts'
 import type { Owner } from '../accounts/schema.ts'
 import { findOwnerById } from '../accounts/users/owners.rows.ts'
@@ -9,6 +10,7 @@ import { DomainError } from '../core/errors.ts'
 import { findReadablePull } from '../pulls/heads/open-pulls.ts'
 import type { PullFacts } from '../pulls/heads/pull-changes.ts'
 import { type PullView, viewPulls } from '../pulls/lists/pull-views.ts'
+import type { MergeGroupFacts } from '../pulls/queue/queue-news.ts'
 import { findReviewById } from '../pulls/review/reviews.rows.ts'
 import {
   type OpenRepository,
@@ -62,6 +64,7 @@ const BUILDERS: Readonly<Record<string, Builder>> = {
     repositoryPayload('created', repository, sender),
   release: releasePayload,
   status: statusPayload,
+  merge_group: mergeGroupPayload,
   pull_request_comment: commentPayload,
   issues: issuePayload,
   issue_assign: issuePayload,
@@ -431,6 +434,43 @@ async function statusPayload(
     updated_at: time,
     commit: await lastCommitPayload(app, subject, status.commit_id),
     repository,
+    sender,
+  }
+}
+
+/**
+ * Returns the JSON object of an event `merge_group`, in the form that GitHub documents. `head_commit`
+ * is null for a commit that was deleted since.
+ */
+async function mergeGroupPayload(
+  app: DeliveriesApp,
+  { facts, open, repository, sender }: HookSubject<MergeGroupFacts>,
+): Promise<object> {
+  const { action, reason = null, head, base, ref, baseRef } = facts
+  const commit = await readCommit(app.git, open.repository.id, head)
+  return {
+    action,
+    ...(action === 'destroyed' && { reason }),
+    merge_group: {
+      head_sha: head,
+      head_ref: ref,
+      base_sha: base,
+      base_ref: baseRef,
+      head_commit: commit
+        ? {
+            id: commit.id,
+            tree_id: commit.treeId,
+            message: commit.message,
+            timestamp: isoTime(commit.committer.time),
+            author: { name: commit.author.name, email: commit.author.email },
+            committer: { name: commit.committer.name, email: commit.committer.email },
+          }
+        : null,
+    },
+    repository,
+    ...(open.owner.kind === 'ORGANIZATION' && 'owner' in repository
+      ? { organization: repository.owner }
+      : {}),
     sender,
   }
 }

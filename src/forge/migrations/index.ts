@@ -71,6 +71,7 @@ import * as keyUses from './0068-key-uses.ts'
 import * as importReferences from './0072-import-references.ts'
 import * as userCountShards from './0081-user-count-shards.ts'
 import * as dueIssues from './0082-due-issues.ts'
+import * as mergeQueues from './0090-merge-queues.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -146,6 +147,7 @@ export const migrations: readonly Migration[] = [
   { name: '0072-import-references', ...importReferences },
   { name: '0081-user-count-shards', ...userCountShards },
   { name: '0082-due-issues', ...dueIssues },
+  { name: '0090-merge-queues', ...mergeQueues },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -10,6 +10,30 @@ export const PULLS = {
     restStatus: 400,
     field: 'owner',
   },
+  ALREADY_QUEUED: {
+    code: Code.AlreadyExists,
+    message: 'the pull request is in the merge queue already',
+  },
+  DEQUEUE_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only who added the pull request, or who may merge it, can take it out of the queue',
+  },
+  MERGE_QUEUE_ENTRY_NOT_FOUND: {
+    code: Code.NotFound,
+    message: 'the pull request is not in the merge queue',
+  },
+  MERGE_QUEUE_FULL: {
+    code: Code.ResourceExhausted,
+    message: ({ limit }) => `the merge queue has ${limit} entries`,
+  },
+  MERGE_QUEUE_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ base }) => `branch ${base} has no merge queue`,
+  },
+  QUEUE_JUMP_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only administrators of the repository can jump the merge queue',
+  },
   APPROVALS_MISSING: {
     code: Code.FailedPrecondition,
     message: 'Does not have enough approvals',

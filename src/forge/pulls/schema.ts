@@ -24,6 +24,8 @@ export interface ScheduledMergesTable {
   delete_branch: number | null
   /** Unix seconds. */
   create_time: number
+  /** The same time in Unix milliseconds, for the order in which scheduled merges enter a queue. */
+  create_time_ms: Generated<number>
   /** Time of the next readiness check, in Unix milliseconds. */
   due_time: number
   /** Number of wake-ups. A change during a check shows that another check is necessary. */
@@ -94,9 +96,101 @@ export interface PullMergeAttemptsTable {
   scopes: string | null
   /** UUID of that token; null for another credential. */
   token_uuid: string | null
+  /** Position among the merges of one update, from 0. */
+  position: Generated<number>
 }
 
 export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>
+
+/** Merge queues: one for each branch whose rule has or had one. */
+export interface MergeQueuesTable {
+  id: Generated<number>
+  repository_id: number
+  /** Without `refs/heads/`. */
+  branch: string
+  /** Time of the next look at the queue, in Unix milliseconds; null while nothing is expected. */
+  due_time: number | null
+  /** Number of wake-ups. A change during a look shows that another look is necessary. */
+  wake_count: Generated<number>
+  /** Since when the deadlines stand still, in Unix milliseconds; null if they do not. */
+  pause_time: number | null
+}
+
+export type MergeQueue = Selectable<MergeQueuesTable>
+
+/** Groups of entries that are tried together. Those that merged are kept for estimates. */
+export interface MergeQueueGroupsTable {
+  /** Never reused. */
+  number: Generated<number>
+  queue_id: number
+  repository_id: number
+  /** Position in the chain of the queue, from 0. */
+  position: number
+  /** The number of entries for which the commits were made. */
+  size: number
+  /** The commit below the first candidate. */
+  base_commit: string
+  /** The last candidate, which is checked. */
+  head_commit: string
+  /** The ref that holds the last candidate; null before it exists and after its deletion. */
+  ref: string | null
+  state: 'BUILDING' | 'READY'
+  /** Why the group failed, as JSON, once that is settled: the end of a divided group. */
+  failure: string | null
+  /** The last status of the last candidate when the group was made. Earlier ones do not count. */
+  status_floor: number
+  /** The last status when the group became the first. Null before. */
+  decide_floor: number | null
+  /** Unix milliseconds, like all times of this table. Null before the checks are requested. */
+  request_time: number | null
+  deadline: number | null
+  end_time: number | null
+  end_reason: 'merged' | 'dequeued' | 'invalidated' | null
+}
+
+export type MergeQueueGroup = Selectable<MergeQueueGroupsTable>
+
+/** Entries of merge queues: the last one of each pull request. */
+export interface MergeQueueEntriesTable {
+  /** Ascends in the order of entering. */
+  id: Generated<number>
+  queue_id: number
+  pull_request_id: number
+  /** The user who added the entry. The merge uses the rights of this user. */
+  adder_id: number
+  /** As in `ScheduledMergesTable`, like the next five columns. */
+  scopes: string | null
+  token_uuid: string | null
+  style: string
+  title: string
+  message: string
+  delete_branch: number | null
+  /** The head of the pull request. Another head ends the entry. */
+  head_commit: string
+  /** 0 or 1: whether the entry goes before all that do not jump. */
+  is_jump: number
+  state: MergeQueueEntryState
+  /** Null outside a group. */
+  group_number: number | null
+  /** Position in the group, from 0. */
+  position: Generated<number>
+  candidate_commit: string | null
+  /** Merge base of the head and of the candidate before. */
+  merge_base: string | null
+  /** The commit on which no candidate could be made. */
+  blocked_on: string | null
+  /** Unix milliseconds, like the next column. */
+  add_time: number
+  /** Null while the entry is in the queue. */
+  leave_time: number | null
+  /** Why the entry left, as JSON. */
+  reason: string | null
+}
+
+/** `MERGED`, `FAILED` and `REMOVED` are final. */
+export type MergeQueueEntryState = 'QUEUED' | 'BUILDING' | 'READY' | 'MERGED' | 'FAILED' | 'REMOVED'
+
+export type MergeQueueEntry = Selectable<MergeQueueEntriesTable>
 
 export interface PullRequestsTable extends ConversationColumns {
   /** Without `refs/heads/`. */
@@ -244,6 +338,9 @@ export type ReviewChanges = Partial<
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     auto_merges: ScheduledMergesTable
+    merge_queues: MergeQueuesTable
+    merge_queue_groups: MergeQueueGroupsTable
+    merge_queue_entries: MergeQueueEntriesTable
     pull_merge_attempts: PullMergeAttemptsTable
     merge_follow_ups: MergeFollowUpsTable
     merged_commits: MergedCommitsTable

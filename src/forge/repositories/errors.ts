@@ -351,6 +351,11 @@ export const BRANCHES = {
     code: Code.PermissionDenied,
     message: ({ text }) => text ?? 'branch protected',
   },
+  INVALID_MERGE_QUEUE: {
+    code: Code.InvalidArgument,
+    message: ({ field, text }) => `${field} ${text}`,
+    restStatus: 422,
+  },
   BRANCH_PROTECTION_EXISTS: {
     code: Code.AlreadyExists,
     message: 'Branch protection already exist',

@@ -498,6 +498,9 @@ export interface RepositoryEventsTable {
     | 'ISSUE_COMMENTED'
     | 'ISSUE_DELETED'
     | 'ISSUE_TRANSFERRED'
+    | 'MERGE_QUEUE_ENTERED'
+    | 'MERGE_QUEUE_GROUP_CREATED'
+    | 'MERGE_QUEUE_LEFT'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
    * draft releases, or the administrators of the repository. `reactions` are for those who watch the
@@ -521,7 +524,7 @@ export interface RepositoryEventsTable {
    * `{"count", "refs": [[ref, old id, new id]]}`. For a pull request, the JSON `[number, base,
    * head]`, for an issue, the JSON `[number, 0]`, with `comment id, change` at the end or in place of 0
    * if the event is about a comment or reactions. For a status, the
-   * JSON `[commit, number, context, state]`.
+   * JSON `[commit, number, context, state]`. For a merge queue, the JSON of `NotedQueue`.
    */
   subject: string
   /** Unix milliseconds. */

@@ -142,6 +142,7 @@ describe('the document', () => {
       'MaintenanceService',
       'MarkupService',
       'MemoService',
+      'MergeQueueService',
       'MilestoneService',
       'MirrorService',
       'NotificationService',

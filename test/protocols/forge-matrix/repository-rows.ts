@@ -23,6 +23,7 @@ import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
+import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
@@ -194,6 +195,7 @@ const mirrors = MirrorService.method
 const pulls = PullRequestService.method
 const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
+const mergeQueues = MergeQueueService.method
 const releases = ReleaseService.method
 const reviews = ReviewService.method
 const tags = TagService.method
@@ -360,6 +362,10 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(pullMerges.listMergeMessages, mergersWhoLook, { index: PULL }),
   row(pullMerges.mergePullRequest, mergers, { index: PULL }),
   row(pullMerges.cancelAutoMerge, participants, { index: PULL }),
+  row(mergeQueues.getMergeQueue, pullReaders, { base: NOTHING }),
+  row(mergeQueues.enqueuePullRequest, mergers, { index: PULL }),
+  row(mergeQueues.dequeuePullRequest, participants, { index: PULL }),
+  row(mergeQueues.getMergeQueueEntry, pullReaders, { index: PULL }),
   // The head has all that the base has.
   row(pullMerges.updatePullRequestHead, pullUpdaters, { index: PULL }),
 

@@ -54,6 +54,19 @@ const DEFAULTS = {
   unprotected_file_patterns: '',
 }
 
+/** What a rule says about the merge queue, which `merge-queue.test.ts` is about. */
+const QUEUE = {
+  enable_merge_queue: false,
+  merge_queue_style: 'merge',
+  merge_queue_max_group: 5,
+  merge_queue_parallel: 2,
+  merge_queue_wait_seconds: 5,
+  merge_queue_check_timeout_seconds: 3600,
+  merge_queue_only_contexts: [],
+  merge_queue_head_contexts: [],
+  merge_queue_bypass: 'bypass_allowlist',
+}
+
 const SOMETIME = expect.stringMatching(/^20\d\d-/)
 
 describe('a branch protection', () => {
@@ -63,6 +76,7 @@ describe('a branch protection', () => {
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
       ...DEFAULTS,
+      ...QUEUE,
       id: expect.any(Number),
       rule_name: 'main',
       branch_name: 'main',

@@ -7,6 +7,11 @@ export function atSecond(unixSeconds: number): Timestamp {
   return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(unixSeconds), nanos: 0 }
 }
 
+/** Converts Unix milliseconds to a Timestamp of whole seconds, as those of compatible systems are. */
+export function atMs(unixMs: number): Timestamp {
+  return atSecond(Math.floor(unixMs / 1000))
+}
+
 /** Converts a Timestamp to whole Unix seconds. */
 export function secondsOf(time: Timestamp | undefined): number | undefined {
   return time && Number(time.seconds)

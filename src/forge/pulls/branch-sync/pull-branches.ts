@@ -23,6 +23,7 @@ import { endedMerges, recordMerge, settleMerges } from '../merging/merge-attempt
 import { type MergeResult, NO_DELETION } from '../merging/merge-checks.ts'
 import { deleteScheduledMergesInto, wakeScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merges.ts'
+import { renameQueue, wakeQueues } from '../queue/merge-queue.rows.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
 
@@ -230,6 +231,9 @@ export async function renameBranchOfPulls(
 ): Promise<void> {
   const renamed = await movedRows.renameHeads(tx, repositoryId, oldName, newName)
   await recordAll(app, tx, renamed, undefined, 'PULL_REQUEST_EDITED')
+  // Before the base of the pull requests changes, so that their entries stay.
+  await renameQueue(tx, repositoryId, oldName, newName)
+  await wakeQueues(tx, app.clock.now(), repositoryId, { base_branch: newName })
   // These have a duplicate with the new name.
   await pullsClosed(
     app,

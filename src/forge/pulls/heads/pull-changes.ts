@@ -15,6 +15,7 @@ import {
   type HookFacts,
   queueHookEvents,
 } from '../../webhooks/outbox/webhook-queue.ts'
+import { followPull } from '../queue/queue-exits.ts'
 import type { PullRequest, PullRequestChanges } from '../schema.ts'
 
 /** The type of webhook message for each event. */
@@ -57,6 +58,7 @@ export async function recordPullChange(
     subject_id: pull.id,
     subject: pullSubject(pull, comment),
   })
+  await followPull(app, tx, actorId, pull, type)
   const event = timelineEventOf(type, pull)
   if (event) await recordTimeline(app, tx, actorId, pull.id, event)
   const timeMs = app.clock.now()

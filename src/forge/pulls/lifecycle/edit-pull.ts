@@ -50,6 +50,7 @@ import {
 } from '../heads/pull-requests.rows.ts'
 import { isWorkInProgress, type PullView } from '../lists/pull-views.ts'
 import { dropScheduledMerge } from '../merging/scheduled-merges.ts'
+import { leaveAsDraft } from '../queue/queue-exits.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import type { Reviewers } from '../review/review-requests.ts'
 import {
@@ -159,6 +160,7 @@ async function apply(
   await recordTimelineEvents(app, tx, place, timelineOfEdit(pull, changes))
   if (changes.title !== undefined || changes.body !== undefined)
     await recordReferences(app, tx, caller, { conversation: edited, text: edited, isNew: false })
+  if (isWorkInProgress(app, edited.title)) await leaveAsDraft(app, tx, caller.user.id, edited)
   let told = editEvents(changes, read.assigneeIds, read.labels?.ids)
   let named = editConcerns(pull, edited, assigned, asked)
   for (const type of eventsOf(pull, edited)) {

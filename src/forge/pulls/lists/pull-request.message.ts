@@ -15,6 +15,7 @@ import { atSecond } from '../../core/wire/times.ts'
 import { teamMessage } from '../../organizations/team.service.ts'
 import { gitUrls, repositoryMessageWith } from '../../repositories/lifecycle/repository.message.ts'
 import type { RepositoryView } from '../../repositories/lifecycle/repository-views.ts'
+import { queueEntryMessage } from '../queue/queue-entry.message.ts'
 import type { PullSide, PullView } from './pull-views.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */
@@ -119,6 +120,8 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     unread: view.isUnread,
     autoMerge: scheduledMergeOf(view, ofAccount),
     mergeability: mergeabilityIn(view),
+    mergeQueueEntry:
+      view.queueEntry && queueEntryMessage(app, response.viewer, base.repository, view.queueEntry),
   }
 }
 

@@ -26,6 +26,7 @@ import { countPull, type PullCounts } from '../changes/pull-files.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { findPullRequestsByIds } from '../heads/pull-requests.rows.ts'
 import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'
+import { type QueueEntryView, viewEntriesOf } from '../queue/queue-views.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 import type { Mergeability, PullRequest, ScheduledMerge } from '../schema.ts'
 
@@ -53,6 +54,8 @@ export interface PullView {
   readonly head: PullSide
   /** The scheduled merge. Undefined if there is none. */
   readonly scheduledMerge: { readonly order: ScheduledMerge; readonly scheduler: Owner } | undefined
+  /** The entry in the merge queue of the base. Undefined outside a queue. */
+  readonly queueEntry: QueueEntryView | undefined
   /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
 }
@@ -127,6 +130,7 @@ export async function viewPullsOf(
     present(pulls.map(({ milestone_id }) => milestone_id)),
   )
   const scheduledMerges = await findScheduledMerges(db, ids)
+  const queueEntries = await viewEntriesOf(app, opened, ids)
   const people = pulls.flatMap(({ id, poster_id, merger_id }) => [
     poster_id,
     merger_id,
@@ -157,6 +161,7 @@ export async function viewPullsOf(
       counts: undefined,
       ...sides,
       scheduledMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
+      queueEntry: queueEntries.get(pull.id),
       isUnread: unseen.has(pull.id),
     }
   })

@@ -40,15 +40,18 @@ interface EndedMerge {
  * Stores a merge attempt, in the transaction that stores the pending update of the base branch.
  *
  * @param pull the row that the decision to merge is based on.
+ * @param position among the merges of the update.
  */
 export async function recordMergeAttempt(
   tx: Tx,
   updateId: number,
   pull: PullRequest,
-  result: Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id'>,
+  result: Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id' | 'position'>,
+  position = 0,
 ): Promise<void> {
   await checkUnchanged(tx, pull)
-  await putMergeAttempt(tx, { ...result, pull_request_id: pull.id, pending_update_id: updateId })
+  const attempt = { ...result, pull_request_id: pull.id, pending_update_id: updateId, position }
+  await putMergeAttempt(tx, attempt)
 }
 
 /**

@@ -11,7 +11,7 @@ import { openRepositoryById } from '../../repositories/access/permissions.ts'
 import { listContextStates } from '../../repositories/commits/commit-statuses.rows.ts'
 import { combineStatuses } from '../../repositories/commits/commit-statuses.ts'
 import { findUnverified } from '../../repositories/commits/commit-verification.ts'
-import { MERGE_STYLES } from '../../repositories/commits/merge-styles.ts'
+import { allowedStyles } from '../../repositories/commits/merge-styles.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { type FactSource, gatherFacts } from '../../repositories/protection/branch-review.ts'
@@ -70,12 +70,12 @@ export interface CheckedMerge extends OpenMerge, MergeTips {
   readonly mustWait: boolean
 }
 
-export type MergeOutcome = 'merged' | 'scheduled'
+export type MergeOutcome = 'merged' | 'scheduled' | 'queued'
 
 /** Record of a merge in the row of its pull request, and the work after the merge. */
 export type MergeResult = Omit<
   PullMergeAttempt,
-  'pending_update_id' | 'pull_request_id' | 'merger_id'
+  'pending_update_id' | 'pull_request_id' | 'merger_id' | 'position'
 > & {
   /** Null if the user who merged is unknown. */
   readonly merger_id: number | null
@@ -108,7 +108,7 @@ export function mergeResult(
   { clock }: ReposApp,
   { caller, repository, options: { deleteBranch } }: OpenMerge,
   commits: MergedCommits,
-): Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id'> {
+): Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id' | 'position'> {
   return {
     ...commits,
     merger_id: caller.user.id,
@@ -125,15 +125,6 @@ export function mergeResult(
 export const MANUALLY_MERGED = 'manually-merged'
 
 const DEFAULT_STYLE = 'merge'
-
-/** The repository setting that allows each style. */
-const SETTINGS = {
-  merge: 'allow_merge_commits',
-  rebase: 'allow_rebase',
-  'rebase-merge': 'allow_rebase_explicit',
-  squash: 'allow_squash_merge',
-  'fast-forward-only': 'allow_fast_forward_only_merge',
-} as const satisfies Record<MergeStyle, keyof Repository>
 
 /** Opens a merge under the lock of the pull request and checks that the caller may make it. */
 export async function openMerge(
@@ -166,13 +157,19 @@ async function isStillScheduled(app: ReposApp, { id }: PullRequest): Promise<boo
 /**
  * Finds the commits of a merge under the lock of the base branch, and checks that the pull request
  * is ready.
+ *
+ * @param onto the commit to merge with; undefined for the base branch.
  */
-export async function checkMerge(app: ReposApp, merge: OpenMerge): Promise<CheckedMerge> {
+export async function checkMerge(
+  app: ReposApp,
+  merge: OpenMerge,
+  onto?: string,
+): Promise<CheckedMerge> {
   const { caller, options, rights } = merge
   const { force, whenChecksSucceed } = options
   const rule = rights.inForce?.rule
   const requested = options.style || DEFAULT_STYLE
-  const tips = await findTips(app, merge)
+  const tips = await findTips(app, merge, onto)
   const problemOf = async () =>
     rule && !(force && rights.mayForce) ? mergeProblem(app, tips, rule) : undefined
   const problem = whenChecksSucceed ? undefined : await problemOf()
@@ -194,9 +191,13 @@ export async function checkMerge(app: ReposApp, merge: OpenMerge): Promise<Check
  * Whether the commits conflict is left to the merge, whatever the last mergeability check found:
  * only the merge can name the files in conflict.
  */
-async function findTips(app: ReposApp, { repository, owner, pull }: OpenPull): Promise<MergeTips> {
+async function findTips(
+  app: ReposApp,
+  { repository, owner, pull }: OpenPull,
+  onto: string | undefined,
+): Promise<MergeTips> {
   if (isWorkInProgress(app, pull.title)) throw new DomainError('PULL_REQUEST_WORK_IN_PROGRESS')
-  const base = await readRef(app.git, repository.id, `refs/heads/${pull.base_branch}`)
+  const base = onto ?? (await readRef(app.git, repository.id, `refs/heads/${pull.base_branch}`))
   if (base === undefined) throw notMergeable('ERROR')
   const head = await prepareHead(app, pull)
   if (head !== pull.head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
@@ -227,17 +228,13 @@ async function checkSignatures(
 
 /** Returns the style with a name if the repository allows it. */
 function checkStyle(repository: Repository, name: string): MergeStyle {
-  const style = MERGE_STYLES.find((known) => known === name)
-  if (style === undefined || repository[SETTINGS[style]] === 0) throw styleNotAllowed(name)
+  const style = allowedStyles(repository).find((known) => known === name)
+  if (style === undefined) throw styleNotAllowed(name)
   return style
 }
 
-/** Returns the styles that a repository allows. */
-export function allowedStyles(repository: Repository): MergeStyle[] {
-  return MERGE_STYLES.filter((style) => repository[SETTINGS[style]] === 1)
-}
-
-function styleNotAllowed(style: string): DomainError {
+/** The error for a style that the repository, or a queue, does not allow. */
+export function styleNotAllowed(style: string): DomainError {
   return new DomainError('MERGE_STYLE_NOT_ALLOWED', { style: metadataText(style) })
 }
 

@@ -1,7 +1,12 @@
 import type { Insertable } from 'kysely'
 import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { MergeFollowUp, MergeFollowUpsTable, PullMergeAttempt } from '../schema.ts'
+import type {
+  MergeFollowUp,
+  MergeFollowUpsTable,
+  PullMergeAttempt,
+  PullMergeAttemptsTable,
+} from '../schema.ts'
 
 /** Maximum number of commits in one statement. SQLite limits the number of parameters. */
 const BATCH = 500
@@ -156,7 +161,10 @@ export interface MergeIntoBranch extends PullMergeAttempt {
 }
 
 /** Records an attempt to merge a pull request. Replaces an earlier attempt. */
-export async function putMergeAttempt(tx: Tx, attempt: PullMergeAttempt): Promise<void> {
+export async function putMergeAttempt(
+  tx: Tx,
+  attempt: Insertable<PullMergeAttemptsTable>,
+): Promise<void> {
   await tx
     .insertInto('pull_merge_attempts')
     .values(attempt)
@@ -164,7 +172,7 @@ export async function putMergeAttempt(tx: Tx, attempt: PullMergeAttempt): Promis
     .execute()
 }
 
-/** Lists the attempts of pending updates. */
+/** Lists the attempts of pending updates, in the order of the merges of each. */
 export async function listMergeAttempts(
   db: Db,
   updateIds: readonly number[],
@@ -176,6 +184,8 @@ export async function listMergeAttempts(
     .selectAll('pull_merge_attempts')
     .select('issues.base_branch')
     .where('pending_update_id', 'in', updateIds)
+    .orderBy('pending_update_id')
+    .orderBy('position')
     .execute()
 }
 

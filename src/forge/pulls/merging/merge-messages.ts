@@ -20,6 +20,7 @@ import {
   gitIdentity,
   publicIdentity,
 } from '../../repositories/commits/commit-authors.ts'
+import { allowedStyles } from '../../repositories/commits/merge-styles.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
@@ -30,13 +31,7 @@ import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { countApprovals } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
-import {
-  allowedStyles,
-  type CheckedMerge,
-  checkOpen,
-  type MergeOptions,
-  type OpenMerge,
-} from './merge-checks.ts'
+import { type CheckedMerge, checkOpen, type MergeOptions, type OpenMerge } from './merge-checks.ts'
 
 /** The messages and authors of merge commits. */
 

@@ -9,9 +9,6 @@ import { DomainError } from '../../core/errors.ts'
 import type { ConversationName } from '../../core/names.ts'
 import { checkWritable } from '../../repositories/access/permissions.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
-import { gitIdentity } from '../../repositories/commits/commit-authors.ts'
-import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
-import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
@@ -19,6 +16,7 @@ import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById } from '../heads/pull-requests.rows.ts'
+import { checkEntering, checkNotQueued, enterQueue, mustQueue } from '../queue/queue-entries.ts'
 import type { PullRequest } from '../schema.ts'
 import { isOnBranch, recordMergeAttempt, recordUnchanged } from './merge-attempts.ts'
 import {
@@ -32,9 +30,10 @@ import {
   mergeResult,
   type OpenMerge,
   openMerge,
+  styleNotAllowed,
 } from './merge-checks.ts'
+import { createMergeCommits } from './merge-commits.ts'
 import { deleteWantedHead } from './merge-follow-ups.ts'
-import { creditAuthors, mergeMessage } from './merge-messages.ts'
 import { scheduleMerge } from './scheduled-merges.ts'
 
 /**
@@ -82,12 +81,27 @@ async function mergeLocked(
   options: MergeOptions,
 ): Promise<MergeOutcome> {
   const merge = await openMerge(app, caller, open, options)
+  const isQueued = mustQueue(merge)
   if (options.style === MANUALLY_MERGED) {
+    if (isQueued) throw styleNotAllowed(MANUALLY_MERGED)
     await mergeManually(app, merge)
     return 'merged'
   }
+  if (isQueued) return queueOrSchedule(app, merge)
   const { repository_id, base_branch } = merge.pull
   return withMergeLock(app, repository_id, base_branch, () => mergeToBase(app, merge))
+}
+
+/** Adds a pull request to the queue of its base, or schedules that for when it is ready. */
+async function queueOrSchedule(app: ReposApp, merge: OpenMerge): Promise<MergeOutcome> {
+  await checkNotQueued(app.db, merge.pull)
+  const checked = await checkEntering(app, merge)
+  if (checked.mustWait) {
+    await scheduleMerge(app, checked)
+    return 'scheduled'
+  }
+  await enterQueue(app, checked, false)
+  return 'queued'
 }
 
 /** Runs under the lock of the base branch, too. */
@@ -159,55 +173,6 @@ export async function checkMerged(
 ): Promise<void> {
   const { pull } = await openPull(app, caller, name, 'read')
   if (pull.state !== 'MERGED') throw new DomainError('PULL_REQUEST_NOT_MERGED')
-}
-
-/**
- * Creates the commits of a merge. No ref points to them yet. The caller is their committer.
- *
- * @returns the id of the commit to move the base branch to: its present commit if a rebase leaves
- *   nothing.
- */
-async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Promise<string> {
-  const { base, head, mergeBase, style, repository } = merge
-  const { id } = repository
-  if (mergeBase === '') {
-    const text = 'refusing to merge unrelated histories'
-    throw new DomainError('MERGE_CONFLICT', { style, paths: '[]', text })
-  }
-  if (style === 'fast-forward-only') {
-    if (mergeBase !== base) throw new DomainError('MERGE_FAST_FORWARD_IMPOSSIBLE', { style })
-    return head
-  }
-  const committer = gitIdentity(app, merge.caller)
-  const message = await mergeMessage(app, merge)
-  if (style === 'rebase') {
-    const lastMessage = message === undefined ? {} : { lastMessage: message }
-    return rebaseOnto(app, id, { onto: base, head, committer, style, ...lastMessage })
-  }
-  if (message === undefined) throw new Error(`a commit by ${style} has no message`)
-  const own = { author: committer, committer, message }
-  if (style === 'rebase-merge') {
-    const tip = await rebaseOnto(app, id, { onto: base, head, committer, style })
-    if (tip === base) return base
-    return storeServerCommit(app, id, {
-      treeId: await treeOf(app, id, tip),
-      parentIds: [base, tip],
-      ...own,
-    })
-  }
-  // A head that is a descendant of the base needs no merge.
-  const treeId =
-    mergeBase === base ? await treeOf(app, id, head) : await mergeTrees(app, id, base, head, style)
-  if (style === 'merge')
-    return storeServerCommit(app, id, { treeId, parentIds: [base, head], ...own })
-  const credited = await creditAuthors(app, merge, committer, message)
-  return storeServerCommit(app, id, { treeId, parentIds: [base], committer, ...credited })
-}
-
-async function treeOf(app: ReposApp, repositoryId: number, commitId: string): Promise<string> {
-  const commit = await readCommit(app.git, repositoryId, commitId)
-  if (!commit) throw new Error(`there is no commit ${commitId}`)
-  return commit.treeId
 }
 
 /**

@@ -55,8 +55,8 @@ function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
         { owner, repo, number: Number(index) },
         options,
       )
-      if (outcome === 'scheduled') context.values.set(restStatusKey, 201)
-      return { scheduled: outcome === 'scheduled' }
+      if (outcome !== 'merged') context.values.set(restStatusKey, 201)
+      return { scheduled: outcome === 'scheduled', queued: outcome === 'queued' }
     },
 
     async cancelAutoMerge({ owner, repo, index }, context) {

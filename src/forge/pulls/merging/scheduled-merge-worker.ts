@@ -17,6 +17,8 @@ import { accessOfUser } from '../../repositories/access/permissions.ts'
 import { changeWatched } from '../../repositories/activity/repository-events.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
+import { readBranchRules } from '../../repositories/protection/branch-rules.ts'
+import { queueIn } from '../../repositories/protection/merge-queue-settings.ts'
 import type { OpenPull } from '../heads/open-pulls.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
 import type { ScheduledMerge } from '../schema.ts'
@@ -66,8 +68,24 @@ function scheduledMerges(app: ReposApp): DueWork {
     maxRunningPerOwner: MAX_RUNNING_PER_OWNER,
     signal: app.signals.scheduledMerges,
     ...rows.scheduledMergeQueue(app.db),
-    run: (pullId) => tryMerge(app, pullId),
+    run: (pullId) => tryInOrder(app, pullId),
   }
+}
+
+/**
+ * Merges a pull request if it is ready. Those into a branch with a merge queue enter it in the order in
+ * which they were scheduled.
+ */
+async function tryInOrder(app: ReposApp, pullId: number): Promise<void> {
+  const pull = await findPullRequestById(app.db, pullId)
+  if (!pull) return
+  const { repository_id: repositoryId, base_branch: branch } = pull
+  const rules = await readBranchRules(app, repositoryId, undefined, { code: 'none' })
+  if (!queueIn(rules.inForceFor(branch))) return tryMerge(app, pullId)
+  await app.coordination.exclusive(`entering ${repositoryId} ${branch}`, async () => {
+    for (const id of await rows.dueMergesInto(app.db, app.clock.now(), repositoryId, branch))
+      await tryMerge(app, id)
+  })
 }
 
 /**

@@ -2,6 +2,7 @@ import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
 import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
 import { numbersOf, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../../platform/database/schema.ts'
+import { wakeQueues } from '../queue/merge-queue.rows.ts'
 import type { PullRequest, ScheduledMerge, ScheduledMergesTable } from '../schema.ts'
 
 /** Returns the scheduled merge of a pull request. Undefined without one. */
@@ -81,7 +82,8 @@ function dueFrom(now: number) {
 }
 
 /**
- * Makes scheduled merges of a repository due after a change that they may have waited for.
+ * Makes scheduled merges of a repository due after a change that they may have waited for, and its
+ * merge queues.
  *
  * @param now Unix milliseconds.
  * @param pulls selects pull requests that have these values. All when left out.
@@ -92,6 +94,7 @@ export async function wakeScheduledMerges(
   repositoryId: number,
   pulls: Partial<Pick<PullRequest, 'base_branch' | 'head_commit'>> = {},
 ): Promise<void> {
+  await wakeQueues(tx, now, repositoryId, pulls)
   await tx
     .updateTable('auto_merges')
     .set(dueFrom(now))
@@ -107,6 +110,28 @@ export async function wakeScheduledMerges(
       ),
     )
     .execute()
+}
+
+/**
+ * Returns the scheduled merges into a branch that are due, in the order in which they were scheduled.
+ */
+export async function dueMergesInto(
+  db: Db,
+  now: number,
+  repositoryId: number,
+  branch: string,
+): Promise<number[]> {
+  const due = await db
+    .selectFrom('auto_merges')
+    .innerJoin('issues', 'issues.id', 'pull_request_id')
+    .select('pull_request_id')
+    .where('auto_merges.repository_id', '=', repositoryId)
+    .where('base_branch', '=', branch)
+    .where('auto_merges.due_time', '<=', now)
+    .orderBy('create_time_ms')
+    .orderBy('pull_request_id')
+    .execute()
+  return due.map(({ pull_request_id }) => pull_request_id)
 }
 
 /**

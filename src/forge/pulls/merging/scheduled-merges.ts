@@ -10,6 +10,7 @@ import { readMergeRights } from '../heads/merge-rights.ts'
 import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
+import { leaveByRequest } from '../queue/queue-entries.ts'
 import type { CheckedMerge } from './merge-checks.ts'
 import * as rows from './scheduled-merges.rows.ts'
 
@@ -39,6 +40,7 @@ export async function scheduleMerge(
       message,
       delete_branch: deleteBranch === undefined ? null : Number(deleteBranch),
       create_time: nowSeconds(app.clock),
+      create_time_ms: now,
       // Due at once: the pull request may have become ready since it was checked.
       due_time: now,
     })
@@ -47,7 +49,7 @@ export async function scheduleMerge(
   })
 }
 
-/** Cancels a scheduled merge. */
+/** Cancels a scheduled merge, or takes the pull request out of its merge queue. */
 export async function cancelScheduledMerge(
   app: ReposApp,
   caller: SignedIn,
@@ -62,7 +64,10 @@ export async function cancelScheduledMerge(
 async function cancelLocked(app: ReposApp, caller: SignedIn, open: OpenPull): Promise<void> {
   const { pull } = open
   const merge = await rows.findScheduledMerge(app.db, pull.id)
-  if (!merge) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+  if (!merge) {
+    if (await leaveByRequest(app, caller, open)) return
+    throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+  }
   const isOwn = merge.scheduler_id === caller.user.id
   if (!isOwn && !(await readMergeRights(app, caller, open, pull.base_branch)).mayMerge)
     throw new DomainError('AUTO_MERGE_CANCEL_DENIED')

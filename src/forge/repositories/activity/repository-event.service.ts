@@ -24,6 +24,7 @@ import {
   movedRefsOf,
   notedIssueOf,
   notedPullOf,
+  notedQueueOf,
   notedStatusOf,
   type RepositoryEventType,
   readRepositoryEvents,
@@ -163,6 +164,13 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'COMMIT_STATUS_CREATED': {
       const { commit_id: sha, number, context, state: status } = notedStatusOf(event)
       return { case: 'commitStatus', value: { sha, id: BigInt(number), context, status } }
+    }
+    case 'MERGE_QUEUE_ENTERED':
+    case 'MERGE_QUEUE_GROUP_CREATED':
+    case 'MERGE_QUEUE_LEFT': {
+      const { number, group, candidate: candidateSha, ...noted } = notedQueueOf(event)
+      const value = { ...noted, candidateSha, number: BigInt(number), group: BigInt(group) }
+      return { case: 'mergeQueue', value }
     }
     case 'BRANCH_PROTECTIONS_REORDERED':
       return { case: undefined }

@@ -346,6 +346,7 @@ export function notedCommentOf({
   type,
   subject,
 }: Pick<RepositoryEvent, 'type' | 'subject'>): NotedComment | undefined {
+  if (type.startsWith('MERGE_QUEUE_')) return undefined
   const values = JSON.parse(subject) as unknown[]
   const [commentId, change] = values.slice(type.startsWith('ISSUE_') ? 1 : 3) as [
     number?,
@@ -365,6 +366,24 @@ export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
 } {
   const [number, base, head] = JSON.parse(subject) as [number, string, string]
   return { number, base, head }
+}
+
+/** The entry or the group of a merge queue in an event. */
+export interface NotedQueue {
+  readonly base: string
+  /** The number of the pull request; 0 for a group. */
+  readonly number: number
+  readonly state: string
+  readonly reason: string
+  /** The number of the group; 0 for an entry. */
+  readonly group: number
+  readonly ref: string
+  readonly candidate: string
+}
+
+/** Returns the entry or the group of a merge queue in an event. */
+export function notedQueueOf({ subject }: Pick<RepositoryEvent, 'subject'>): NotedQueue {
+  return JSON.parse(subject) as NotedQueue
 }
 
 /** Returns the subject of an event of an issue. */

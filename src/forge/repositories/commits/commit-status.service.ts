@@ -80,7 +80,7 @@ function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> 
 type Home = Pick<OpenRepository, 'repository' | 'owner'>
 
 /** Returns the message of a commit status. */
-function statusMessage(
+export function statusMessage(
   app: App,
   viewer: Caller,
   home: Home,

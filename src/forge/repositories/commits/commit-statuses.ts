@@ -105,6 +105,14 @@ export async function getCombinedStatus(
   }
 }
 
+/** Returns the latest status of each context of a commit, newest first. */
+export async function latestStatusesOf(
+  app: ReposApp,
+  commit: CommitKey,
+): Promise<CommitStatusView[]> {
+  return withCreators(app, await rows.listLatestCommitStatuses(app.db, commit, 0, MAX_CONTEXTS))
+}
+
 async function withCreators(
   app: ReposApp,
   statuses: readonly CommitStatus[],

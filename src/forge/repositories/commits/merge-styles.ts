@@ -1,5 +1,5 @@
 import type { MergeStyle } from '../../core/schema.ts'
-import type { UpdateStyle } from '../schema.ts'
+import type { Repository, UpdateStyle } from '../schema.ts'
 
 /*
  * A file of its own: the options of the command line need the styles, and the primary process of
@@ -17,3 +17,17 @@ export const MERGE_STYLES: readonly MergeStyle[] = [
 
 /** The ways to update the head branch of a pull request with its base branch. */
 export const UPDATE_STYLES: readonly UpdateStyle[] = ['merge', 'rebase']
+
+/** The repository setting that allows each style. */
+const SETTINGS = {
+  merge: 'allow_merge_commits',
+  rebase: 'allow_rebase',
+  'rebase-merge': 'allow_rebase_explicit',
+  squash: 'allow_squash_merge',
+  'fast-forward-only': 'allow_fast_forward_only_merge',
+} as const satisfies Record<MergeStyle, keyof Repository>
+
+/** Returns the styles that a repository allows. */
+export function allowedStyles(repository: Repository): MergeStyle[] {
+  return MERGE_STYLES.filter((style) => repository[SETTINGS[style]] === 1)
+}

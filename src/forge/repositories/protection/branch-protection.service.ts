@@ -92,6 +92,7 @@ function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectio
       dismiss_stale_approvals: request.dismissStaleApprovals,
       ignore_stale_approvals: request.ignoreStaleApprovals,
       require_signed_commits: request.requireSignedCommits,
+      enable_merge_queue: request.enableMergeQueue,
     },
     priority: priority === undefined ? undefined : Number(priority),
     requiredApprovals: requiredApprovals === undefined ? undefined : Number(requiredApprovals),
@@ -108,21 +109,49 @@ function draftOf(request: CreateBranchProtectionRequest): ProtectionEdit {
     ...settings,
     priority: Math.max(settings.priority ?? 0, 0),
     statusCheckContexts: request.statusCheckContexts,
+    queue: {
+      ...queueNumbersOf(request),
+      style: request.mergeQueueStyle,
+      bypass: request.mergeQueueBypass,
+      onlyContexts: request.mergeQueueOnlyContexts,
+      headContexts: request.mergeQueueHeadContexts,
+    },
     ...listsOf(request, approvers, (field, names = []) => ({ field, names })),
   }
 }
 
 function editOf(request: EditBranchProtectionRequest): ProtectionEdit {
-  const contexts = request.statusCheckContexts
+  const {
+    statusCheckContexts: contexts,
+    mergeQueueOnlyContexts: only,
+    mergeQueueHeadContexts: head,
+  } = request
   const approvers = request.approvalsWhitelistUsername ?? request.approvalsWhitelistUsernames
   return {
     ...settingsOf(request),
     statusCheckContexts: contexts && textsOf('status_check_contexts', contexts),
+    queue: {
+      ...queueNumbersOf(request),
+      style: request.mergeQueueStyle,
+      bypass: request.mergeQueueBypass,
+      onlyContexts: only && textsOf('merge_queue_only_contexts', only),
+      headContexts: head && textsOf('merge_queue_head_contexts', head),
+    },
     ...listsOf(
       request,
       approvers,
       (field, value) => value && { field, names: textsOf(field, value) },
     ),
+  }
+}
+
+function queueNumbersOf(request: CreateBranchProtectionRequest | EditBranchProtectionRequest) {
+  const numberOf = (value: bigint | undefined) => (value === undefined ? undefined : Number(value))
+  return {
+    maxGroup: numberOf(request.mergeQueueMaxGroup),
+    parallel: numberOf(request.mergeQueueParallel),
+    waitSeconds: numberOf(request.mergeQueueWaitSeconds),
+    checkTimeoutSeconds: numberOf(request.mergeQueueCheckTimeoutSeconds),
   }
 }
 
@@ -165,6 +194,7 @@ function listsOf<List>(
 
 function branchProtectionMessage({
   rule,
+  queueStyle,
   users,
   teams,
 }: BranchProtectionView): BranchProtectionMessage {
@@ -206,6 +236,15 @@ function branchProtectionMessage({
     unprotectedFilePatterns: rule.unprotected_file_patterns,
     createdAt: atSecond(rule.create_time),
     updatedAt: atSecond(rule.update_time),
+    enableMergeQueue: rule.enable_merge_queue,
+    mergeQueueStyle: queueStyle,
+    mergeQueueMaxGroup: BigInt(rule.merge_queue_max_group),
+    mergeQueueParallel: BigInt(rule.merge_queue_parallel),
+    mergeQueueWaitSeconds: BigInt(rule.merge_queue_wait_seconds),
+    mergeQueueCheckTimeoutSeconds: BigInt(rule.merge_queue_check_timeout_seconds),
+    mergeQueueOnlyContexts: [...rule.merge_queue_only_contexts],
+    mergeQueueHeadContexts: [...rule.merge_queue_head_contexts],
+    mergeQueueBypass: rule.merge_queue_bypass,
   })
 }
 

@@ -22,6 +22,7 @@ export const PROTECTION_FLAGS = [
   'dismiss_stale_approvals',
   'ignore_stale_approvals',
   'require_signed_commits',
+  'enable_merge_queue',
 ] as const satisfies readonly ProtectionFlag[]
 
 /**
@@ -38,12 +39,20 @@ export const PROTECTION_LISTS = [
 
 type Row = Selectable<BranchProtectionsTable>
 
+/** The lists of status contexts, JSON arrays in rows. */
+const CONTEXT_LISTS = [
+  'status_check_contexts',
+  'merge_queue_only_contexts',
+  'merge_queue_head_contexts',
+] as const
+
+type ContextList = (typeof CONTEXT_LISTS)[number]
+
 /** A branch protection. */
 export interface BranchProtection
-  extends Omit<Row, ProtectionFlag | 'status_check_contexts'>,
-    Readonly<Record<ProtectionFlag, boolean>> {
-  readonly status_check_contexts: readonly string[]
-}
+  extends Omit<Row, ProtectionFlag | ContextList>,
+    Readonly<Record<ProtectionFlag, boolean>>,
+    Readonly<Record<ContextList, readonly string[]>> {}
 
 /** The settings of a rule that can change. */
 export type ProtectionSettings = Omit<
@@ -288,28 +297,31 @@ function fromRow(row: Row): BranchProtection {
   return {
     ...row,
     ...(flags as Record<ProtectionFlag, boolean>),
-    status_check_contexts: JSON.parse(row.status_check_contexts),
+    ...parsedLists(row),
   }
+}
+
+function parsedLists(row: Row): Record<ContextList, string[]> {
+  const lists = CONTEXT_LISTS.map((list) => [list, JSON.parse(row[list])])
+  return Object.fromEntries(lists) as Record<ContextList, string[]>
 }
 
 function toRow(settings: ProtectionSettings) {
   const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, settings[flag] ? 1 : 0]))
-  const {
-    rule_name,
-    priority,
-    required_approvals,
-    protected_file_patterns,
-    unprotected_file_patterns,
-  } = settings
+  const lists = CONTEXT_LISTS.map((list) => [list, JSON.stringify(settings[list])])
   return {
+    rule_name: settings.rule_name,
+    priority: settings.priority,
+    required_approvals: settings.required_approvals,
+    protected_file_patterns: settings.protected_file_patterns,
+    unprotected_file_patterns: settings.unprotected_file_patterns,
+    merge_queue_style: settings.merge_queue_style,
+    merge_queue_max_group: settings.merge_queue_max_group,
+    merge_queue_parallel: settings.merge_queue_parallel,
+    merge_queue_wait_seconds: settings.merge_queue_wait_seconds,
+    merge_queue_check_timeout_seconds: settings.merge_queue_check_timeout_seconds,
+    merge_queue_bypass: settings.merge_queue_bypass,
     ...(flags as Record<ProtectionFlag, number>),
-    ...{
-      rule_name,
-      priority,
-      required_approvals,
-      protected_file_patterns,
-      unprotected_file_patterns,
-    },
-    status_check_contexts: JSON.stringify(settings.status_check_contexts),
+    ...(Object.fromEntries(lists) as Record<ContextList, string>),
   }
 }

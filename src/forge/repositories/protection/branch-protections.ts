@@ -33,6 +33,13 @@ import {
   PROTECTION_LISTS,
   type ProtectionSettings,
 } from './branch-protections.rows.ts'
+import {
+  checkQueueSettings,
+  editedQueue,
+  QUEUE_DEFAULTS,
+  type QueueEdit,
+  queueStyle,
+} from './merge-queue-settings.ts'
 import { isFileList } from './patterns.ts'
 import { inOrder, teamIdsOf, userIdsOf } from './protection-rules.ts'
 import type { ProtectionFlag, ProtectionList } from './schema.ts'
@@ -49,6 +56,8 @@ const BATCH = 500
 /** A branch protection, with the users and teams on its lists. */
 export interface BranchProtectionView {
   readonly rule: BranchProtection
+  /** The style in which the merge queue merges. */
+  readonly queueStyle: string
   /** The names on each list. */
   readonly users: Readonly<Record<ProtectionList, readonly string[]>>
   readonly teams: Readonly<Record<ProtectionList, readonly string[]>>
@@ -92,6 +101,7 @@ export async function createBranchProtection(
   if (await rows.findBranchProtection(app.db, repositoryId, ruleName))
     throw new DomainError('BRANCH_PROTECTION_EXISTS')
   const settings = newSettings(ruleName, draft)
+  checkQueueSettings(open.repository, settings, draft.queue)
   // The bypass list is ignored unless it is enabled.
   const wanted = PROTECTION_LISTS.filter(
     (list) => list !== 'bypass' || settings.enable_bypass_allowlist,
@@ -139,6 +149,7 @@ export async function editBranchProtection(
     const rule = await rows.findBranchProtection(tx, repositoryId, ruleName)
     if (!rule) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
     const settings = editedSettings(rule, edit)
+    checkQueueSettings(open.repository, settings, edit.queue)
     await rows.updateBranchProtection(tx, rule.id, settings, nowSeconds(app.clock))
     const emptied = settings.enable_bypass_allowlist ? [] : EMPTY_BYPASS_LISTS
     await storeLists(tx, rule.id, [...lists, ...emptied])
@@ -336,6 +347,7 @@ async function viewRules(
   const present = users.filter(({ id }) => readers.has(id))
   return rules.map((rule) => ({
     rule,
+    queueStyle: queueStyle(open.repository, rule),
     users: namesByList(rule, present),
     teams: namesByList(rule, teams),
   }))
@@ -371,6 +383,7 @@ export interface ProtectionEdit {
   readonly statusCheckContexts: readonly string[] | undefined
   readonly protectedFilePatterns: string | undefined
   readonly unprotectedFilePatterns: string | undefined
+  readonly queue: QueueEdit
   readonly users: NamesByList
   readonly teams: NamesByList
 }
@@ -391,11 +404,16 @@ function checkEdit(edit: ProtectionEdit): void {
     throw new DomainError('INVALID_FIELD', { field: 'priority' })
   if (requiredApprovals > MAX_NUMBER)
     throw new DomainError('INVALID_FIELD', { field: 'required_approvals' })
-  const field = 'status_check_contexts'
-  if (statusCheckContexts.length > MAX_CONTEXTS) throw new DomainError('INVALID_FIELD', { field })
-  for (const context of statusCheckContexts) checkLength(field, context, MAX_CONTEXT_CHARACTERS)
+  checkContexts('status_check_contexts', statusCheckContexts)
+  checkContexts('merge_queue_only_contexts', edit.queue.onlyContexts)
+  checkContexts('merge_queue_head_contexts', edit.queue.headContexts)
   checkFileList('protected_file_patterns', edit.protectedFilePatterns)
   checkFileList('unprotected_file_patterns', edit.unprotectedFilePatterns)
+}
+
+function checkContexts(field: string, contexts: readonly string[] = []): void {
+  if (contexts.length > MAX_CONTEXTS) throw new DomainError('INVALID_FIELD', { field })
+  for (const context of contexts) checkLength(field, context, MAX_CONTEXT_CHARACTERS)
 }
 
 function checkFileList(field: string, patterns = ''): void {
@@ -427,6 +445,7 @@ function newSettings(ruleName: string, draft: ProtectionEdit): ProtectionSetting
     status_check_contexts: draft.statusCheckContexts ?? [],
     protected_file_patterns: draft.protectedFilePatterns ?? '',
     unprotected_file_patterns: draft.unprotectedFilePatterns ?? '',
+    ...editedQueue(QUEUE_DEFAULTS, draft.queue),
   }
 }
 
@@ -460,5 +479,6 @@ function editedSettings(rule: BranchProtection, edit: ProtectionEdit): Protectio
     status_check_contexts: edit.statusCheckContexts ?? rule.status_check_contexts,
     protected_file_patterns: edit.protectedFilePatterns ?? rule.protected_file_patterns,
     unprotected_file_patterns: edit.unprotectedFilePatterns ?? rule.unprotected_file_patterns,
+    ...editedQueue(rule, edit.queue),
   }
 }

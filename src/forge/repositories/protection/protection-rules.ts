@@ -273,8 +273,11 @@ export type PullPush = MergePush | UpdatePush
 /** The merge of a pull request, which updates its base branch. */
 export interface MergePush {
   /** The value that Git hooks receive. */
-  readonly trigger: 'pr-merge-to-base'
+  readonly trigger: 'pr-merge-to-base' | 'merge-queue'
+  /** The pull request; the last one of a group of a merge queue. */
   readonly pull: PullNumber
+  /** All pull requests of a group, in their order. */
+  readonly pulls?: readonly PullNumber[]
   /**
    * Returns why the pull request is not ready to merge under a rule; undefined if it is ready.
    * Called after the current rules have been read.

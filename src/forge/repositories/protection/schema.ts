@@ -19,6 +19,7 @@ export type ProtectionFlag =
   | 'dismiss_stale_approvals'
   | 'ignore_stale_approvals'
   | 'require_signed_commits'
+  | 'enable_merge_queue'
 
 /** The lists of users and teams of a branch protection. */
 export type ProtectionList = 'push' | 'force_push' | 'merge' | 'bypass' | 'approvals'
@@ -37,11 +38,24 @@ export interface BranchProtectionsTable extends Record<ProtectionFlag, number> {
   /** Globs, separated by semicolons. */
   protected_file_patterns: string
   unprotected_file_patterns: string
+  /** A merge style; empty for the default of the repository. */
+  merge_queue_style: string
+  merge_queue_max_group: number
+  merge_queue_parallel: number
+  merge_queue_wait_seconds: number
+  merge_queue_check_timeout_seconds: number
+  /** JSON arrays of strings, which `status_check_contexts` contains. */
+  merge_queue_only_contexts: string
+  merge_queue_head_contexts: string
+  /** Who may merge past the queue. */
+  merge_queue_bypass: QueueBypass
   /** Unix seconds. */
   create_time: number
   /** Unix seconds. */
   update_time: number
 }
+
+export type QueueBypass = 'nobody' | 'administrators' | 'bypass_allowlist'
 
 export interface BranchProtectionUsersTable {
   protection_id: number

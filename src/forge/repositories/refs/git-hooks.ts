@@ -312,6 +312,9 @@ function environmentOf(
     GITEA_DEPLOY_KEY_ID: '0',
     GITEA_PR_ID: String(pull?.pull.id ?? 0),
     ...(pull && { GITEA_PR_INDEX: String(pull.pull.number), GITEA_PUSH_TRIGGER: pull.trigger }),
+    ...(pull?.trigger === 'merge-queue' && {
+      BRANCHLINE_PR_INDEXES: (pull.pulls ?? []).map(({ number }) => number).join(' '),
+    }),
     GITEA_INTERNAL_PUSH: 'false',
     GITEA_ROOT_URL: `${app.publicUrl()}/`,
     ...(origin === 'push'

@@ -56,7 +56,7 @@ export async function pushUpdates(
   { unit = 'code', rename, pull }: PushOptions = {},
 ): Promise<void> {
   const origin = rename ? 'rename' : 'push'
-  const merge = pull?.trigger === 'pr-merge-to-base' ? pull : undefined
+  const merge = pull?.trigger === 'pr-update-with-base' ? undefined : pull
   const proposed = { updates, quarantine: undefined, unit, origin, merge } as const
   const [refusal] = await reviewUpdates(app, caller, repositoryId, proposed)
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)

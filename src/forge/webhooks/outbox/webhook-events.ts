@@ -1,6 +1,7 @@
 /**
- * The names of events that compatible systems know, in the order of their documentation. A webhook
- * can name each of them, also those of features that this server lacks, whose events never happen.
+ * The names of events that compatible systems know, in the order of their documentation, and those
+ * that only this server has. A webhook can name each of them, also those of features that this server
+ * lacks, whose events never happen.
  */
 const EVENT_NAMES: ReadonlySet<string> = new Set([
   'create',
@@ -36,6 +37,7 @@ const EVENT_NAMES: ReadonlySet<string> = new Set([
   'action_run_failure',
   'action_run_recover',
   'action_run_success',
+  'merge_group',
 ])
 
 /** Returns whether a webhook can name an event. */
@@ -67,6 +69,7 @@ export type HookEventType =
   | 'repository'
   | 'release'
   | 'status'
+  | 'merge_group'
 
 /** The value of `X-Gitea-Event` where it differs from the type of the event. */
 const EVENTS_OF_TYPES: Readonly<Partial<Record<string, string>>> = {

@@ -25,6 +25,9 @@ export const TAGS = 'refs/tags/'
 /** Prefix of internal refs of the server, which clients never see. */
 export const OWN_REFS = 'refs/branchline/'
 
+/** Prefix of the refs that hold what a merge queue checks. */
+export const QUEUE_REFS = 'refs/queue/'
+
 /**
  * Prefixes of the refs that only the server updates, and of refs by which other forges create pull
  * requests from pushes.
@@ -32,6 +35,7 @@ export const OWN_REFS = 'refs/branchline/'
 export const SERVER_REFS: readonly string[] = [
   OWN_REFS,
   'refs/pull/',
+  QUEUE_REFS,
   'refs/for/',
   'refs/draft/',
   'refs/for-review/',

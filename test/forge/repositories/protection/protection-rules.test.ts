@@ -3,6 +3,7 @@ import {
   PROTECTION_FLAGS,
   PROTECTION_LISTS,
 } from '../../../../src/forge/repositories/protection/branch-protections.rows.ts'
+import { QUEUE_DEFAULTS } from '../../../../src/forge/repositories/protection/merge-queue-settings.ts'
 import {
   type BranchChange,
   type BranchRule,
@@ -39,6 +40,7 @@ function rule(changes: Partial<BranchRule> = {}): BranchRule {
     status_check_contexts: [],
     protected_file_patterns: '',
     unprotected_file_patterns: '',
+    ...QUEUE_DEFAULTS,
     ...changes,
   }
 }
