@@ -9,6 +9,9 @@ export type SshCommand =
 /** An unknown command, as shells answer. */
 const NOT_FOUND = 127
 
+/** Verbs of Git LFS. Its client goes on over HTTP when it reads this text (`ssh/ssh.go`, git-lfs). */
+const LFS_VERB = /^git-lfs-(?:authenticate|transfer)(?= |$)/
+
 const VERBS: ReadonlyMap<string, GitService> = new Map([
   ['git-upload-pack', 'git-upload-pack'],
   ['git-receive-pack', 'git-receive-pack'],
@@ -34,20 +37,27 @@ export function readSshCommand(command: string): SshCommand {
   const [, verb = '', argument = ''] = WORDS.exec(command) ?? []
   const service = VERBS.get(verb)
   if (!service) {
-    const name = (/^\S*/.exec(command)?.[0] ?? '').replace(/[^\x21-\x7e]/g, '')
-    const text = `unknown command: ${name.slice(0, MAX_VERB_CHARACTERS)}`
+    const lfsVerb = LFS_VERB.exec(command)?.[0]
+    const text = lfsVerb ? `${lfsVerb}: not found` : unknown(/^\S*/.exec(command)?.[0] ?? '')
     return { kind: 'invalid', text, code: NOT_FOUND }
   }
-  const [, owner, name] = PATH.exec(readPath(argument) ?? '') ?? []
+  const path = readWord(argument)
+  // More than a verb and a path, for example what a shell would run.
+  if (path === undefined) return { kind: 'invalid', text: unknown(verb), code: 1 }
+  const isPath = Buffer.byteLength(path) <= MAX_PATH_BYTES && !/\p{Cc}/u.test(path)
+  const [, owner, name] = (isPath && PATH.exec(path)) || []
   if (owner === undefined || name === undefined)
     return { kind: 'invalid', text: 'invalid repository path', code: 1 }
   return { kind: 'git', target: { owner, name: name.replace(/\.git$/i, ''), service } }
 }
 
-function readPath(argument: string): string | undefined {
+function unknown(verb: string): string {
+  return `unknown command: ${verb.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_VERB_CHARACTERS)}`
+}
+
+/** Returns the only word of an argument; undefined when the argument has more than one. */
+function readWord(argument: string): string | undefined {
   const quoted = QUOTED.exec(argument)?.[1]
-  const path = quoted?.replace(/'\\(['!])'/g, '$1') ?? (BARE.test(argument) ? argument : undefined)
-  const isValid =
-    path !== undefined && Buffer.byteLength(path) <= MAX_PATH_BYTES && !/\p{Cc}/u.test(path)
-  return isValid ? path : undefined
+  if (quoted !== undefined) return quoted.replace(/'\\(['!])'/g, '$1')
+  return argument === '' || BARE.test(argument) ? argument : undefined
 }

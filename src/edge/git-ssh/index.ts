@@ -6,6 +6,7 @@ import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
 import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
 import type { SessionLimits } from '../git-http/session.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
+import { FailureLog } from './failure-log.ts'
 import { RunningSessions } from './running-sessions.ts'
 import { runSession } from './session.ts'
 
@@ -40,6 +41,7 @@ export async function startGitSsh(
     log.warn({ err }, 'the keys of Git sessions could not be checked'),
   )
   const parts = { app, slots, limits, limitLoopback, running, metrics }
+  const failures = new FailureLog(log)
   const ssh = new SshProcess(program, {
     decide: (fingerprint) => findSshKey(app, fingerprint),
     run: (session) => {
@@ -49,6 +51,7 @@ export async function startGitSsh(
       })
     },
     warn: (facts, message) => log.warn(facts, message),
+    noteFailure: (peer, client) => failures.note(peer, client),
     count: metrics.countSsh,
   })
   try {

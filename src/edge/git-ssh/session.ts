@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { ConnectError } from '@connectrpc/connect'
 import {
@@ -18,7 +19,13 @@ import { feed } from '../../platform/concurrency/feed.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
-import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
+import type {
+  GitGrant,
+  GitService,
+  GitTarget,
+  PackProcess,
+  PackRequest,
+} from '../git-http/git-access.ts'
 import { reopened } from '../git-http/request-body.ts'
 import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
@@ -67,53 +74,60 @@ const REFUSALS: Readonly<Partial<Record<Reason, SessionEnd>>> = {
 export async function runSession(parts: SessionParts, session: SshSession): Promise<void> {
   const beganMs = performance.now()
   const { app } = parts
-  const { end, facts } = await answer(parts, session).catch((error: unknown) => ({
-    end: endOf(app, error),
-    facts: {},
-  }))
+  const requestId = randomUUID()
+  let facts: SessionFacts = {}
+  const end = await answer(parts, session, (found) => {
+    facts = { ...facts, ...found }
+  }).catch((error: unknown) => endOf(app, error, requestId))
   session.end(end.code, end.text)
   const durationMs = Math.round(performance.now() - beganMs)
-  if ('ssh' in facts) parts.metrics.countGitSession(String(facts.ssh), end.code, durationMs)
+  if (facts.ssh) parts.metrics.countGitSession(facts.ssh, end.code, durationMs)
   const entry = {
     ...facts,
+    ...session.transport,
     key: session.keyId,
     peer: session.peer,
+    bytes_in: session.socket.bytesRead - session.openingBytes,
+    bytes_out: session.socket.bytesWritten,
     exit: end.code,
     duration_ms: durationMs,
+    request_id: requestId,
   }
   // Fetches are frequent, and change nothing.
-  const isQuiet = end.code === 0 && !('isPush' in facts && facts.isPush === true)
+  const isQuiet = end.code === 0 && facts.ssh !== 'git-receive-pack'
   app.log[isQuiet ? 'debug' : 'info'](entry, 'SSH session')
 }
 
-interface SessionResult {
-  readonly end: SessionEnd
-  /** Facts for the log. */
-  readonly facts: object
+/** What the log says of a session. */
+interface SessionFacts {
+  readonly ssh?: GitService
+  readonly repository?: string
+  readonly user?: number
+  readonly deploy_key?: number
+  readonly fingerprint?: string
 }
 
-async function answer(parts: SessionParts, session: SshSession): Promise<SessionResult> {
+/** @param tell gets facts as soon as they are known. */
+async function answer(
+  parts: SessionParts,
+  session: SshSession,
+  tell: (facts: SessionFacts) => void,
+): Promise<SessionEnd> {
   const { app } = parts
   // The key may be gone since the connection began.
   const identity = await identityOfSshKey(app, session.keyId)
-  if (!identity) return { end: refused('this key is not valid any more'), facts: {} }
+  if (!identity) return refused('this key is not valid any more')
+  const { kind, keyId, fingerprint } = identity
+  tell({
+    fingerprint,
+    ...(kind === 'account' ? { user: identity.user.id } : { deploy_key: keyId }),
+  })
   const command = readSshCommand(session.command)
-  if (command.kind === 'shell')
-    return { end: { code: 0, text: await greeting(app, identity) }, facts: {} }
-  if (command.kind === 'invalid') return { end: refused(command.text, command.code), facts: {} }
+  if (command.kind === 'shell') return { code: 0, text: await greeting(app, identity) }
+  if (command.kind === 'invalid') return refused(command.text, command.code)
   const { owner, name, service } = command.target
-  const who = identity.kind === 'account' ? { user: identity.user.username } : {}
-  const facts = {
-    ssh: service,
-    repository: `${owner}/${name}`,
-    isPush: service === 'git-receive-pack',
-    ...who,
-  }
-  try {
-    return { end: await serveGit(parts, session, identity, command.target), facts }
-  } catch (error) {
-    return { end: endOf(app, error), facts }
-  }
+  tell({ ssh: service, repository: `${owner}/${name}` })
+  return serveGit(parts, session, identity, command.target)
 }
 
 async function greeting(app: App, identity: SshIdentity): Promise<string> {
@@ -367,11 +381,11 @@ function refused(text: string, code = 1): SessionEnd {
 }
 
 /** Returns the end of a session for an error. Logs a fault of the server. */
-function endOf(app: App, error: unknown): SessionEnd {
+function endOf(app: App, error: unknown, requestId: string): SessionEnd {
   const known = outsideError(error) ?? (error instanceof DomainError ? error : undefined)
   const refusal = known && REFUSALS[known.reason]
   if (refusal) return refusal
   if (known || error instanceof ConnectError) return refused(toConnectError(error).rawMessage)
-  app.log.error({ err: error }, 'a Git session over SSH failed')
-  return refused('the server failed', OWN_FAULT)
+  app.log.error({ err: error, request_id: requestId }, 'a Git session over SSH failed')
+  return refused(`the server failed (request ${requestId})`, OWN_FAULT)
 }

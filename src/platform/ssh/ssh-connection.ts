@@ -7,7 +7,7 @@ import type {
   ServerChannel,
   Session,
 } from 'ssh2/lib/server.js'
-import type { KnownKey } from './ssh-messages.ts'
+import type { KnownKey, SshTransportFacts } from './ssh-messages.ts'
 import { isSignatureOf, writeStrings } from './ssh-signatures.ts'
 
 /** Reasons to disconnect (RFC 4253, section 11.1). */
@@ -74,6 +74,9 @@ export interface ExecRequest {
   readonly connection: SshConnection
 }
 
+/** Longest name of a client in the log. */
+const MAX_CLIENT_CHARACTERS = 64
+
 interface ConnectionPort {
   /** The only login name that is accepted. */
   readonly user: string
@@ -98,8 +101,15 @@ export class SshConnection {
   #rekeys: number[] = []
   #channels = 0
   #isStopping = false
+  #transport: SshTransportFacts
 
-  constructor(client: Connection, port: ConnectionPort) {
+  /** @param software what the version line of the client says. */
+  constructor(client: Connection, software: string, port: ConnectionPort) {
+    const name = software.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_CLIENT_CHARACTERS)
+    this.#transport = { client: name, kex: '', cipher: '' }
+    client.on('handshake', ({ kex, sc }) => {
+      this.#transport = { client: name, kex, cipher: sc.cipher }
+    })
     this.#client = client
     this.#port = port
     this.#timer = setTimeout(() => this.#onTimeout(), AUTH_TIMEOUT_MS)
@@ -120,6 +130,10 @@ export class SshConnection {
     client.on('session', (accept: () => Session | undefined, reject: () => void) =>
       this.#openSession(accept, reject),
     )
+  }
+
+  get transport(): SshTransportFacts {
+    return this.#transport
   }
 
   /** Whether no session runs. */

@@ -73,6 +73,8 @@ export type FromSshProgram =
   | { readonly kind: 'question'; readonly question: number; readonly fingerprint: string }
   /** What happened since the last figures, at most once a second. */
   | ({ readonly kind: 'figures' } & ConnectionFigures)
+  /** A connection has ended without authentication. `client` is empty without a version line. */
+  | { readonly kind: 'unauthenticated'; readonly peer: string; readonly client: string }
   /** The client of a session has left. */
   | { readonly kind: 'left'; readonly session: number }
 
@@ -87,4 +89,14 @@ export interface SessionOpening {
   readonly protocol: string
   /** Address of the client. */
   readonly peer: string
+  /** How the client encrypts. */
+  readonly transport: SshTransportFacts
+}
+
+/** What a client is, and what its connection agreed on. For the log. */
+export interface SshTransportFacts {
+  /** From the version line: printable, at most 64 characters. */
+  readonly client: string
+  readonly kex: string
+  readonly cipher: string
 }

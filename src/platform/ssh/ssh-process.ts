@@ -33,6 +33,8 @@ const MAX_OPENING_BYTES = 64 * 1024
 export interface SshSession extends Omit<SessionOpening, 'session'> {
   /** Input and output of the command. */
   readonly socket: Socket
+  /** Bytes from the client before the command, which count for no session. */
+  readonly openingBytes: number
   /** Aborts when the client leaves. */
   readonly left: AbortSignal
   /** Ends the session after everything that was written to the socket. */
@@ -45,6 +47,8 @@ interface SshWork {
   decide(fingerprint: string): Promise<KnownKey | undefined>
   run(session: SshSession): void
   warn(facts: object, message: string): void
+  /** Tells of a connection that ended without authentication. */
+  noteFailure(peer: string, client: string): void
   count(figures: ConnectionFigures): void
 }
 
@@ -170,6 +174,10 @@ export class SshProcess {
       this.#work.count(message)
       return
     }
+    if (message.kind === 'unauthenticated') {
+      this.#work.noteFailure(message.peer, message.client)
+      return
+    }
     if (message.kind === 'left') {
       this.#left.get(message.session)?.abort()
       return
@@ -201,18 +209,19 @@ export class SshProcess {
       socket.pause()
       const rest = begun.subarray(end + 1)
       if (rest.length > 0) socket.unshift(rest)
-      this.#run(socket, JSON.parse(begun.toString('utf8', 0, end)) as SessionOpening)
+      this.#run(socket, JSON.parse(begun.toString('utf8', 0, end)) as SessionOpening, end + 1)
     }
     socket.on('data', read)
   }
 
-  #run(socket: Socket, { session, ...opening }: SessionOpening): void {
+  #run(socket: Socket, { session, ...opening }: SessionOpening, openingBytes: number): void {
     const controller = new AbortController()
     this.#left.set(session, controller)
     socket.once('close', () => controller.abort())
     this.#work.run({
       ...opening,
       socket,
+      openingBytes,
       left: controller.signal,
       end: (code, text) => {
         this.#left.delete(session)

@@ -141,11 +141,11 @@ async function serve(settings: SshSettings): Promise<void> {
     keepaliveCountMax: KEEPALIVE_COUNT,
   })
   transport.on('error', () => {})
-  transport.on('connection', (client) => {
+  transport.on('connection', (client, { header }) => {
     const peer = [...peers].find(({ socket }) => socket === client._sock)
     if (!peer) return client.end()
     peer.rekey = () => client.rekey(() => {})
-    peer.connection = new SshConnection(client, {
+    peer.connection = new SshConnection(client, header.versions.software, {
       user: settings.user,
       decide,
       run: (request) => run(settings.socketPath, peer.address, request),
@@ -222,7 +222,7 @@ function admit(socket: Socket, limitLoopback: boolean): boolean {
     clearTimeout(silence)
     peers.delete(peer)
     countBytes(peer)
-    if (peer.holder === undefined) figures.failed += 1
+    if (peer.holder === undefined) reportFailure(peer)
     if (network !== undefined && peer.holder === undefined) countFailure(network)
     if (isStopping) endWhenIdle()
   })
@@ -248,6 +248,12 @@ function refuse(socket: Socket): void {
   text.copy(packet, 14)
   socket.end(Buffer.concat([Buffer.from(`SSH-2.0-${IDENT}\r\n`), packet]))
   setTimeout(() => socket.destroy(), 1_000).unref()
+}
+
+function reportFailure({ address, connection }: Peer): void {
+  figures.failed += 1
+  const client = connection?.transport.client ?? ''
+  send({ kind: 'unauthenticated', peer: address, client })
 }
 
 function recentFailures(network: string): number[] {
@@ -321,7 +327,8 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
   lastId += 1
   const session = lastId
   const socket = connect({ path: socketPath, allowHalfOpen: true })
-  const opening: SessionOpening = { session, keyId, command, protocol, peer }
+  const { transport } = connection
+  const opening: SessionOpening = { session, keyId, command, protocol, peer, transport }
   const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
     sessions.set(session, (code, text) => resolve([code, text]))
     channel.once('close', () => resolve([1, '']))

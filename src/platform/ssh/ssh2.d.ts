@@ -48,12 +48,20 @@ declare module 'ssh2/lib/server.js' {
     on(event: 'close', listener: () => void): this
   }
 
+  /** What a key exchange agreed on. `sc`: from the server to the client. */
+  interface Negotiated {
+    readonly kex: string
+    readonly sc: { readonly cipher: string }
+  }
+
   interface Connection extends EventEmitter {
     readonly _sock: Socket
     readonly _protocol: {
       disconnect(reason: number, text: string): void
       exitStatus(channel: number, code: number): void
     }
+    on(event: 'handshake', listener: (negotiated: Negotiated) => void): this
+    on(event: string, listener: (...args: never[]) => void): this
     end(): void
     rekey(callback: (error?: Error) => void): void
   }
@@ -68,7 +76,13 @@ declare module 'ssh2/lib/server.js' {
 
   class Server {
     constructor(config: ServerConfig)
-    on(event: 'connection', listener: (connection: Connection) => void): this
+    on(
+      event: 'connection',
+      listener: (
+        connection: Connection,
+        info: { readonly header: { readonly versions: { readonly software: string } } },
+      ) => void,
+    ): this
     on(event: 'error', listener: (error: Error) => void): this
     injectSocket(socket: Socket): void
   }

@@ -395,14 +395,54 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     ['git-upload-pack', 1, 'invalid repository path'],
     ["git-upload-pack 'bob/../secret'", 1, 'invalid repository path'],
     ["git-upload-pack 'bob'", 1, 'invalid repository path'],
-    ["git-upload-pack 'bob/a' extra", 1, 'invalid repository path'],
-    ['git-upload-pack bob/a; touch /tmp/x', 1, 'invalid repository path'],
-    ['git-upload-pack $(id)/a', 1, 'invalid repository path'],
+    ["git-upload-pack 'bob/a' extra", 1, 'unknown command: git-upload-pack'],
+    ["git receive-pack 'bob/a' extra", 1, 'unknown command: git receive-pack'],
+    ['git-upload-pack bob/a; touch /tmp/x', 1, 'unknown command: git-upload-pack'],
+    ['git-upload-pack $(id)/a', 1, 'unknown command: git-upload-pack'],
+    ["git-lfs-authenticate 'bob/a' download", 127, 'git-lfs-authenticate: not found'],
+    ["git-lfs-transfer 'bob/a' upload", 127, 'git-lfs-transfer: not found'],
     [`git-upload-pack 'bob/${'a'.repeat(10_000)}'`, 1, 'invalid repository path'],
     ["git upload-pack 'bob/none'", 1, 'Repository not found.'],
   ])('answers %j with %i', async (command, code, text) => {
     const key = await keyOf(users.carol)
     expect(await ssh(key, command)).toEqual({ code, stdout: '', stderr: `Branchline: ${text}\n` })
+  })
+
+  it('logs sessions, and connections that do not authenticate', async () => {
+    await create('logged')
+    const key = await keyOf(users.bob)
+    await git(key, '.', 'ls-remote', urlOf('bob/logged'))
+    await ssh(key, 'ls')
+    await expect.poll(() => server.logged.findLast((line) => line.exit === 127)).toBeDefined()
+    const fetched = server.logged.findLast((line) => line.repository === 'bob/logged')
+    expect(fetched).toMatchObject({
+      level: 'debug',
+      ssh: 'git-upload-pack',
+      client: expect.stringMatching(/^OpenSSH/),
+      kex: expect.any(String),
+      cipher: expect.any(String),
+      fingerprint: expect.stringMatching(/^SHA256:/),
+      user: expect.any(Number),
+      bytes_in: expect.any(Number),
+      exit: 0,
+      request_id: expect.any(String),
+    })
+    expect(fetched?.bytes_out).toBeGreaterThan(100)
+    expect(server.logged.findLast((line) => line.exit === 127)).toMatchObject({ level: 'info' })
+    for (let count = 0; count < 25; count += 1) {
+      const socket = connect(port, '127.0.0.1', () => socket.end('SSH-2.0-Scanner\x07\r\n'))
+      socket.on('error', () => {}).resume()
+      await new Promise((resolve) => socket.once('close', resolve))
+    }
+    const failures = () => server.logged.filter((line) => line.client === 'Scanner')
+    await expect.poll(() => failures().length).toBeGreaterThan(0)
+    expect(failures()[0]).toMatchObject({
+      level: 'info',
+      peer: '127.0.0.1',
+      msg: 'an SSH connection did not authenticate',
+    })
+    // Ten a minute, and a minute may end in between.
+    expect(failures().length).toBeLessThanOrEqual(20)
   })
 
   it('refuses everything but Git', async () => {
