@@ -58,6 +58,10 @@ export interface SshConfig {
   readonly user: string
   /** Empty for keys in the data folder. */
   readonly hostKeyFiles: readonly string[]
+  /** File with keys that may not sign in. */
+  readonly revokedKeysFile?: string | undefined
+  /** Text that clients show before they sign in. */
+  readonly banner?: string | undefined
 }
 
 /** The headers by which a reverse proxy names the caller, in lower case. */
@@ -99,6 +103,8 @@ export interface ServeFlags extends PlainFlags {
   sshPublic?: { readonly host: string; readonly port?: number }
   sshUser: string
   sshHostKeys: string[]
+  sshRevokedKeys?: string
+  sshBanner?: string
   tlsCert?: string
   tlsKey?: string
   webhookRetrySchedule: number[]
@@ -191,11 +197,16 @@ function sshOf({
   sshPublic,
   sshUser,
   sshHostKeys,
+  sshRevokedKeys,
+  sshBanner,
   workers,
 }: ServeFlags): SshConfig | undefined {
   if (sshListen === undefined) {
-    if (sshPublic !== undefined || sshHostKeys.length > 0)
-      throw new Error('--ssh-public and --ssh-host-keys need --ssh-listen')
+    const isUsed = [sshPublic, sshRevokedKeys, sshBanner].some((value) => value !== undefined)
+    if (isUsed || sshHostKeys.length > 0)
+      throw new Error(
+        '--ssh-public, --ssh-host-keys, --ssh-revoked-keys and --ssh-banner need --ssh-listen',
+      )
     return undefined
   }
   if (workers > 1) {
@@ -203,7 +214,25 @@ function sshOf({
       `--ssh-listen needs --workers 1 for now: start a server of its own for SSH over the same data, or leave --workers ${workers} out`,
     )
   }
-  return { listen: sshListen, public: sshPublic ?? {}, user: sshUser, hostKeyFiles: sshHostKeys }
+  return {
+    listen: sshListen,
+    public: sshPublic ?? {},
+    user: sshUser,
+    hostKeyFiles: sshHostKeys,
+    revokedKeysFile: sshRevokedKeys,
+    banner: sshBanner === undefined ? undefined : readBanner(sshBanner),
+  }
+}
+
+const MAX_BANNER_BYTES = 4096
+
+/** @throws Error with a sentence for the operator. */
+function readBanner(file: string): string {
+  const bytes = readFileSync(file)
+  if (bytes.length > MAX_BANNER_BYTES)
+    throw new Error(`--ssh-banner: ${file} has more than ${MAX_BANNER_BYTES} bytes`)
+  // Lines of RFC 4252, section 5.4, end so.
+  return bytes.toString('utf8').trimEnd().replace(/\r?\n/g, '\r\n')
 }
 
 /** @throws Error with a sentence for the operator. */

@@ -105,6 +105,18 @@ function addressOptions(): Option[] {
       '',
       values.paths,
     ),
+    setting(
+      '--ssh-revoked-keys <file>',
+      'file with fingerprints or public keys that may not sign in; read again when it changes',
+      undefined,
+      values.path,
+    ),
+    setting(
+      '--ssh-banner <file>',
+      'file with a text that SSH clients show before they sign in',
+      undefined,
+      values.path,
+    ),
     ...placeOptions(),
     setting(
       '--workers <number>',

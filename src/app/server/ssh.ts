@@ -70,7 +70,7 @@ export async function startSsh(
   parts: StartedParts,
 ): Promise<GitSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
-  const { listen, user, hostKeyFiles } = config.ssh
+  const { listen, user, hostKeyFiles, revokedKeysFile, banner } = config.ssh
   const ssh = await startGitSsh(app, {
     program,
     settings: {
@@ -78,8 +78,10 @@ export async function startSsh(
       user,
       hostKeyFiles,
       hostKeyFolder: hostKeysFolderOf(config.data),
+      banner,
       limitLoopback: config.limitLoopback,
     },
+    revokedKeysFile,
     slots,
     limits: gitHttpLimits(config.settings.maxPushBytes),
     log: app.log,

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { findSshKey } from '../../forge/accounts/keys/ssh-identities.ts'
 import type { App } from '../../forge/app.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
+import { RevokedKeys } from '../../platform/ssh/revoked-keys.ts'
 import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
 import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
 import type { SessionLimits } from '../git-http/session.ts'
@@ -14,6 +15,8 @@ interface GitSshOptions {
   /** Path of the bundled `ssh-program.ts`. */
   readonly program: string
   readonly settings: Omit<SshSettings, 'socketPath'>
+  /** File with keys that may not sign in. */
+  readonly revokedKeysFile: string | undefined
   /** Shared with Git over HTTP. */
   readonly slots: FairSlots
   readonly limits: SessionLimits
@@ -34,16 +37,21 @@ export interface GitSsh extends SshListening {
  */
 export async function startGitSsh(
   app: App,
-  { program, settings, slots, limits, log, metrics }: GitSshOptions,
+  { program, settings, revokedKeysFile, slots, limits, log, metrics }: GitSshOptions,
 ): Promise<GitSsh> {
   const { limitLoopback } = settings
+  const revoked = revokedKeysFile === undefined ? undefined : new RevokedKeys(revokedKeysFile)
+  await revoked?.read()
   const running = new RunningSessions((err) =>
     log.warn({ err }, 'the keys of Git sessions could not be checked'),
   )
-  const parts = { app, slots, limits, limitLoopback, running, metrics }
+  const parts = { app, slots, limits, limitLoopback, revoked, running, metrics }
   const failures = new FailureLog(log)
   const ssh = new SshProcess(program, {
-    decide: (fingerprint) => findSshKey(app, fingerprint),
+    async decide(fingerprint) {
+      const isRevoked = await revoked?.has(fingerprint)
+      return isRevoked ? undefined : findSshKey(app, fingerprint)
+    },
     run: (session) => {
       runSession(parts, session).catch((err: unknown) => {
         log.error({ err }, 'a Git session over SSH failed')

@@ -17,6 +17,7 @@ import {
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { feed } from '../../platform/concurrency/feed.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
+import type { RevokedKeys } from '../../platform/ssh/revoked-keys.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
 import type {
@@ -38,6 +39,8 @@ interface SessionParts {
   readonly slots: FairSlots
   readonly limits: SessionLimits
   readonly limitLoopback: boolean
+  /** Undefined where the operator names no file. */
+  readonly revoked: RevokedKeys | undefined
   readonly running: RunningSessions
   readonly metrics: Metrics
 }
@@ -115,7 +118,7 @@ async function answer(
 ): Promise<SessionEnd> {
   const { app } = parts
   // The key may be gone since the connection began.
-  const identity = await identityOfSshKey(app, session.keyId)
+  const identity = await identityOf(parts, session.keyId)
   if (!identity) return refused('this key is not valid any more')
   const { kind, keyId, fingerprint } = identity
   tell({
@@ -171,7 +174,7 @@ async function serveGit(
       command: session.command,
       startedAtMs: parts.app.clock.now(),
     },
-    isAllowed: () => isAllowed(parts.app, identity, opened.repositoryId),
+    isAllowed: () => isAllowed(parts, identity, opened.repositoryId),
     stop: () => run.stop(),
   })
   try {
@@ -185,9 +188,24 @@ async function serveGit(
 }
 
 /** Returns whether a key may still use a repository. */
-async function isAllowed(app: App, { kind, keyId }: SshIdentity, id: number): Promise<boolean> {
+async function isAllowed(
+  parts: SessionParts,
+  { kind, keyId }: SshIdentity,
+  id: number,
+): Promise<boolean> {
+  const identity = await identityOf(parts, keyId)
+  if (!identity) return false
+  return kind === 'deploy key' ? isDeployKeyOf(parts.app, keyId, id) : true
+}
+
+/** Returns whom a key acts for now; undefined for a key that may not sign in any more. */
+async function identityOf(
+  { app, revoked }: SessionParts,
+  keyId: number,
+): Promise<SshIdentity | undefined> {
   const identity = await identityOfSshKey(app, keyId)
-  return kind === 'deploy key' ? isDeployKeyOf(app, keyId, id) : identity !== undefined
+  const isRevoked = identity && (await revoked?.has(identity.fingerprint))
+  return isRevoked ? undefined : identity
 }
 
 type Opened =

@@ -13,6 +13,8 @@ export interface SshSettings {
   readonly hostKeyFolder: string
   /** The Unix socket to which the program opens a connection for each Git session. */
   readonly socketPath: string
+  /** Text that clients show before they sign in. */
+  readonly banner: string | undefined
   /** Whether limits of one network apply to this machine too. */
   readonly limitLoopback: boolean
 }

@@ -137,6 +137,7 @@ async function serve(settings: SshSettings): Promise<void> {
     hostKeys: hostKeys.map(({ text }) => text),
     ident: IDENT,
     algorithms: ALGORITHMS,
+    banner: settings.banner,
     keepaliveInterval: KEEPALIVE_INTERVAL_MS,
     keepaliveCountMax: KEEPALIVE_COUNT,
   })

@@ -70,6 +70,7 @@ declare module 'ssh2/lib/server.js' {
     readonly hostKeys: readonly string[]
     readonly ident: string
     readonly algorithms: Readonly<Record<string, readonly string[]>>
+    readonly banner: string | undefined
     readonly keepaliveInterval: number
     readonly keepaliveCountMax: number
   }

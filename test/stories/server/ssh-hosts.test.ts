@@ -1,11 +1,14 @@
 import { once } from 'node:events'
-import { rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { backUp, restoreTo } from '../../support/backups.ts'
 import { createDataFolder, databaseOf } from '../../support/database.ts'
+import { startForge } from '../../support/forge.ts'
 import { startTestServer, type TestServer } from '../../support/server.ts'
+import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
 const SSH = { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] }
 
@@ -49,6 +52,50 @@ describe('limits of one network', () => {
     await Promise.all(others.map(({ greeted }) => greeted))
     for (const { socket } of others) socket.destroy()
     await server.stop()
+  })
+})
+
+describe.skipIf(!hasSsh)('the operator (skipped where ssh is not installed)', () => {
+  it('revokes keys by a file that is read again, and greets by a banner', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'branchline-revoked-'))
+    const revokedKeysFile = join(folder, 'revoked')
+    await writeFile(revokedKeysFile, '# nobody yet\nserial:7\n')
+    const { ask, server, users, stop } = await startForge({
+      ssh: { ...SSH, revokedKeysFile, banner: 'This machine is watched.' },
+    })
+    const key = await createSshKey(folder, 'key')
+    await ask(users.bob, 'POST', '/user/keys', { title: 'lost', key })
+    const port = server.sshAddress?.split(':').at(-1) ?? ''
+    const options = [...sshOptions(folder, 'key', 'INFO'), '-p', port, 'git@127.0.0.1']
+    const allowed = await runSsh(options)
+    expect(allowed.stderr).toMatch(/^This machine is watched\.\r?$/m)
+    expect(allowed.code).toBe(0)
+    const refused = () => expect(runSsh(options)).resolves.toMatchObject({ code: 255 })
+    await writeFile(revokedKeysFile, `${key} of a lost machine\n`)
+    await refused()
+    await writeFile(
+      revokedKeysFile,
+      `${(await ask(users.bob, 'GET', '/user/keys'))[0].fingerprint}\n`,
+    )
+    await refused()
+    await writeFile(revokedKeysFile, '')
+    expect((await runSsh(options)).code).toBe(0)
+    await writeFile(revokedKeysFile, 'no key\n')
+    await refused()
+    await rm(revokedKeysFile)
+    await refused()
+    await stop()
+    await rm(folder, { recursive: true })
+  })
+
+  it('learns at the start that the file of revoked keys is wrong', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'branchline-revoked-'))
+    const revokedKeysFile = join(folder, 'revoked')
+    const start = () => startTestServer({ ssh: { ...SSH, revokedKeysFile } })
+    await expect(start()).rejects.toThrow(/revoked SSH keys .* cannot be read: ENOENT/)
+    await writeFile(revokedKeysFile, '\nssh-ed25519\n')
+    await expect(start()).rejects.toThrow(/line 2 of the revoked SSH keys/)
+    await rm(folder, { recursive: true })
   })
 })
 
