@@ -52,7 +52,8 @@ export interface Config extends DataPlace {
 
 /** Git over SSH. */
 export interface SshConfig {
-  readonly listen: HostPort
+  /** `same`: on the port of HTTP. */
+  readonly listen: HostPort | 'same'
   /** Host and port of addresses, as far as the operator set them. */
   readonly public: { readonly host?: string; readonly port?: number }
   readonly user: string
@@ -99,7 +100,7 @@ type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
 /** The values that commander passes to the action of `serve`, one for each option. */
 export interface ServeFlags extends PlainFlags {
   publicUrl?: string
-  sshListen?: HostPort
+  sshListen?: HostPort | 'same'
   sshPublic?: { readonly host: string; readonly port?: number }
   sshUser: string
   sshHostKeys: string[]

@@ -87,10 +87,10 @@ function addressOptions(): Option[] {
       values.hostPort,
     ),
     setting(
-      '--ssh-listen <host:port|off>',
-      'address of Git over SSH; port 0 takes any free one',
+      '--ssh-listen <host:port|same|off>',
+      'address of Git over SSH; port 0 takes any free one, same is the port of HTTP',
       'off',
-      values.hostPortOrOff,
+      values.sshAddress,
     ),
     setting(
       '--ssh-public <host[:port]>',

@@ -109,9 +109,10 @@ export function mailAddress(text: string): string {
 /** The port of SSH (RFC 4253, section 4.1). */
 export const SSH_PORT = 22
 
-/** Returns an address, or undefined for `off`. */
-export function hostPortOrOff(text: string): HostPort | undefined {
-  return text === 'off' ? undefined : hostPort(text)
+/** Returns an address, `same` for that of HTTP, or undefined for `off`. */
+export function sshAddress(text: string): HostPort | 'same' | undefined {
+  if (text === 'off') return undefined
+  return text === 'same' ? 'same' : hostPort(text)
 }
 
 /** Returns a host as users name it, with an optional port. */

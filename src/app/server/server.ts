@@ -47,7 +47,7 @@ import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts
 import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { StartedParts, serve } from './serving.ts'
-import { createSshPort, hostPortText, startSsh } from './ssh.ts'
+import { createSshPort, sshAddressOf, startSsh } from './ssh.ts'
 
 /** A running server. */
 export interface Server {
@@ -156,13 +156,15 @@ async function startParts(
   const workers = new Workers()
   parts.add(() => workers.stop())
   const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
-  const { metrics, ...serving } = await serve(config, app, { base, slots }, parts, others)
+  const surrounding = { base, slots, onSsh: sshPort.take }
+  const { metrics, ...serving } = await serve(config, app, surrounding, parts, others)
   const program = surroundings.sshProgram
-  const ssh = await startSsh(config, app, { slots, metrics, program }, parts)
+  const { url } = serving
+  const ssh = await startSsh(config, app, { slots, metrics, program, url }, parts)
   sshPort.attach(ssh)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
-  return { ...serving, app, sshAddress: ssh && hostPortText(config.ssh?.listen.host, ssh.port) }
+  return { ...serving, app, sshAddress: ssh && sshAddressOf(config, ssh) }
 }
 
 /** Opens the folder or the mail server for outgoing mail; undefined for no mail. */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import type { Socket } from 'node:net'
 import { createRegistry, type DescMethod } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
@@ -73,18 +74,26 @@ const SCHEMA_FILES = [
   file_google_rpc_status,
 ]
 
+/** What the listener shares with other parts of the server. */
+interface ListenerSurroundings {
+  /** Gets the URL of the listener when it is empty. */
+  readonly base: { url: string }
+  /** Of Git requests, which Git over SSH shares. */
+  readonly slots: FairSlots
+  /** Takes connections of SSH. */
+  readonly onSsh: ((socket: Socket, begun: Buffer) => void) | undefined
+}
+
 /**
  * Starts the listener with all protocols, and adds it to `parts`.
  *
- * @param base gets the URL of the listener when it is empty.
- * @param slots of Git requests, which Git over SSH shares.
  * @param workers set where the server is one of several worker processes.
  * @returns the URL of the listener, the metrics, and what reports that the server is not ready any more.
  */
 export async function serve(
   config: Config,
   app: App,
-  { base, slots }: { readonly base: { url: string }; readonly slots: FairSlots },
+  { base, slots, onSsh }: ListenerSurroundings,
   parts: StartedParts,
   workers?: WorkerSurroundings,
 ): Promise<{
@@ -161,6 +170,7 @@ export async function serve(
     ...(config.tls && { tls: config.tls }),
     passed: workers?.connections,
     handler: createDispatch(destinations, app.log),
+    onSsh,
     limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
     networkOf: (request) => peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 import { gitHttpLimits } from '../../edge/git-http/index.ts'
 import { type GitSsh, startGitSsh } from '../../edge/git-ssh/index.ts'
 import type { Metrics } from '../../edge/operator-pages/metrics.ts'
@@ -13,12 +13,19 @@ import type { StartedParts } from './serving.ts'
 /** What the forge tells of Git over SSH. */
 interface AttachableSsh extends SshPort {
   /** Sets what is known once the program listens. */
-  attach(serving: GitSsh | undefined): void
+  attach(serving: ServedSsh | undefined): void
+  /** Takes connections of the port of HTTP. Undefined where SSH has a port of its own. */
+  readonly take: ((socket: Socket, begun: Buffer) => void) | undefined
+}
+
+/** Git over SSH that is served, with its port. */
+interface ServedSsh extends Pick<GitSsh, 'hostKeys' | 'running' | 'take'> {
+  readonly port: number
 }
 
 /** @param publicUrl returns the base of the URLs of the server. */
 export function createSshPort({ ssh }: Config, publicUrl: () => string): AttachableSsh {
-  let serving: GitSsh | undefined
+  let serving: ServedSsh | undefined
   const host = () =>
     ssh && serving
       ? {
@@ -28,10 +35,15 @@ export function createSshPort({ ssh }: Config, publicUrl: () => string): Attacha
           keys: serving.hostKeys,
         }
       : undefined
+  const take = (socket: Socket, begun: Buffer) => {
+    if (serving) serving.take(socket, begun)
+    else socket.destroy()
+  }
   return {
     attach(started) {
       serving = started
     },
+    take: ssh?.listen === 'same' ? take : undefined,
     host,
     sessions: () => serving?.running.list() ?? [],
     endSession: (id) => serving?.running.end(id) ?? false,
@@ -54,6 +66,8 @@ function addressOf({ host, port, user }: SshHost, path: string): string {
 interface SshSurroundings {
   readonly slots: FairSlots
   readonly metrics: Metrics
+  /** URL of the listener of HTTP. */
+  readonly url: string
   /** Path of the bundled program. Without it the server serves no SSH. */
   readonly program: string | undefined
 }
@@ -66,15 +80,15 @@ interface SshSurroundings {
 export async function startSsh(
   config: Config,
   app: App,
-  { slots, program, metrics }: SshSurroundings,
+  { slots, program, metrics, url }: SshSurroundings,
   parts: StartedParts,
-): Promise<GitSsh | undefined> {
+): Promise<ServedSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
   const { listen, user, hostKeyFiles, revokedKeysFile, banner } = config.ssh
   const ssh = await startGitSsh(app, {
     program,
     settings: {
-      ...listen,
+      address: listen === 'same' ? undefined : listen,
       user,
       hostKeyFiles,
       hostKeyFolder: hostKeysFolderOf(config.data),
@@ -89,11 +103,23 @@ export async function startSsh(
   })
   parts.add((graceMs) => ssh.stop(graceMs))
   const fingerprints = ssh.hostKeys.map(({ fingerprint }) => fingerprint)
-  app.log.info({ fingerprints, port: ssh.port }, 'serving Git over SSH')
-  return ssh
+  const port = ssh.port ?? portOf(new URL(url))
+  app.log.info({ fingerprints, port }, 'serving Git over SSH')
+  return { ...ssh, port }
 }
 
-/** Returns an address as operators write it. */
-export function hostPortText(host = '', port: number): string {
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? ({ 'http:': 80, 'https:': 443 }[protocol] ?? 0) : Number(port)
+}
+
+/** Returns the address of SSH as operators write it. */
+export function sshAddressOf({ listen, ssh }: Config, { port }: ServedSsh): string {
+  return hostPortText(
+    ssh === undefined || ssh.listen === 'same' ? listen.host : ssh.listen.host,
+    port,
+  )
+}
+
+function hostPortText(host: string, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { findSshKey } from '../../forge/accounts/keys/ssh-identities.ts'
 import type { App } from '../../forge/app.ts'
@@ -27,6 +28,8 @@ interface GitSshOptions {
 /** Git over SSH that is served. */
 export interface GitSsh extends SshListening {
   readonly running: RunningSessions
+  /** Takes a connection of another listener, with the bytes that were read from the socket. */
+  take(socket: Socket, begun: Buffer): void
   stop(graceMs: number): Promise<void>
 }
 
@@ -64,7 +67,12 @@ export async function startGitSsh(
   })
   try {
     const listening = await ssh.start(settings)
-    return { ...listening, running, stop: (graceMs) => ssh.stop(graceMs) }
+    return {
+      ...listening,
+      running,
+      take: (socket, begun) => ssh.take(socket, begun),
+      stop: (graceMs) => ssh.stop(graceMs),
+    }
   } catch (error) {
     await ssh.stop(0)
     throw error

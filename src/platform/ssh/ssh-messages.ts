@@ -2,9 +2,8 @@
 
 /** What the SSH program needs to serve. */
 export interface SshSettings {
-  readonly host: string
-  /** 0 takes any free port. */
-  readonly port: number
+  /** Port 0 takes any free port. Undefined: the server passes connections. */
+  readonly address: { readonly host: string; readonly port: number } | undefined
   /** The only login name that is accepted. */
   readonly user: string
   /** Files with private keys. Empty: the program keeps keys in `hostKeyFolder`. */
@@ -40,6 +39,8 @@ export type ToSshProgram =
       readonly code: number
       readonly text: string
     }
+  /** A connection, whose socket goes with the message. `begun`: the bytes that were read, in base64. */
+  | { readonly kind: 'connection'; readonly begun: string }
   /** Take no new connections and sessions, and end after the running sessions or the time. */
   | { readonly kind: 'stop'; readonly graceMs: number }
 
@@ -66,7 +67,8 @@ export interface PublicHostKey {
 export type FromSshProgram =
   | {
       readonly kind: 'listening'
-      readonly port: number
+      /** Undefined where the server passes connections. */
+      readonly port: number | undefined
       readonly hostKeys: readonly PublicHostKey[]
     }
   /** The program cannot serve. The message is for the operator. */

@@ -54,7 +54,8 @@ interface SshWork {
 
 /** Where the program listens. */
 export interface SshListening {
-  readonly port: number
+  /** Undefined where the server passes connections. */
+  readonly port: number | undefined
   readonly hostKeys: readonly PublicHostKey[]
 }
 
@@ -71,6 +72,8 @@ export class SshProcess {
   #child: ChildProcess | undefined
   #pauseMs = RESTART_PAUSE_MS
   #isStopping = false
+  /** Whether the first start has succeeded. A start that fails is reported to its caller. */
+  #hasStarted = false
 
   /** @param program path of the bundled `ssh-program.ts`. */
   constructor(program: string, work: SshWork) {
@@ -89,9 +92,29 @@ export class SshProcess {
     await once(this.#server, 'listening')
     this.#settings = { ...settings, socketPath: this.#socketPath }
     const listening = await this.#launch(this.#settings)
+    const { address } = settings
     // The same port after a restart, whatever port was free.
-    this.#settings = { ...this.#settings, port: listening.port }
+    if (address && listening.port !== undefined)
+      this.#settings = { ...this.#settings, address: { ...address, port: listening.port } }
+    this.#hasStarted = true
     return listening
+  }
+
+  /**
+   * Takes a connection that the server has accepted.
+   *
+   * @param begun the bytes that were read from the socket.
+   */
+  take(socket: Socket, begun: Buffer): void {
+    if (!this.#hasStarted || !this.#child?.connected || this.#isStopping) {
+      socket.destroy()
+      return
+    }
+    // Node reads on, and would drop what it reads, until the socket has left this process.
+    const { _handle: handle } = socket as Socket & { readonly _handle?: { readStop(): void } }
+    handle?.readStop()
+    const message: ToSshProgram = { kind: 'connection', begun: begun.toString('base64') }
+    this.#child.send(message, socket, () => {})
   }
 
   /** Process id of the program, undefined when none runs. */
@@ -148,7 +171,7 @@ export class SshProcess {
         fail('the SSH program has ended at its start')
         for (const controller of this.#left.values()) controller.abort()
         if (hasStarted && performance.now() - startMs > STABLE_MS) this.#pauseMs = RESTART_PAUSE_MS
-        if (!this.#isStopping && this.#settings?.port) this.#restart({ code, signal })
+        if (!this.#isStopping && this.#hasStarted) this.#restart({ code, signal })
       })
       child.send({ kind: 'configure', settings } satisfies ToSshProgram, () => {})
     })
@@ -156,8 +179,7 @@ export class SshProcess {
 
   #restart(exit: object): void {
     const settings = this.#settings
-    // A first start that fails is reported to its caller.
-    if (!settings || settings.port === 0) return
+    if (!settings) return
     this.#work.warn({ ...exit, pauseMs: this.#pauseMs }, 'the SSH program has ended')
     const timer = setTimeout(() => {
       if (this.#isStopping) return

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, Socket } from 'node:net'
 import Server, { type ServerChannel } from 'ssh2/lib/server.js'
 import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
 import { type HostKey, readHostKeys } from './host-keys.ts'
@@ -100,17 +100,21 @@ let sentConnections = 0
 let lastId = 0
 let isStopping = false
 let stopListening = () => {}
+/** Serves a connection from its first byte. Set when the program is ready. */
+let begin = (socket: Socket): void => {
+  socket.destroy()
+}
 
 // Service managers signal all processes of a service. The server says when to stop.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())
-process.on('message', (message) => receive(message as ToSshProgram))
+process.on('message', (message, handle) => receive(message as ToSshProgram, handle))
 
 function send(message: FromSshProgram): void {
   process.send?.(message)
 }
 
-function receive(message: ToSshProgram): void {
+function receive(message: ToSshProgram, handle: unknown): void {
   switch (message.kind) {
     case 'configure':
       serve(message.settings).catch((error: unknown) =>
@@ -125,6 +129,9 @@ function receive(message: ToSshProgram): void {
       return
     case 'exit':
       sessions.get(message.session)?.(message.code, message.text)
+      return
+    case 'connection':
+      if (handle instanceof Socket) takeOver(handle, Buffer.from(message.begun, 'base64'))
       return
     case 'stop':
       stop(message.graceMs)
@@ -158,18 +165,34 @@ async function serve(settings: SshSettings): Promise<void> {
       },
     })
   })
-  const listener = createServer({ noDelay: true }, (socket) => {
+  begin = (socket) => {
     if (admit(socket, settings.limitLoopback)) transport.injectSocket(socket)
-  })
-  listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
-  stopListening = () => listener.close()
+  }
   setInterval(rekeyOld, REKEY_CHECK_MS).unref()
   setInterval(sendFigures, FIGURES_INTERVAL_MS).unref()
-  listener.listen(settings.port, settings.host, () => {
+  const publicKeys = hostKeys.map(publicPartOf)
+  if (settings.address) listen(settings.address, publicKeys)
+  else send({ kind: 'listening', port: undefined, hostKeys: publicKeys })
+}
+
+function listen(
+  { host, port }: NonNullable<SshSettings['address']>,
+  hostKeys: readonly PublicHostKey[],
+): void {
+  const listener = createServer({ noDelay: true }, begin)
+  listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
+  stopListening = () => listener.close()
+  listener.listen(port, host, () => {
     const address = listener.address()
-    const port = typeof address === 'object' && address ? address.port : settings.port
-    send({ kind: 'listening', port, hostKeys: hostKeys.map(publicPartOf) })
+    const actual = typeof address === 'object' && address ? address.port : port
+    send({ kind: 'listening', port: actual, hostKeys })
   })
+}
+
+/** Serves a connection that the server has accepted. */
+function takeOver(socket: Socket, begun: Buffer): void {
+  begin(socket)
+  if (!socket.destroyed) socket.unshift(begun)
 }
 
 function publicPartOf({ parsed }: HostKey): PublicHostKey {

@@ -3,7 +3,9 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { describe, expect, it } from 'vitest'
+import { selfSigned } from '../../clients/certificate.ts'
 import { backUp, restoreTo } from '../../support/backups.ts'
 import { createDataFolder, databaseOf } from '../../support/database.ts'
 import { startForge } from '../../support/forge.ts'
@@ -14,6 +16,19 @@ const SSH = { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', h
 
 function fingerprintsOf({ logged }: TestServer): unknown {
   return logged.find(({ msg }) => msg === 'serving Git over SSH')?.fingerprints
+}
+
+/** Sends parts, each in a packet of its own, and waits for the first bytes of the answer. */
+async function answerTo({ url }: TestServer, parts: readonly string[]): Promise<string> {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', noDelay: true })
+  socket.on('error', () => {})
+  for (const part of parts) {
+    await new Promise((resolve) => socket.write(part, resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const [chunk] = await once(socket, 'data')
+  socket.destroy()
+  return String(chunk)
 }
 
 /** Waits for the version line of a server. */
@@ -96,6 +111,44 @@ describe.skipIf(!hasSsh)('the operator (skipped where ssh is not installed)', ()
     await writeFile(revokedKeysFile, '\nssh-ed25519\n')
     await expect(start()).rejects.toThrow(/line 2 of the revoked SSH keys/)
     await rm(folder, { recursive: true })
+  })
+})
+
+describe.skipIf(!hasSsh)('the port of HTTP (skipped where ssh is not installed)', () => {
+  const onSamePort = { ...SSH, listen: 'same' } as const
+
+  it('serves SSH too, and tells both apart however the first bytes arrive', async () => {
+    const { ask, server, users, client, stop } = await startForge({ ssh: onSamePort })
+    expect(server.sshAddress).toBe(new URL(server.url).host)
+    const key = await createSshKey(client.home, 'key')
+    await ask(users.bob, 'POST', '/user/keys', { title: 'key', key })
+    await ask(users.bob, 'POST', '/user/repos', { name: 'both', auto_init: true })
+    const { ssh_url: url } = await ask(users.bob, 'GET', '/repos/bob/both')
+    expect(url).toBe(`ssh://git@${server.sshAddress}/bob/both.git`)
+    const command = ['ssh', ...sshOptions(client.home, 'key')].join(' ')
+    const clone = ['-c', `core.sshCommand=${command}`, 'clone', '-q', url, 'both']
+    await client.git('.', ...clone)
+    const commit = await client.commit('both', 'over the port of HTTP')
+    await client.git('both', '-c', `core.sshCommand=${command}`, 'push', '-q', 'origin', 'HEAD')
+    expect((await ask(users.bob, 'GET', '/repos/bob/both/branches/main')).commit.id).toBe(commit)
+    expect(await answerTo(server, ['S', 'SH-', '2.0-Slow\r\n'])).toMatch(/^SSH-2\.0-Branchline\r\n/)
+    const search = ['SS', 'H / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n']
+    expect(await answerTo(server, search)).toMatch(/^HTTP\/1\.1 /)
+    expect(await answerTo(server, ['GET /healthz HTTP/1.0\r\n\r\n'])).toContain('200 OK')
+    await stop()
+  })
+
+  it('serves SSH beside TLS', async () => {
+    const tls = selfSigned()
+    const server = await startTestServer({ ssh: onSamePort, tls })
+    expect(await answerTo(server, ['SSH-2.0-x\r\n'])).toMatch(/^SSH-2\.0-Branchline\r\n/)
+    const { hostname, port } = new URL(server.url)
+    const secure = connectTls({ host: hostname, port: Number(port), ca: tls.cert })
+    secure.write('GET /healthz HTTP/1.0\r\n\r\n')
+    const [chunk] = await once(secure, 'data')
+    expect(String(chunk)).toContain('200 OK')
+    secure.destroy()
+    await server.stop()
   })
 })
 

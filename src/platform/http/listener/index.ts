@@ -10,6 +10,7 @@ import type { Http2Request, Http2Response } from './http2-messages.ts'
 import { defaultListenerLimits, type ListenerLimits } from './limits.ts'
 import { Outgoing } from './outgoing.ts'
 import { openPort, PORT_OPTIONS, portOf, urlOf } from './port.ts'
+import { detectSsh } from './ssh-detection.ts'
 import { type Certificate, createTlsLayer, detectHttpVersion, type HttpVersion } from './tls.ts'
 
 export interface ListenOptions {
@@ -26,6 +27,11 @@ export interface ListenOptions {
     request: http.IncomingMessage | Http2Request,
     response: http.ServerResponse | Http2Response,
   ) => void
+  /**
+   * Takes connections that begin as SSH, with the bytes that were read. Where it is absent, such
+   * connections are malformed HTTP.
+   */
+  readonly onSsh?: ((socket: Socket, begun: Buffer) => void) | undefined
   readonly limits?: Partial<ListenerLimits>
   /**
    * Returns the network that limits of unread bytes apply to. By default, the network of the
@@ -91,11 +97,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       socket.destroy()
       return
     }
-    socket.once('close', () => {
+    const release = () => {
       admission.remove(connection)
       connection.outgoing.close()
+    }
+    socket.once('close', release)
+    const { onSsh } = options
+    if (!onSsh) return start(connection)
+    detectSsh(socket, (begun) => {
+      if (!begun) return start(connection)
+      socket.off('close', release)
+      release()
+      onSsh(socket, begun)
     })
-    start(connection)
   })
   if (options.passed === undefined) await openPort(server, options)
   else acceptPassed(server, options.passed)
