@@ -6,6 +6,7 @@ import {
   migrateCommand,
   restoreCommand,
   serveCommand,
+  sshKeysCommand,
   userCommand,
 } from './cli/commands.ts'
 import { ignoreClosedReaders, print } from './cli/print.ts'
@@ -44,6 +45,7 @@ export function program(): Command {
   root.addCommand(backupCommand())
   root.addCommand(restoreCommand())
   root.addCommand(doctorCommand())
+  root.addCommand(sshKeysCommand())
   root.addCommand(migrateCommand())
   root
     .command('version')

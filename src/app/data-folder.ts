@@ -25,6 +25,7 @@ import {
   repositoriesIn,
   scratchFolderOf,
 } from '../platform/git/repositories/repositories.ts'
+import { HOST_KEYS_FOLDER } from './private-files.ts'
 
 /** Where the data of an instance are. */
 export interface DataPlace {
@@ -49,7 +50,6 @@ export interface DataPlace {
 export const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
 const ATTACHMENTS_FOLDER = 'attachments'
-const HOST_KEYS_FOLDER = 'ssh'
 
 /** In a folder whose rows are in PostgreSQL, instead of a database file: the id of the folder. */
 const MARKER_FILE = 'postgresql'

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -6,6 +7,9 @@ import { join } from 'node:path'
  * server may read the folder. The mode of the folder protects everything below. The modes of its
  * entries protect the database where somebody opens the folder, for example for a backup.
  */
+
+/** The folder of the host keys of SSH, in the data folder. */
+export const HOST_KEYS_FOLDER = 'ssh'
 
 /** What this program creates belongs to its user alone, whatever the umask of its parent. */
 export const PRIVATE_UMASK = 0o077
@@ -19,11 +23,21 @@ export interface OpenPath {
   readonly mode: number
 }
 
-/** Returns what others may access of a data folder: the folder and its entries. */
+/**
+ * Returns what others may access of a data folder: the folder, its entries, and the host keys of
+ * SSH, which operators may copy to and fro.
+ */
 export async function openToOthers(folder: string): Promise<OpenPath[]> {
-  const paths = [folder, ...(await readdir(folder)).map((name) => join(folder, name))]
+  const hostKeys = join(folder, HOST_KEYS_FOLDER)
+  const keyFiles = existsSync(hostKeys) ? await pathsIn(hostKeys) : []
+  const paths = [folder, ...(await pathsIn(folder)), ...keyFiles]
   const found = await Promise.all(paths.map(modeOf))
   return found.flatMap((entry) => (entry !== undefined && entry.mode & OTHERS ? [entry] : []))
+}
+
+async function pathsIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder)
+  return names.map((name) => join(folder, name))
 }
 
 /**

@@ -20,6 +20,12 @@ import type { Settings } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
+import {
+  activateHostKeys,
+  listHostKeys,
+  publicPartOf,
+  rotateHostKeys,
+} from '../../platform/ssh/host-keys.ts'
 import { type LogLevel, readConfig, type ServeFlags } from '../config.ts'
 import {
   attachmentsOf,
@@ -251,6 +257,31 @@ export async function createUser(flags: UserFlags): Promise<void> {
   }
 }
 
+export interface SshKeysFlags {
+  readonly data: string
+  readonly sshHostKeys: readonly string[]
+}
+
+export type SshKeysStep = 'list' | 'rotate' | 'activate'
+
+const HOST_KEY_STEPS = {
+  list: listHostKeys,
+  rotate: rotateHostKeys,
+  activate: activateHostKeys,
+} as const
+
+/** Prints the host keys of SSH, after a change. */
+export async function sshKeys(step: SshKeysStep, flags: SshKeysFlags): Promise<void> {
+  if (flags.sshHostKeys.length > 0)
+    throw new Error(
+      'the files of --ssh-host-keys are yours: change them, then start the server again',
+    )
+  for (const key of await HOST_KEY_STEPS[step](hostKeysFolderOf(flags.data))) {
+    const { type, fingerprint, isActive } = publicPartOf(key)
+    print(`${isActive ? 'present' : 'next'} ${type} ${fingerprint}`)
+  }
+}
+
 /** Settings for an operator at the command line, to whom the limits for users do not apply. */
 const OPERATOR_SETTINGS: Settings = {
   registration: 'closed',
@@ -311,6 +342,8 @@ export async function serve(flags: ServeFlags): Promise<void> {
   const { stopDelay: delayMs } = flags
   // A signal may follow as soon as the line below is printed.
   stopOnSignal(server, delayMs, log)
+  // Without SSH the signal ends the process, as by default.
+  if (server.sshAddress !== undefined) process.on('SIGHUP', () => server.readHostKeys())
   print(`branchline listening on ${server.url}`)
   if (server.sshAddress !== undefined) print(`branchline ssh listening on ${server.sshAddress}`)
 }

@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import {
+  dataOption,
+  hostKeysOption,
   logLevelOption,
   minPasswordLengthOption,
   placeOptions,
@@ -7,7 +9,15 @@ import {
 } from '../config/options.ts'
 import type { ServeFlags } from '../config.ts'
 import { tuneForStart } from '../server/heap-tuning.ts'
-import type { BackupFlags, DoctorFlags, MigrateFlags, RestoreFlags, UserFlags } from './actions.ts'
+import type {
+  BackupFlags,
+  DoctorFlags,
+  MigrateFlags,
+  RestoreFlags,
+  SshKeysFlags,
+  SshKeysStep,
+  UserFlags,
+} from './actions.ts'
 
 /** `branchline serve` */
 export function serveCommand(): Command {
@@ -123,6 +133,21 @@ export function userCommand(): Command {
     .addOption(logLevelOption())
     .action((flags: UserFlags) => run(({ createUser }) => createUser(flags)))
   return new Command('user').description('manage accounts').addCommand(create)
+}
+
+/** `branchline ssh-keys …` */
+export function sshKeysCommand(): Command {
+  const step = (name: SshKeysStep, description: string) =>
+    new Command(name)
+      .description(description)
+      .addOption(dataOption())
+      .addOption(hostKeysOption())
+      .action((flags: SshKeysFlags) => run(({ sshKeys }) => sshKeys(name, flags)))
+  return new Command('ssh-keys')
+    .description('list and change the host keys of Git over SSH')
+    .addCommand(step('list', 'print the fingerprints of the present and the next keys'))
+    .addCommand(step('rotate', 'write the next keys beside the present ones, for clients to learn'))
+    .addCommand(step('activate', 'make the next keys the present ones'))
 }
 
 /** Creates a command with the options that name the data of an instance. */

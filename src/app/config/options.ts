@@ -16,7 +16,8 @@ const MAX_WORKERS = 64
 /** A page is read and printed in memory, so that more results would cost too much. */
 const pageSize = values.wholeNumber(1, 1000)
 
-function dataOption(): Option {
+/** The folder of the data of an instance. */
+export function dataOption(): Option {
   return setting(
     '--data <folder>',
     'database, repositories and keys; created when missing',
@@ -42,6 +43,16 @@ export function placeOptions(): Option[] {
       values.path,
     ),
   ]
+}
+
+/** The host keys of SSH, where the operator keeps them. */
+export function hostKeysOption(): Option {
+  return setting(
+    '--ssh-host-keys <files>',
+    'comma-separated private host keys (default: keys in the data folder)',
+    '',
+    values.paths,
+  )
 }
 
 /** The level of the log on stderr. */
@@ -99,12 +110,7 @@ function addressOptions(): Option[] {
       values.publicHost,
     ),
     setting('--ssh-user <name>', 'login name of SSH', 'git', values.loginName),
-    setting(
-      '--ssh-host-keys <files>',
-      'comma-separated private host keys (default: keys in the data folder)',
-      '',
-      values.paths,
-    ),
+    hostKeysOption(),
     setting(
       '--ssh-revoked-keys <file>',
       'file with fingerprints or public keys that may not sign in; read again when it changes',

@@ -56,6 +56,8 @@ export interface Server {
   readonly app: App
   /** Address of Git over SSH, as host:port; undefined where SSH is off. */
   readonly sshAddress: string | undefined
+  /** Reads the host keys of SSH again. */
+  readHostKeys(): void
   /** Reports from now on that it is not ready, and still takes calls. */
   announceStop(): void
   /**
@@ -164,7 +166,8 @@ async function startParts(
   sshPort.attach(ssh)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
-  return { ...serving, app, sshAddress: ssh && sshAddressOf(config, ssh) }
+  const sshAddress = ssh && sshAddressOf(config, ssh)
+  return { ...serving, app, sshAddress, readHostKeys: () => sshPort.readHostKeys() }
 }
 
 /** Opens the folder or the mail server for outgoing mail; undefined for no mail. */

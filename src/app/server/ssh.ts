@@ -14,12 +14,15 @@ import type { StartedParts } from './serving.ts'
 interface AttachableSsh extends SshPort {
   /** Sets what is known once the program listens. */
   attach(serving: ServedSsh | undefined): void
+  /** Reads the host keys again, where SSH is served. */
+  readHostKeys(): void
   /** Takes connections of the port of HTTP. Undefined where SSH has a port of its own. */
   readonly take: ((socket: Socket, begun: Buffer) => void) | undefined
 }
 
 /** Git over SSH that is served, with its port. */
-interface ServedSsh extends Pick<GitSsh, 'hostKeys' | 'running' | 'take'> {
+interface ServedSsh {
+  readonly ssh: GitSsh
   readonly port: number
 }
 
@@ -32,11 +35,11 @@ export function createSshPort({ ssh }: Config, publicUrl: () => string): Attacha
           host: ssh.public.host ?? new URL(publicUrl()).hostname.replace(/^\[(.*)\]$/, '$1'),
           port: ssh.public.port ?? serving.port,
           user: ssh.user,
-          keys: serving.hostKeys,
+          keys: serving.ssh.hostKeys,
         }
       : undefined
   const take = (socket: Socket, begun: Buffer) => {
-    if (serving) serving.take(socket, begun)
+    if (serving) serving.ssh.take(socket, begun)
     else socket.destroy()
   }
   return {
@@ -45,8 +48,9 @@ export function createSshPort({ ssh }: Config, publicUrl: () => string): Attacha
     },
     take: ssh?.listen === 'same' ? take : undefined,
     host,
-    sessions: () => serving?.running.list() ?? [],
-    endSession: (id) => serving?.running.end(id) ?? false,
+    readHostKeys: () => serving?.ssh.readHostKeys(),
+    sessions: () => serving?.ssh.running.list() ?? [],
+    endSession: (id) => serving?.ssh.running.end(id) ?? false,
     urlOf(path) {
       const place = host()
       return place ? addressOf(place, path) : ''
@@ -105,7 +109,7 @@ export async function startSsh(
   const fingerprints = ssh.hostKeys.map(({ fingerprint }) => fingerprint)
   const port = ssh.port ?? portOf(new URL(url))
   app.log.info({ fingerprints, port }, 'serving Git over SSH')
-  return { ...ssh, port }
+  return { ssh, port }
 }
 
 function portOf({ port, protocol }: URL): number {

@@ -27,6 +27,8 @@ interface GitSshOptions {
 
 /** Git over SSH that is served. */
 export interface GitSsh extends SshListening {
+  /** Reads the host keys again, and uses them for new connections. */
+  readHostKeys(): void
   readonly running: RunningSessions
   /** Takes a connection of another listener, with the bytes that were read from the socket. */
   take(socket: Socket, begun: Buffer): void
@@ -50,6 +52,7 @@ export async function startGitSsh(
   )
   const parts = { app, slots, limits, limitLoopback, revoked, running, metrics }
   const failures = new FailureLog(log)
+  let hostKeys: GitSsh['hostKeys'] = []
   const ssh = new SshProcess(program, {
     async decide(fingerprint) {
       const isRevoked = await revoked?.has(fingerprint)
@@ -64,12 +67,24 @@ export async function startGitSsh(
     warn: (facts, message) => log.warn(facts, message),
     noteFailure: (peer, client) => failures.note(peer, client),
     count: metrics.countSsh,
+    useHostKeys(keys) {
+      hostKeys = keys
+      log.info(
+        { fingerprints: keys.map(({ fingerprint }) => fingerprint) },
+        'read the SSH host keys',
+      )
+    },
   })
   try {
     const listening = await ssh.start(settings)
+    hostKeys = listening.hostKeys
     return {
-      ...listening,
+      port: listening.port,
+      get hostKeys() {
+        return hostKeys
+      },
       running,
+      readHostKeys: () => ssh.readHostKeys(),
       take: (socket, begun) => ssh.take(socket, begun),
       stop: (graceMs) => ssh.stop(graceMs),
     }

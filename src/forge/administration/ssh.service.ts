@@ -12,7 +12,10 @@ function sshService({ ssh }: App): ServiceImpl<typeof SshService> {
       const host = ssh.host()
       if (!host) throw new DomainError('SSH_IS_OFF')
       responseHeader.set('cache-control', 'public, max-age=300')
-      return { ...host, keys: host.keys.map((key) => ({ ...key, active: true })) }
+      return {
+        ...host,
+        keys: host.keys.map(({ isActive, ...key }) => ({ ...key, active: isActive })),
+      }
     },
 
     adminListSshSessions: () => ({

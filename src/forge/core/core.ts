@@ -64,6 +64,8 @@ export interface SshHostKey {
   /** Base64. */
   readonly key: string
   readonly fingerprint: string
+  /** Whether connections use the key, rather than will. */
+  readonly isActive: boolean
 }
 
 /** A Git session over SSH. */

@@ -39,6 +39,8 @@ export type ToSshProgram =
       readonly code: number
       readonly text: string
     }
+  /** Read the host keys again. The program answers with them. */
+  | { readonly kind: 'read host keys' }
   /** A connection, whose socket goes with the message. `begun`: the bytes that were read, in base64. */
   | { readonly kind: 'connection'; readonly begun: string }
   /** Take no new connections and sessions, and end after the running sessions or the time. */
@@ -61,6 +63,8 @@ export interface PublicHostKey {
   readonly key: string
   /** `SHA256:` and base64, as OpenSSH prints it. */
   readonly fingerprint: string
+  /** Whether connections use the key, rather than will. */
+  readonly isActive: boolean
 }
 
 /** A message from the SSH program. */
@@ -71,6 +75,10 @@ export type FromSshProgram =
       readonly port: number | undefined
       readonly hostKeys: readonly PublicHostKey[]
     }
+  /** The host keys after they were read again. */
+  | { readonly kind: 'host keys'; readonly hostKeys: readonly PublicHostKey[] }
+  /** The host keys could not be read again. Connections use the former ones. */
+  | { readonly kind: 'no host keys'; readonly message: string }
   /** The program cannot serve. The message is for the operator. */
   | { readonly kind: 'failed'; readonly message: string }
   /** Whether the key with this fingerprint belongs to somebody. */

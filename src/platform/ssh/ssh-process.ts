@@ -50,6 +50,8 @@ interface SshWork {
   /** Tells of a connection that ended without authentication. */
   noteFailure(peer: string, client: string): void
   count(figures: ConnectionFigures): void
+  /** Tells of the host keys after they were read again. */
+  useHostKeys(hostKeys: readonly PublicHostKey[]): void
 }
 
 /** Where the program listens. */
@@ -100,6 +102,11 @@ export class SshProcess {
     return listening
   }
 
+  /** Reads the host keys again. `useHostKeys` of the work gets them. */
+  readHostKeys(): void {
+    this.#send({ kind: 'read host keys' })
+  }
+
   /**
    * Takes a connection that the server has accepted.
    *
@@ -110,11 +117,18 @@ export class SshProcess {
       socket.destroy()
       return
     }
+    const internals = socket as Socket & {
+      readonly _handle?: { readStop(): void }
+      server?: unknown
+    }
     // Node reads on, and would drop what it reads, until the socket has left this process.
-    const { _handle: handle } = socket as Socket & { readonly _handle?: { readStop(): void } }
-    handle?.readStop()
+    internals._handle?.readStop()
+    // A server whose sockets went to a process that has ended never closes (Node, lib/net.js,
+    // `Server.prototype.close`). Without a server, `send` counts nothing.
+    internals.server = undefined
     const message: ToSshProgram = { kind: 'connection', begun: begun.toString('base64') }
-    this.#child.send(message, socket, () => {})
+    // The connection lives on in the other process.
+    this.#child.send(message, socket, () => socket.destroy())
   }
 
   /** Process id of the program, undefined when none runs. */
@@ -183,8 +197,9 @@ export class SshProcess {
     this.#work.warn({ ...exit, pauseMs: this.#pauseMs }, 'the SSH program has ended')
     const timer = setTimeout(() => {
       if (this.#isStopping) return
-      this.#launch(settings).catch((err: unknown) =>
-        this.#work.warn({ err }, 'the SSH program cannot start again'),
+      this.#launch(settings).then(
+        ({ hostKeys }) => this.#work.useHostKeys(hostKeys),
+        (err: unknown) => this.#work.warn({ err }, 'the SSH program cannot start again'),
       )
     }, this.#pauseMs)
     timer.unref()
@@ -194,6 +209,14 @@ export class SshProcess {
   #receive(message: Exclude<FromSshProgram, { kind: 'listening' | 'failed' }>): void {
     if (message.kind === 'figures') {
       this.#work.count(message)
+      return
+    }
+    if (message.kind === 'host keys') {
+      this.#work.useHostKeys(message.hostKeys)
+      return
+    }
+    if (message.kind === 'no host keys') {
+      this.#work.warn({ reason: message.message }, 'the SSH host keys could not be read again')
       return
     }
     if (message.kind === 'unauthenticated') {

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { connect, createServer, Socket } from 'node:net'
 import Server, { type ServerChannel } from 'ssh2/lib/server.js'
 import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
-import { type HostKey, readHostKeys } from './host-keys.ts'
+import { publicPartOf, readHostKeys } from './host-keys.ts'
 import { DISCONNECT, DISCONNECT_TEXTS, type ExecRequest, SshConnection } from './ssh-connection.ts'
 import type {
   FromSshProgram,
@@ -100,6 +99,7 @@ let sentConnections = 0
 let lastId = 0
 let isStopping = false
 let stopListening = () => {}
+let readHostKeysAgain: (() => Promise<PublicHostKey[]>) | undefined
 /** Serves a connection from its first byte. Set when the program is ready. */
 let begin = (socket: Socket): void => {
   socket.destroy()
@@ -130,6 +130,12 @@ function receive(message: ToSshProgram, handle: unknown): void {
     case 'exit':
       sessions.get(message.session)?.(message.code, message.text)
       return
+    case 'read host keys':
+      readHostKeysAgain?.().then(
+        (hostKeys) => send({ kind: 'host keys', hostKeys }),
+        (error: unknown) => send({ kind: 'no host keys', message: String(error) }),
+      )
+      return
     case 'connection':
       if (handle instanceof Socket) takeOver(handle, Buffer.from(message.begun, 'base64'))
       return
@@ -139,9 +145,19 @@ function receive(message: ToSshProgram, handle: unknown): void {
 }
 
 async function serve(settings: SshSettings): Promise<void> {
+  const publicKeys = await useHostKeys(settings)
+  readHostKeysAgain = () => useHostKeys(settings)
+  setInterval(rekeyOld, REKEY_CHECK_MS).unref()
+  setInterval(sendFigures, FIGURES_INTERVAL_MS).unref()
+  if (settings.address) listen(settings.address, publicKeys)
+  else send({ kind: 'listening', port: undefined, hostKeys: publicKeys })
+}
+
+/** Reads the host keys, and uses the present ones for new connections. */
+async function useHostKeys(settings: SshSettings): Promise<PublicHostKey[]> {
   const hostKeys = await readHostKeys(settings.hostKeyFiles, settings.hostKeyFolder)
   const transport = new Server({
-    hostKeys: hostKeys.map(({ text }) => text),
+    hostKeys: hostKeys.filter(({ isActive }) => isActive).map(({ text }) => text),
     ident: IDENT,
     algorithms: ALGORITHMS,
     banner: settings.banner,
@@ -168,18 +184,14 @@ async function serve(settings: SshSettings): Promise<void> {
   begin = (socket) => {
     if (admit(socket, settings.limitLoopback)) transport.injectSocket(socket)
   }
-  setInterval(rekeyOld, REKEY_CHECK_MS).unref()
-  setInterval(sendFigures, FIGURES_INTERVAL_MS).unref()
-  const publicKeys = hostKeys.map(publicPartOf)
-  if (settings.address) listen(settings.address, publicKeys)
-  else send({ kind: 'listening', port: undefined, hostKeys: publicKeys })
+  return hostKeys.map(publicPartOf)
 }
 
 function listen(
   { host, port }: NonNullable<SshSettings['address']>,
   hostKeys: readonly PublicHostKey[],
 ): void {
-  const listener = createServer({ noDelay: true }, begin)
+  const listener = createServer({ noDelay: true }, (socket) => begin(socket))
   listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
   stopListening = () => listener.close()
   listener.listen(port, host, () => {
@@ -193,16 +205,6 @@ function listen(
 function takeOver(socket: Socket, begun: Buffer): void {
   begin(socket)
   if (!socket.destroyed) socket.unshift(begun)
-}
-
-function publicPartOf({ parsed }: HostKey): PublicHostKey {
-  const data = parsed.getPublicSSH()
-  const digest = createHash('sha256').update(data).digest('base64')
-  return {
-    type: parsed.type,
-    key: data.toString('base64'),
-    fingerprint: `SHA256:${digest.replace(/=+$/, '')}`,
-  }
 }
 
 /** Counts a connection. Returns whether it may begin. */

@@ -1,14 +1,17 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { selfSigned } from '../../clients/certificate.ts'
 import { backUp, restoreTo } from '../../support/backups.ts'
 import { createDataFolder, databaseOf } from '../../support/database.ts'
 import { startForge } from '../../support/forge.ts'
+import { branchline, serveProcess, withFolder } from '../../support/process.ts'
 import { startTestServer, type TestServer } from '../../support/server.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
@@ -166,6 +169,53 @@ describe('host keys', () => {
     await rm(file)
     await expect(startTestServer({ data, ssh: SSH })).rejects.toThrow(file)
     await rm(data, { recursive: true })
+  })
+
+  it.skipIf(!hasSsh)('change in two steps, so that clients know the next ones before', async () => {
+    await withFolder(async (data) => {
+      const keys = (step: string, ...more: string[]) =>
+        branchline(['ssh-keys', step, '--data', data, ...more])
+      expect((await keys('list')).stderr).toContain('does not exist')
+      const server = await serveProcess(data, ['--ssh-listen', '127.0.0.1:0'])
+      const known = async () => (await (await fetch(`${server.url}/-/known_hosts`)).text()).trim()
+      const seen = async () => {
+        const [, port = ''] = /\]:(\d+) /.exec(await known()) ?? []
+        const { stdout } = await promisify(execFile)('ssh-keyscan', ['-p', port, '127.0.0.1'])
+        return stdout.trim().split('\n').toSorted()
+      }
+      const first = (await known()).split('\n')
+      expect(await seen()).toEqual(first.toSorted())
+      expect((await keys('activate')).stderr).toContain('no next SSH host keys')
+      const listed = (await keys('rotate')).stdout.trim().split('\n')
+      expect(listed.map((line) => line.split(' ')[0])).toEqual([
+        ...Array(3).fill('present'),
+        ...Array(3).fill('next'),
+      ])
+      expect((await keys('rotate')).stderr).toContain('exists already')
+      expect((await keys('list')).stdout.trim().split('\n')).toEqual(listed)
+      server.child.kill('SIGHUP')
+      await expect.poll(async () => (await known()).split('\n')).toHaveLength(6)
+      expect(await seen()).toEqual(first.toSorted())
+      const shown = await fetch(`${server.url}/api/v1/meta/ssh-host-keys`)
+      const { keys: present } = (await shown.json()) as { keys: { active: boolean }[] }
+      expect(present.map(({ active }) => active)).toEqual([
+        ...Array(3).fill(true),
+        ...Array(3).fill(false),
+      ])
+      const next = (await known()).split('\n').slice(3)
+      expect((await keys('activate')).code).toBe(0)
+      server.child.kill('SIGHUP')
+      await expect.poll(known).toBe(next.join('\n'))
+      expect(await seen()).toEqual(next.toSorted())
+      const path = join(data, 'ssh', 'host_rsa')
+      expect((await keys('list', '--ssh-host-keys', path)).stderr).toContain('--ssh-host-keys')
+      await chmod(path, 0o644)
+      server.child.kill('SIGTERM')
+      await server.exited
+      const { stdout, code } = await branchline(['doctor', '--data', data])
+      expect(stdout).toContain(path)
+      expect(code).toBe(1)
+    })
   })
 
   it('are in a backup', async () => {

@@ -28,8 +28,8 @@ export interface ListenOptions {
     response: http.ServerResponse | Http2Response,
   ) => void
   /**
-   * Takes connections that begin as SSH, with the bytes that were read. Where it is absent, such
-   * connections are malformed HTTP.
+   * Takes connections that begin as SSH, with the bytes that were read, and destroys the socket when
+   * another process has the connection. Where it is absent, such connections are malformed HTTP.
    */
   readonly onSsh?: ((socket: Socket, begun: Buffer) => void) | undefined
   readonly limits?: Partial<ListenerLimits>
@@ -97,18 +97,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       socket.destroy()
       return
     }
-    const release = () => {
+    socket.once('close', () => {
       admission.remove(connection)
       connection.outgoing.close()
-    }
-    socket.once('close', release)
+    })
     const { onSsh } = options
     if (!onSsh) return start(connection)
     detectSsh(socket, (begun) => {
-      if (!begun) return start(connection)
-      socket.off('close', release)
-      release()
-      onSsh(socket, begun)
+      if (begun) onSsh(socket, begun)
+      else start(connection)
     })
   })
   if (options.passed === undefined) await openPort(server, options)
