@@ -57,6 +57,29 @@ const CORRECTIONS = [
     this._debug && this._debug(\`Outbound: Sending DISCONNECT`,
   },
   {
+    // The package sends no global requests of its own.
+    file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
+    from: '  ping() {',
+    to: `  sendPayload(payload) {
+    const p = this._packetRW.write.allocStart;
+    const packet = this._packetRW.write.alloc(payload.length);
+    packet.set(payload, p);
+    sendPacket(this, this._packetRW.write.finalize(packet));
+  }
+  ping() {`,
+  },
+  {
+    // The package refuses to prove that the server has its host keys.
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: "               || name === 'no-more-sessions@openssh.com'",
+    to: "               || name === 'no-more-sessions@openssh.com'\n               || name === 'hostkeys-prove-00@openssh.com'",
+  },
+  {
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: '                let bufPort;',
+    to: '                let bufPort = Buffer.isBuffer(chosenPort) ? chosenPort : undefined;',
+  },
+  {
     // The list of the package lacks a comma, and has algorithms that the server refuses.
     file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
     from: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521'

@@ -7,6 +7,8 @@ import type {
   ServerChannel,
   Session,
 } from 'ssh2/lib/server.js'
+import { offerOf, PROOF_REQUEST, proofsFor } from './host-key-proofs.ts'
+import type { HostKey } from './host-keys.ts'
 import type { KnownKey, SshTransportFacts } from './ssh-messages.ts'
 import { isSignatureOf, writeStrings } from './ssh-signatures.ts'
 
@@ -80,6 +82,8 @@ const MAX_CLIENT_CHARACTERS = 64
 interface ConnectionPort {
   /** The only login name that is accepted. */
   readonly user: string
+  /** Clients learn the present and the next ones. */
+  readonly hostKeys: readonly HostKey[]
   /** Returns a key that somebody has. Rejects when the database cannot answer. */
   decide(fingerprint: string): Promise<KnownKey | undefined>
   run(request: ExecRequest): void
@@ -102,13 +106,16 @@ export class SshConnection {
   #channels = 0
   #isStopping = false
   #transport: SshTransportFacts
+  #hostKeyAlgorithm = ''
+  #hasProved = false
 
   /** @param software what the version line of the client says. */
   constructor(client: Connection, software: string, port: ConnectionPort) {
     const name = software.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_CLIENT_CHARACTERS)
     this.#transport = { client: name, kex: '', cipher: '' }
-    client.on('handshake', ({ kex, sc }) => {
+    client.on('handshake', ({ kex, sc, serverHostKey }) => {
       this.#transport = { client: name, kex, cipher: sc.cipher }
+      this.#hostKeyAlgorithm = serverHostKey
     })
     this.#client = client
     this.#port = port
@@ -125,8 +132,13 @@ export class SshConnection {
       this.#rest()
       if (!port.onAuthenticated(this.#key?.holder ?? ''))
         this.disconnect(DISCONNECT.tooManyConnections)
+      else client._protocol.sendPayload(offerOf(port.hostKeys))
     })
-    client.on('request', (_accept: unknown, reject: (() => void) | undefined) => reject?.())
+    client.on('request', (accept, reject, name, data) => {
+      const proofs = name === PROOF_REQUEST ? this.#prove(data) : undefined
+      if (proofs) accept?.(proofs)
+      else reject?.()
+    })
     client.on('session', (accept: () => Session | undefined, reject: () => void) =>
       this.#openSession(accept, reject),
     )
@@ -209,6 +221,16 @@ export class SshConnection {
       type === key.algo &&
       (type !== 'ssh-rsa' || hashAlgo !== undefined)
     return isAccepted ? this.#port.decide(fingerprintOf(key.data)) : undefined
+  }
+
+  /** Proves the host keys to a client, once: a signature by RSA costs time. */
+  #prove(request: Buffer): Buffer | undefined {
+    if (this.#hasProved) return undefined
+    this.#hasProved = true
+    return proofsFor(request, this.#port.hostKeys, {
+      sessionId: this.#client._protocol._kex.sessionID,
+      hostKeyAlgorithm: this.#hostKeyAlgorithm,
+    })
   }
 
   #openSession(accept: () => Session | undefined, reject: () => void): void {

@@ -171,6 +171,7 @@ async function useHostKeys(settings: SshSettings): Promise<PublicHostKey[]> {
     peer.rekey = () => client.rekey(() => {})
     peer.connection = new SshConnection(client, header.versions.software, {
       user: settings.user,
+      hostKeys,
       decide,
       run: (request) => run(settings.socketPath, peer.address, request),
       onAuthenticated(holder) {

@@ -51,6 +51,8 @@ declare module 'ssh2/lib/server.js' {
   /** What a key exchange agreed on. `sc`: from the server to the client. */
   interface Negotiated {
     readonly kex: string
+    /** Algorithm of the host key. */
+    readonly serverHostKey: string
     readonly sc: { readonly cipher: string }
   }
 
@@ -59,8 +61,21 @@ declare module 'ssh2/lib/server.js' {
     readonly _protocol: {
       disconnect(reason: number, text: string): void
       exitStatus(channel: number, code: number): void
+      /** Sends a message (a correction of `scripts/setup/ssh2-corrections.mjs`). */
+      sendPayload(payload: Buffer): void
+      readonly _kex: { readonly sessionID: Buffer }
     }
     on(event: 'handshake', listener: (negotiated: Negotiated) => void): this
+    /** A global request. Without `accept`, the client wants no reply. */
+    on(
+      event: 'request',
+      listener: (
+        accept: ((reply: Buffer) => void) | undefined,
+        reject: Reply,
+        name: string,
+        data: Buffer,
+      ) => void,
+    ): this
     on(event: string, listener: (...args: never[]) => void): this
     end(): void
     rekey(callback: (error?: Error) => void): void
@@ -97,12 +112,21 @@ declare module 'ssh2/lib/protocol/keyParser.js' {
     readonly type: string
     getPublicSSH(): Buffer
     getPrivatePEM(): string | null
+    sign(data: Buffer, hash?: string): Buffer | Error
     verify(data: Buffer, signature: Buffer, hash?: string): boolean | Error
   }
 
   const keyParser: { parseKey(key: string | Buffer): ParsedKey | Error }
   export default keyParser
   export type { ParsedKey }
+}
+
+declare module 'ssh2/lib/protocol/utils.js' {
+  const utils: {
+    /** Converts a signature of OpenSSL to the form of SSH. False when the signature is malformed. */
+    convertSignature(signature: Buffer, keyType: string): Buffer | false
+  }
+  export default utils
 }
 
 declare module 'ssh2/lib/keygen.js' {

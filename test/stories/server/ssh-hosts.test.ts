@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { backUp, restoreTo } from '../../support/backups.ts'
 import { createDataFolder, databaseOf } from '../../support/database.ts'
 import { startForge } from '../../support/forge.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
-import { startTestServer, type TestServer } from '../../support/server.ts'
+import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
 const SSH = { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] }
@@ -203,9 +203,34 @@ describe('host keys', () => {
         ...Array(3).fill(false),
       ])
       const next = (await known()).split('\n').slice(3)
+      const account = ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin']
+      expect((await branchline(account, { input: `${PASSWORD}\n` })).code).toBe(0)
+      const added = await fetch(`${server.url}/api/v1/user/keys`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${btoa(`ada:${PASSWORD}`)}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ title: 'key', key: await createSshKey(data, 'key') }),
+      })
+      expect(added.status).toBe(201)
+      const file = join(data, 'known_hosts')
+      await writeFile(file, `${first.join('\n')}\n`)
+      const connectByKnownKey = async () => {
+        const [, port = ''] = /\]:(\d+) /.exec(first[0] ?? '') ?? []
+        const { stderr } = await runSsh([
+          ...['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${file}`],
+          ...['-o', 'UpdateHostKeys=yes', ...sshOptions(data, 'key'), '-p', port, 'git@127.0.0.1'],
+        ])
+        expect(stderr).toContain('Hi ada!')
+        const lines = (await readFile(file, 'utf8')).trim().split('\n')
+        return lines.filter((line) => line.startsWith('[127')).toSorted()
+      }
+      expect(await connectByKnownKey()).toEqual([...first, ...next].toSorted())
       expect((await keys('activate')).code).toBe(0)
       server.child.kill('SIGHUP')
       await expect.poll(known).toBe(next.join('\n'))
+      expect(await connectByKnownKey()).toEqual(next.toSorted())
       expect(await seen()).toEqual(next.toSorted())
       const path = join(data, 'ssh', 'host_rsa')
       expect((await keys('list', '--ssh-host-keys', path)).stderr).toContain('--ssh-host-keys')
