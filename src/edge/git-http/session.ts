@@ -398,7 +398,7 @@ export async function readPushOpening(
 }
 
 /** Returns the lines of complete packets, the data behind them, and whether no line follows. */
-function packetsIn(data: Buffer): {
+export function packetsIn(data: Buffer): {
   readonly lines: readonly string[]
   readonly end: Buffer
   readonly isLast: boolean

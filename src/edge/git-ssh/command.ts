@@ -1,9 +1,17 @@
 import type { GitService, GitTarget } from '../git-http/git-access.ts'
 
+/** A service of Git: those of HTTP, and archives of files. */
+export type SshService = GitService | 'git-upload-archive'
+
+/** The repository and the service that a client asks for. Names are as the client sent them. */
+export interface SshTarget extends Omit<GitTarget, 'service'> {
+  readonly service: SshService
+}
+
 /** What a client asks for. */
 export type SshCommand =
   | { readonly kind: 'shell' }
-  | { readonly kind: 'git'; readonly target: GitTarget }
+  | { readonly kind: 'git'; readonly target: SshTarget }
   | { readonly kind: 'invalid'; readonly text: string; readonly code: number }
 
 /** An unknown command, as shells answer. */
@@ -12,11 +20,13 @@ const NOT_FOUND = 127
 /** Verbs of Git LFS. Its client goes on over HTTP when it reads this text (`ssh/ssh.go`, git-lfs). */
 const LFS_VERB = /^git-lfs-(?:authenticate|transfer)(?= |$)/
 
-const VERBS: ReadonlyMap<string, GitService> = new Map([
+const VERBS: ReadonlyMap<string, SshService> = new Map([
   ['git-upload-pack', 'git-upload-pack'],
   ['git-receive-pack', 'git-receive-pack'],
+  ['git-upload-archive', 'git-upload-archive'],
   ['git upload-pack', 'git-upload-pack'],
   ['git receive-pack', 'git-receive-pack'],
+  ['git upload-archive', 'git-upload-archive'],
 ])
 
 /** The verb, which may be two words, and the words behind it. */

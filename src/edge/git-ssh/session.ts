@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { ConnectError } from '@connectrpc/connect'
 import {
   identityOfSshKey,
@@ -10,6 +11,7 @@ import type { App } from '../../forge/app.ts'
 import type { Peer } from '../../forge/core/access.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import { isDeployKeyOf, titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
+import type { RemoteArchive } from '../../forge/repositories/content/remote-archives.ts'
 import {
   openGitService,
   openGitServiceByDeployKey,
@@ -20,17 +22,20 @@ import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.
 import type { RevokedKeys } from '../../platform/ssh/revoked-keys.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
-import type {
-  GitGrant,
-  GitService,
-  GitTarget,
-  PackProcess,
-  PackRequest,
-} from '../git-http/git-access.ts'
+import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
 import { reopened } from '../git-http/request-body.ts'
 import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
-import { readSshCommand } from './command.ts'
+import {
+  ARCHIVE_FORMATS,
+  type ArchiveRequest,
+  FLUSH,
+  MAX_ARCHIVE_REQUEST_BYTES,
+  packetLine,
+  packetsOf,
+  readArchiveRequest,
+} from './archive-request.ts'
+import { readSshCommand, type SshService, type SshTarget } from './command.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
 /** The parts of the server that sessions use. */
@@ -103,7 +108,7 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
 
 /** What the log says of a session. */
 interface SessionFacts {
-  readonly ssh?: GitService
+  readonly ssh?: SshService
   readonly repository?: string
   readonly user?: number
   readonly deploy_key?: number
@@ -145,7 +150,7 @@ async function serveGit(
   parts: SessionParts,
   session: SshSession,
   identity: SshIdentity,
-  target: GitTarget,
+  target: SshTarget,
 ): Promise<SessionEnd> {
   const peer = peerOf(session, parts.limitLoopback)
   let opened: Opened
@@ -162,7 +167,7 @@ async function serveGit(
   if ('refusal' in opened) return refused(opened.refusal)
   if (session.left.aborted) return { code: 1, text: '' }
   const grant = { ...opened, outcome: 'granted', network: peer.network } as const
-  const slot = new SessionSlot(grant, target.service)
+  const slot = new SessionSlot(grant, gitServiceOf(target.service))
   const release = parts.slots.tryAcquire(slot)
   if (!release) return BUSY
   const run = new GitRun(parts, session, grant, slot)
@@ -178,13 +183,24 @@ async function serveGit(
     stop: () => run.stop(),
   })
   try {
-    const { code, text } =
-      target.service === 'git-upload-pack' ? await run.fetch() : await run.push()
+    const { code, text } = await serve(target.service, run, opened)
     return { code, text: note + text }
   } finally {
     forget()
     release()
   }
+}
+
+function serve(service: SshService, run: GitRun, { openArchive }: Grant): Promise<SessionEnd> {
+  if (service === 'git-receive-pack') return run.push()
+  if (service === 'git-upload-pack') return run.fetch()
+  if (!openArchive) throw new Error('a service for fetches opens no archives')
+  return run.archive(openArchive)
+}
+
+/** Returns the service whose rights and limits apply. */
+function gitServiceOf(service: SshService): GitTarget['service'] {
+  return service === 'git-upload-archive' ? 'git-upload-pack' : service
 }
 
 /** Returns whether a key may still use a repository. */
@@ -208,24 +224,32 @@ async function identityOf(
   return isRevoked ? undefined : identity
 }
 
-type Opened =
-  | (Pick<GitGrant, 'user' | 'start'> & { readonly repositoryId: number })
-  | { readonly refusal: string }
+/** Opens an archive of the files of a repository. */
+type OpenArchive = (request: RemoteArchive) => Promise<AsyncIterable<Buffer>>
+
+interface Grant extends Pick<GitGrant, 'user' | 'start'> {
+  readonly repositoryId: number
+  /** Absent from the service for pushes. */
+  readonly openArchive?: OpenArchive
+}
+
+type Opened = Grant | { readonly refusal: string }
 
 async function open(
   app: App,
   identity: SshIdentity,
   peer: Peer,
-  { owner, name, service }: GitTarget,
+  { owner, name, service: wanted }: SshTarget,
 ): Promise<Opened> {
   const repository = { owner, repo: name }
+  const service = gitServiceOf(wanted)
   if (identity.kind === 'deploy key') {
     const key = { keyId: identity.keyId, peer }
     return openGitServiceByDeployKey(app, key, repository, service)
   }
-  const { user, readOnly } = identity
+  const { user, readOnly, keyId } = identity
   // The scope of a key is everything that Git needs.
-  const caller = { kind: 'user', user, peer, credential: { kind: 'password' } } as const
+  const caller = { kind: 'user', user, peer, credential: { kind: 'ssh key', keyId } } as const
   if (readOnly && service === 'git-receive-pack') {
     await openGitService(app, caller, repository, 'git-upload-pack')
     return { refusal: 'this key is read-only' }
@@ -303,6 +327,27 @@ class GitRun {
     })
   }
 
+  /** Serves an archive of files, as git-upload-archive(1) does. */
+  async archive(open: OpenArchive): Promise<SessionEnd> {
+    return this.#run(async (socket) => {
+      const request = await readArchiveRequest(this.#input(MAX_ARCHIVE_REQUEST_BYTES))
+      const opened = await openArchive(request, open)
+      if ('refusal' in opened) {
+        socket.write(packetLine(`NACK ${opened.refusal}`))
+        return { code: 1, text: '' }
+      }
+      socket.write(Buffer.concat([packetLine('ACK'), FLUSH]))
+      for await (const chunk of this.#slot.follow(opened.chunks)) {
+        this.#onProgress()
+        for (const packet of packetsOf(chunk))
+          if (socket.writable && !socket.write(packet)) await roomIn(socket)
+        if (this.#isStopped) return { code: 1, text: '' }
+      }
+      socket.write(FLUSH)
+      return { code: 0, text: '' }
+    })
+  }
+
   async #run(work: (socket: Socket) => Promise<SessionEnd>): Promise<SessionEnd> {
     try {
       return await work(this.#session.socket)
@@ -371,6 +416,26 @@ class GitRun {
       if (bytes > maxBytes) throw new TooLarge(maxBytes)
       yield chunk
     }
+  }
+}
+
+/** Opens what a client asks for, or says why not. */
+async function openArchive(
+  request: ArchiveRequest,
+  open: OpenArchive,
+): Promise<{ readonly chunks: AsyncIterable<Buffer> } | { readonly refusal: string }> {
+  if (request.kind === 'refused') return { refusal: request.text }
+  if (request.kind === 'list')
+    return { chunks: Readable.from([Buffer.from(`${ARCHIVE_FORMATS.join('\n')}\n`)]) }
+  const { tree } = request.archive
+  try {
+    return { chunks: await open(request.archive) }
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    if (error.reason === 'REF_NOT_FOUND') return { refusal: `no such ref: ${tree}` }
+    if (error.reason === 'PATH_NOT_FOUND' || error.reason === 'INVALID_FIELD')
+      return { refusal: 'a path did not match any files' }
+    throw error
   }
 }
 

@@ -50,8 +50,13 @@ export type Credential =
       readonly scopes: Scopes | undefined
       readonly uuid?: string | undefined
     }
-  /** A deploy key pushes in the name of the owner of its repository. `keyId`: row of the public key. */
-  | { readonly kind: 'deploy key'; readonly keyId: number }
+  /** A key of an account. `keyId`: row of the public key; undefined for a certificate. */
+  | { readonly kind: 'ssh key'; readonly keyId: number | undefined }
+  /**
+   * A deploy key pushes in the name of the owner of its repository. `keyId`: row of the public key.
+   * `id`: row of the key in the repository.
+   */
+  | { readonly kind: 'deploy key'; readonly keyId: number; readonly id: number }
   | {
       readonly kind: 'token'
       readonly uuid: string

@@ -11,11 +11,16 @@ import { branchline } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
+import { createSshKey, hasSsh, sshOptions } from '../../support/ssh-client.ts'
+
 /**
  * Scripts run in the tightest way that the machine has. What is the same in all ways is in
  * `test/platform/git/hooks/hook-runner.test.ts`.
  */
-const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
+const forge = await openForge({
+  settings: { gitHooks: true, hookTimeoutMs: 20_000 },
+  ssh: { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] },
+})
 const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
@@ -265,6 +270,29 @@ echo "$GIT_DIR" "$(git rev-parse --is-bare-repository)"
 `
 
 describe('hooks of a push', () => {
+  it.skipIf(!hasSsh)('learn the key of a push over SSH', async () => {
+    const { git, commit, hook } = await repository('by-key')
+    await hook('pre-receive', SHOW)
+    const port = server.sshAddress?.split(':').at(-1)
+    for (const [path, keyed] of [
+      ['/user/keys', 'GITEA_KEY_ID'],
+      ['/repos/bob/by-key/keys', 'GITEA_DEPLOY_KEY_ID'],
+    ] as const) {
+      const key = await createSshKey(client.home, keyed)
+      const { body } = await rest(users.bob, 'POST', path, { title: 'key', key, read_only: false })
+      await commit(`by ${keyed}`)
+      const ssh = ['ssh', ...sshOptions(client.home, keyed)].join(' ')
+      const url = `ssh://git@127.0.0.1:${port}/bob/by-key.git`
+      const push = ['-c', `core.sshCommand=${ssh}`, 'push', url, 'HEAD:main']
+      const shown = await git('-c', `alias.p=!f() { git "$@" 2>&1; }; f`, 'p', ...push)
+      const other = keyed === 'GITEA_KEY_ID' ? 'GITEA_DEPLOY_KEY_ID' : 'GITEA_KEY_ID'
+      expect(shown).toMatch(new RegExp(`${keyed}=${body.id} *$`, 'm'))
+      expect(shown).toMatch(new RegExp(`${other}=0 *$`, 'm'))
+      expect(shown).toMatch(/SSH_ORIGINAL_COMMAND=git-receive-pack *$/m)
+      expect(shown).toMatch(/GITEA_PUSHER_NAME=bob *$/m)
+    }
+  })
+
   it('run in the order of Git, with its input and the variables of compatible systems', async () => {
     const { id, git, commit, hook, push } = await repository('order')
     for (const name of ['pre-receive', 'update', 'post-receive']) await hook(name, SHOW)

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -292,6 +293,50 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     },
   )
 
+  it('archives files of what a ref reaches', async () => {
+    await create('packed')
+    const key = await keyOf(users.bob)
+    await git(key, '.', 'clone', '-q', urlOf('bob/packed'), 'packed')
+    await mkdir(join(client.home, 'packed', 'docs'))
+    await writeFile(join(client.home, 'packed', 'docs', 'a.txt'), 'a')
+    await client.git('packed', 'add', '.')
+    const gone = await client.commit('packed', 'not reached')
+    await git(key, 'packed', 'push', '-q', 'origin', 'HEAD:side')
+    await git(key, 'packed', 'push', '-q', 'origin', ':side')
+    await writeFile(join(client.home, 'packed', 'docs', 'a.txt'), 'b')
+    await client.git('packed', 'commit', '-q', '-a', '--amend', '-m', 'reached')
+    await git(key, 'packed', 'push', '-q', 'origin', 'HEAD')
+    const commit = await client.git('packed', 'rev-parse', 'HEAD')
+    const remote = `--remote=${urlOf('bob/packed')}`
+    const archive = (...args: string[]) => git(key, 'packed', 'archive', remote, ...args)
+    for (const format of ['tar', 'tar.gz', 'zip']) {
+      const options = [`--format=${format}`, '--prefix=x/']
+      await client.git('packed', 'archive', ...options, '-o', 'near', 'HEAD')
+      await archive(...options, '-o', 'far', 'main')
+      const [near, far] = ['near', 'far'].map((name) =>
+        readFileSync(join(client.home, 'packed', name)),
+      )
+      expect(near?.equals(far ?? Buffer.alloc(0)), format).toBe(true)
+    }
+    expect(await archive(commit, 'docs')).toContain('docs/a.txt')
+    expect(await archive('HEAD:docs')).not.toContain('docs/a.txt')
+    expect(await archive('--list')).toBe('tar\nzip\ntar.gz')
+    for (const [args, text] of [
+      [[gone], `NACK no such ref: ${gone}`],
+      [['main', 'missing'], 'NACK a path did not match any files'],
+      [['--format=rar', 'main'], "NACK Unknown archive format 'rar'"],
+      [['--mtime=now', 'main'], 'NACK the option --mtime=now is not supported'],
+    ] as const)
+      await expect(archive(...args), text).rejects.toThrow(text)
+    const stranger = await keyOf(users.carol)
+    await ask(users.bob, 'PATCH', '/repos/bob/packed', { private: true })
+    expect(await ssh(stranger, "git-upload-archive 'bob/packed'")).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'Branchline: Repository not found.\n',
+    })
+  })
+
   it('says when a key was used last', async () => {
     await create('used')
     const [mine, deploy] = [await keyOf(users.bob), await deployKeyOf('used', true)]
@@ -391,6 +436,7 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
 
   it.each([
     ['ls', 127, 'unknown command: ls'],
+    ["git-upload-archive 'bob/none'", 1, 'Repository not found.'],
     ['git-upload-archive-x a/b', 127, 'unknown command: git-upload-archive-x'],
     ['git-upload-pack', 1, 'invalid repository path'],
     ["git-upload-pack 'bob/../secret'", 1, 'invalid repository path'],

@@ -56,7 +56,7 @@ export async function getArchive(
   const file = { name: `${repository.name}-${ref.replace(UNFIT_FOR_FILES, '-')}.${format}`, format }
   if (format !== 'bundle') {
     const paths = await existingPaths(app, repository, commitId, path)
-    const options = { format, folder: repository.name, paths }
+    const options = { format, prefix: `${repository.name}/`, paths }
     return {
       ...file,
       objectId: commitId,
@@ -90,9 +90,9 @@ async function bundledRefs(
 }
 
 /** Returns the normalised paths, all of which exist in the commit. */
-async function existingPaths(
+export async function existingPaths(
   app: ReposApp,
-  { id }: Repository,
+  { id }: Pick<Repository, 'id'>,
   commitId: string,
   texts: readonly string[],
 ): Promise<readonly string[]> {

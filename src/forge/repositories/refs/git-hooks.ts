@@ -298,7 +298,7 @@ function environmentOf(
   owner: Owner,
   { origin, pull }: HookedUpdates,
 ): Record<string, string> {
-  const { user } = caller
+  const { user, credential } = caller
   return {
     GITEA_REPO_ID: String(id),
     GITEA_REPO_NAME: name,
@@ -307,14 +307,14 @@ function environmentOf(
     GITEA_PUSHER_ID: String(user.id),
     GITEA_PUSHER_NAME: user.username,
     ...(user.email !== '' && user.keep_email_private === 0 && { GITEA_PUSHER_EMAIL: user.email }),
-    // There are no pushes over SSH, and no update skips the checks.
-    GITEA_KEY_ID: '0',
-    GITEA_DEPLOY_KEY_ID: '0',
+    GITEA_KEY_ID: String(credential.kind === 'ssh key' ? (credential.keyId ?? 0) : 0),
+    GITEA_DEPLOY_KEY_ID: String(credential.kind === 'deploy key' ? credential.id : 0),
     GITEA_PR_ID: String(pull?.pull.id ?? 0),
     ...(pull && { GITEA_PR_INDEX: String(pull.pull.number), GITEA_PUSH_TRIGGER: pull.trigger }),
     ...(pull?.trigger === 'merge-queue' && {
       BRANCHLINE_PR_INDEXES: (pull.pulls ?? []).map(({ number }) => number).join(' '),
     }),
+    // No update skips the checks.
     GITEA_INTERNAL_PUSH: 'false',
     GITEA_ROOT_URL: `${app.publicUrl()}/`,
     ...(origin === 'push'

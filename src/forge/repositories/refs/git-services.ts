@@ -22,6 +22,7 @@ import { openByDeployKey } from '../access/deploy-access.ts'
 import { recordDeployKeyUse } from '../access/deploy-keys.rows.ts'
 import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
 import { readFor } from '../content/git-reading.ts'
+import { openRemoteArchive, type RemoteArchive } from '../content/remote-archives.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './git-hooks.ts'
@@ -42,6 +43,8 @@ interface OpenGitService {
    * answer. Absent from the service for pushes.
    */
   answerRefs?(request: RefRequest): Promise<Buffer[] | undefined>
+  /** Opens an archive of files. Absent from the service for pushes. */
+  openArchive?(request: RemoteArchive): Promise<AsyncIterable<Buffer>>
 }
 
 /**
@@ -76,6 +79,7 @@ export async function openGitService(
     return {
       repositoryId: repository.id,
       start: (request) => startUploadPack(app.git, repository.id, request),
+      openArchive: (request) => openRemoteArchive(app, repository, request),
       answerRefs: (request) =>
         // The list is sent as Git reads it.
         readFor(
@@ -136,12 +140,18 @@ export async function openGitServiceByDeployKey(
       user: owner.id,
       repositoryId: repository.id,
       start: (request) => startUploadPack(app.git, repository.id, request),
+      openArchive: (request) => openRemoteArchive(app, repository, request),
     }
   }
   // The records of a push name an account, which an organisation is not.
   const user = (await findUserById(app.db, owner.id)) ?? (await findOldestOwner(app.db, owner.id))
   if (!user) return { refusal: 'the organisation has no active owner' }
-  const caller = { kind: 'user', user, peer, credential: { kind: 'deploy key', keyId } } as const
+  const caller = {
+    kind: 'user',
+    user,
+    peer,
+    credential: { kind: 'deploy key', keyId, id: key.id },
+  } as const
   return { user: user.id, ...(await openPush(app, caller, repository)) }
 }
 

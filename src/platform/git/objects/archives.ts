@@ -4,9 +4,11 @@ import type { Repositories } from '../repositories/repositories.ts'
 
 /** Options of an archive. */
 export interface ArchiveOptions {
-  readonly format: 'tar.gz' | 'zip'
-  /** Name of the folder that contains all files of the archive. No slash. */
-  readonly folder: string
+  readonly format: 'tar' | 'tar.gz' | 'zip'
+  /** What each path in the archive begins with. */
+  readonly prefix: string
+  /** Level of compression; undefined for that of Git. No level for `tar`. */
+  readonly level?: number | undefined
   /** Existing files and folders to include. Empty: all. */
   readonly paths: readonly string[]
 }
@@ -14,15 +16,25 @@ export interface ArchiveOptions {
 /**
  * Streams the files of a commit as an archive (git-archive(1)).
  *
+ * @param tree id of a commit, or the id, a colon and the path of an existing folder.
  * @throws GitError BUSY, TIMEOUT
  */
 export function streamArchive(
   repositories: Repositories,
   id: number,
-  commitId: string,
-  { format, folder, paths }: ArchiveOptions,
+  tree: string,
+  { format, prefix, level, paths }: ArchiveOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const args = ['archive', `--format=${format}`, `--prefix=${folder}/`, commitId, '--', ...paths]
+  const flags = level === undefined || format === 'tar' ? [] : [`-${level}`]
+  const args = [
+    'archive',
+    `--format=${format}`,
+    `--prefix=${prefix}`,
+    ...flags,
+    tree,
+    '--',
+    ...paths,
+  ]
   return streamGit(repositories, id, args)
 }
 
