@@ -40,7 +40,7 @@ const declared = new Set(
 function commandsOf(page: string): Map<string, Set<string>> {
   const commands = new Map<string, Set<string>>()
   for (const [, line = ''] of page.matchAll(/^ {4}node dist\/main\.js (.*)$/gm)) {
-    const [command = ''] = /^[a-z]+(?: [a-z]+)*/.exec(line) ?? []
+    const [command = ''] = /^[a-z-]+(?: [a-z]+)*/.exec(line) ?? []
     commands.set(
       command,
       new Set([...(commands.get(command) ?? []), ...(line.match(/--[a-z-]+/g) ?? [])]),
