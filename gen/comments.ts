@@ -1822,6 +1822,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.STAR_NOT_FOUND", "The caller has not starred the repository.\n\nNOT_FOUND, REST 404. Metadata: none."],
   ["branchline.v1.ErrorReason.STATUS_CHECKS_MISSING", "Statuses that the rule of the base branch requires are missing or not successful.\n\nFAILED_PRECONDITION, REST 405. Metadata: none."],
   ["branchline.v1.ErrorReason.STOPWATCH_DENIED", "The times of issues and pull requests are not tracked, so there are no stopwatches.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
+  ["branchline.v1.ErrorReason.STORAGE_UNAVAILABLE", "The storage that has the file does not answer: a release asset or an attachment. Only calls that\nread or store files fail.\n\nUNAVAILABLE, REST 503 with `Retry-After`. Metadata: `retry_after_seconds`."],
   ["branchline.v1.ErrorReason.SUBSCRIPTION_DENIED", "The caller changes the subscription of another user and is not an administrator.\n\nPERMISSION_DENIED, REST 403. Metadata: `username`."],
   ["branchline.v1.ErrorReason.TAG_EXISTS", "The repository has a tag of this name already.\n\nALREADY_EXISTS, REST 409. Metadata: `tag`."],
   ["branchline.v1.ErrorReason.TAG_HAS_RELEASE", "The tag has a release. Delete the release first.\n\nFAILED_PRECONDITION, REST 409. Metadata: `tag`."],

@@ -156,6 +156,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   TAG_NOT_ANNOTATED: "The object is not an annotated tag.",
   SERVER_BUSY: "Too many Git processes, Git hooks or merges run. Try again soon.",
   DISK_FULL: "The disk of the server is full, so that the server takes only reads, deletions and sign-ins. An administrator must make room.",
+  STORAGE_UNAVAILABLE: "The storage that has the file does not answer: a release asset or an attachment. Only calls that read or store files fail.",
   GIT_TIMEOUT: "Git takes longer than the server allows. Ask for less.",
   GIT_MEMORY_EXCEEDED: "Reading from the repository takes more memory than the server allows for one process, or has left. Fetch the data with Git, or try again later.",
   INVALID_LABEL_COLOR: "The colour is not three or six hexadecimal digits, with an optional `#`.",
@@ -393,7 +394,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   MERGE_QUEUE_FULL: "The merge queue has the largest number of entries.",
 }
 /** The failures that every method may have. */
-export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL DELETED_MEANWHILE')
+export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL STORAGE_UNAVAILABLE DELETED_MEANWHILE')
 /** The failures that each method lists or implies, by its full name. */
 export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.AccessTokenService.CreateAccessToken', listed('PASSWORD_REQUIRED PERMISSION_DENIED USER_NOT_FOUND INVALID_FIELD INVALID_SCOPE TOKEN_NAME_TAKEN')],

@@ -15,6 +15,7 @@ const PLATFORM = [
   'database',
   'outbound',
   'git',
+  'objects',
   // The RPC library could be published alone, so the listener imports from it and not the reverse.
   'rpc',
   'http',

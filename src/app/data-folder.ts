@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate, migrations } from '../forge/migrations/index.ts'
-import type { AttachmentFiles } from '../forge/repositories/attachments/attachment-files.ts'
+import { DATA_FOLDER_LAYOUT } from '../forge/repositories/attachments/attachment-files.ts'
 import { createSharedExclusive, SharedLocks } from '../platform/database/coordination/locks.ts'
 import {
   ServerSession,
@@ -25,6 +25,8 @@ import {
   repositoriesIn,
   scratchFolderOf,
 } from '../platform/git/repositories/repositories.ts'
+import { createFolderStore } from '../platform/objects/folder-store.ts'
+import { type ObjectStores, objectStores } from '../platform/objects/object-store.ts'
 import { HOST_KEYS_FOLDER } from './private-files.ts'
 
 /** Where the data of an instance are. */
@@ -43,12 +45,13 @@ export interface DataPlace {
  *
  *     branchline.db     the database, with keys and password hashes
  *     repositories/     bare Git repositories, by id
- *     attachments/      release assets, by the id of the repository
+ *     attachments/      release assets and attachments of issues, by the id of the repository
  *     ssh/              host keys of SSH
  *     lock              held by the process that uses the folder
  */
 export const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
+const HOST_KEYS_FOLDER = 'ssh'
 const ATTACHMENTS_FOLDER = 'attachments'
 
 /** In a folder whose rows are in PostgreSQL, instead of a database file: the id of the folder. */
@@ -84,9 +87,9 @@ export function repositoriesOf(
   })
 }
 
-/** Returns the attachments of a data folder. */
-export function attachmentsOf(folder: string): AttachmentFiles {
-  return { folder: join(folder, ATTACHMENTS_FOLDER) }
+/** Returns the stores of release assets and attachments of a data folder. */
+export function objectsOf(folder: string): ObjectStores {
+  return objectStores([createFolderStore(folder, DATA_FOLDER_LAYOUT)])
 }
 
 /** Returns the folder of the host keys of SSH. It exists once the server has served SSH. */

@@ -28,10 +28,10 @@ import {
 } from '../../platform/ssh/host-keys.ts'
 import { type LogLevel, readConfig, type ServeFlags } from '../config.ts'
 import {
-  attachmentsOf,
   type DataPlace,
   hostKeysFolderOf,
   migrateData,
+  objectsOf,
   openData,
   openDataAsItIs,
   repositoriesOf,
@@ -65,7 +65,7 @@ export async function backup({ output, ...place }: BackupFlags): Promise<void> {
     const source = {
       db,
       git: repositoriesOf(data),
-      attachments: attachmentsOf(data),
+      objects: objectsOf(data),
       clock: systemClock,
     }
     const hostKeysFolder = hostKeysFolderOf(data)

@@ -39,7 +39,7 @@ import { createSharedSlots } from '../../platform/database/coordination/slots.ts
 import { runOnOneServer } from '../../platform/database/coordination/workers.ts'
 import { parseAllowedHosts } from '../../platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../platform/outbound/outbound.ts'
-import { attachmentsOf, repositoriesOf, type Shared } from '../data-folder.ts'
+import { objectsOf, repositoriesOf, type Shared } from '../data-folder.ts'
 
 /** The clock of the system. */
 export const systemClock: Clock = { now: () => Date.now() }
@@ -85,7 +85,7 @@ export async function createApp({
   return {
     db,
     git: repositoriesOf(folder, shared),
-    attachments: attachmentsOf(folder),
+    objects: objectsOf(folder),
     clock,
     settings,
     log,

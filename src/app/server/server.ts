@@ -16,6 +16,7 @@ import { startPullHeads } from '../../forge/pulls/heads/pull-heads.ts'
 import { startFollowUps } from '../../forge/pulls/merging/merge-follow-ups.ts'
 import { startScheduledMerges } from '../../forge/pulls/merging/scheduled-merge-worker.ts'
 import { startMergeQueues } from '../../forge/pulls/queue/queue-worker.ts'
+import { startStorageDeletions } from '../../forge/repositories/attachments/storage-deletions.ts'
 import { startMirrors } from '../../forge/repositories/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import {
@@ -235,6 +236,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['maintenance', startMaintenance],
   ['leftover sweeps', startLeftoverSweeps],
   ['upload sweeps', startUploadSweeps],
+  ['storage deletions', startStorageDeletions],
   ['pending updates', startReconciling],
 ]
 

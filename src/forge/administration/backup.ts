@@ -7,14 +7,13 @@ import { RowSum } from '../../platform/database/row-copy/row-text.ts'
 import type { RowReader } from '../../platform/database/row-copy/rows.ts'
 import { repositoryExists } from '../../platform/git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../platform/git/repositories/repository-files.ts'
-import { attachmentPath, openAttachment } from '../repositories/attachments/attachment-files.ts'
+import { attachmentKey, DATA_FOLDER_LAYOUT } from '../repositories/attachments/attachment-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import {
   ABOUT_ENTRY,
   type About,
   type ArchivedTable,
   ArchiveWriter,
-  ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
   type Complete,
@@ -33,7 +32,7 @@ interface BackupOptions {
   readonly hostKeysFolder?: string
 }
 
-type Source = Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>
+type Source = Pick<ReposApp, 'db' | 'git' | 'objects' | 'clock'>
 
 /** The rows of the backup: their tables, and the rows that have files. */
 interface Snapshot extends Pick<Complete, 'tables' | 'lastIds'> {
@@ -180,21 +179,21 @@ async function addHostKeys(
 /** Adds the files of some rows. Returns the ids of the rows whose files no longer exist. */
 async function addAttachments(
   archive: ArchiveWriter,
-  { db, attachments }: Source,
+  { db, objects }: Source,
   { ids, rowsOf }: { readonly ids: readonly number[]; readonly rowsOf: typeof releaseFiles },
   { progress }: BackupOptions,
 ): Promise<number[]> {
   const missing = new Set(ids)
   if (missing.size === 0) return []
   // A row is created after its file, so those that are new have no part in the backup.
-  for await (const { id, uuid, repository_id } of rowsOf(db)) {
+  for await (const { id, uuid, repository_id, store } of rowsOf(db)) {
     if (!missing.has(id)) continue
+    const key = attachmentKey(repository_id, uuid)
     // An open file can still be read after its deletion.
-    const file = await openAttachment(attachments, repository_id, uuid)
+    const file = await objects.of(store).get(key)
     if (!file) continue
-    const name = `${ATTACHMENTS_ENTRY}${attachmentPath(repository_id, uuid)}`
-    const { size } = await file.stat()
-    await archive.addFile({ name, size }, file.createReadStream())
+    const name = DATA_FOLDER_LAYOUT.pathOf(key)
+    await archive.addFile({ name, size: file.bytes }, file.content)
     missing.delete(id)
     progress.attachments += 1
   }

@@ -8,11 +8,7 @@ import {
 } from '../accounts/users/users.ts'
 import { DomainError } from '../core/errors.ts'
 import type { User } from '../core/schema.ts'
-import {
-  type DeletedContributions,
-  deleteContributions,
-  removeContributedFiles,
-} from '../issues/purge-contributions.ts'
+import { deleteContributions } from '../issues/purge-contributions.ts'
 import { deleteMemosOf } from '../memos/memos.rows.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { queueRepositoryDeleted } from '../repositories/activity/repository-webhook-events.ts'
@@ -38,8 +34,6 @@ interface Deletion {
   /** Its repositories. */
   readonly repositories: readonly number[]
   readonly data: AssociatedData
-  /** Its issues and comments that the transaction has deleted. */
-  purged: DeletedContributions | undefined
 }
 
 /**
@@ -54,11 +48,9 @@ export async function deleteUser(app: ReposApp, user: User, data: AssociatedData
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Otherwise an account with repositories is not deleted, so none need to be prepared.
     const repositories = deletesRepositories(data) ? await repositoryIdsOf(app.db, user.id) : []
-    const deletion: Deletion = { repositories, data, purged: undefined }
     const isDone = await removeRepositories(app, repositories, (tx) =>
-      deleteRows(app, tx, user, deletion),
+      deleteRows(app, tx, user, { repositories, data }),
     )
-    if (deletion.purged) removeContributedFiles(app, deletion.purged)
     if (isDone) return
   }
   throw hasAssociatedData(user)
@@ -82,8 +74,7 @@ async function deleteRows(app: ReposApp, tx: Tx, user: User, deletion: Deletion)
   if (owned.some((id) => !repositories.includes(id))) return false
   for (const id of owned) await queueRepositoryDeleted(app, tx, id, null)
   await deleteMemosOf(tx, user.id)
-  if (data === 'purged')
-    deletion.purged = await deleteContributions(app, tx, user.id, 0, Number.MAX_SAFE_INTEGER)
+  if (data === 'purged') await deleteContributions(app, tx, user.id, 0, Number.MAX_SAFE_INTEGER)
   // Also deletes the rows of its repositories.
   await rows.deleteUser(tx, user.id)
   return true

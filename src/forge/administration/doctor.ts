@@ -19,11 +19,7 @@ import { countSearch, fillSearch } from '../migrations/0060-search.ts'
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
 import { examineQueueRefs } from '../pulls/queue/queue-refs.ts'
-import {
-  attachmentBytes,
-  removeAttachment,
-  storedAttachments,
-} from '../repositories/attachments/attachment-files.ts'
+import { ATTACHMENT_KEYS, attachmentKey } from '../repositories/attachments/attachment-files.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import { listPaused, putMaintenance } from '../repositories/maintenance/maintenance.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
@@ -176,18 +172,20 @@ async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Find
 /** An attachment's row is created after its file, and deleted before it. */
 async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
   for (const rowsOf of [releaseFiles, issueFiles]) {
-    for await (const { uuid, repository_id, bytes } of rowsOf(app.db)) {
-      const found = await attachmentBytes(app.attachments, repository_id, uuid)
+    for await (const { uuid, repository_id, bytes, store } of rowsOf(app.db)) {
+      const found = await app.objects.of(store).size(attachmentKey(repository_id, uuid))
       if (found === bytes) continue
       const problem =
         found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
       yield { subject: `attachment ${uuid}`, problem, outcome: IRREPARABLE }
     }
   }
-  for await (const { repositoryId, uuid } of storedAttachments(app.attachments)) {
+  const { current } = app.objects
+  for await (const { key } of current.list(ATTACHMENT_KEYS)) {
+    const uuid = key.replace(/^.*\//, '')
     if ((await findAttachment(app.db, uuid)) ?? (await findAttachmentByUuid(app.db, uuid))) continue
     yield await repairable(fix, `attachment ${uuid}`, 'nothing leads to its file', () =>
-      removeAttachment(app.attachments, repositoryId, uuid),
+      current.delete(key),
     )
   }
 }

@@ -12,7 +12,11 @@ import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/
 import { deleteIssueAttachment } from '../conversations/attachments.rows.ts'
 import { fillSearch } from '../migrations/0060-search.ts'
 import { migrate, migrations } from '../migrations/index.ts'
-import { removeAttachmentsOf } from '../repositories/attachments/attachment-files.ts'
+import {
+  attachmentPrefix,
+  DATA_FOLDER_LAYOUT,
+} from '../repositories/attachments/attachment-files.ts'
+import { clearStorageDeletions } from '../repositories/attachments/storage-deletions.rows.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
 import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
 import { deleteReleaseAsset } from '../repositories/releases/release-assets.rows.ts'
@@ -186,6 +190,8 @@ async function adjust(
   for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
   for (const id of deletedIssueAttachments) await deleteIssueAttachment(tx, id)
   await markAllRepositoriesPending(tx)
+  // The contents are not in the archive.
+  await clearStorageDeletions(tx)
   // A backup has no files that maintenance derives from others.
   await checkAllRepositories(tx)
 }
@@ -193,10 +199,10 @@ async function adjust(
 /** Removes the files of deleted repositories, which a backup may have in part. */
 async function removeFiles(draft: string, { deletedRepositories }: Complete): Promise<void> {
   const repositories = repositoriesIn(join(draft, REPOSITORIES_ENTRY))
-  const attachments = { folder: join(draft, ATTACHMENTS_ENTRY) }
   for (const id of deletedRepositories) {
     await rm(repositoryPath(repositories, id), { recursive: true, force: true })
-    await removeAttachmentsOf(attachments, id)
+    const attachments = join(draft, DATA_FOLDER_LAYOUT.pathOf(attachmentPrefix(id)))
+    await rm(attachments, { recursive: true, force: true })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Db } from '../../platform/database/schema.ts'
 import { pageOfIssueAttachments } from '../conversations/attachments.rows.ts'
+import type { ContentStore } from '../repositories/attachments/schema.ts'
 import { pageOfAttachments } from '../repositories/releases/release-assets.rows.ts'
 
 /** The number of rows that are read at a time. */
@@ -11,6 +12,7 @@ interface FileRow {
   readonly uuid: string
   readonly repository_id: number
   readonly bytes: number
+  readonly store: ContentStore
 }
 
 type Rows = AsyncGenerator<FileRow, void, undefined>

@@ -147,49 +147,24 @@ export async function deleteIssueAttachment(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('issue_attachments').where('id', '=', id).execute()
 }
 
-/** Deletes the attachments of a conversation and of its comments. @returns the uuids of the files. */
-export async function deleteAttachmentsOfConversation(
+/** Returns the files of a conversation and of its comments. */
+export function filesOfConversation(
   tx: Tx,
   conversationId: number,
-): Promise<string[]> {
-  const deleted = await tx
-    .deleteFrom('issue_attachments')
-    .where('issue_id', '=', conversationId)
-    .returning('uuid')
-    .execute()
-  return deleted.map(({ uuid }) => uuid)
-}
-
-/** Returns the uuids of the files of a conversation and of its comments. */
-export async function attachmentUuids(tx: Tx, conversationId: number): Promise<string[]> {
-  const found = await tx
+): Promise<Pick<IssueAttachment, 'uuid' | 'store'>[]> {
+  return tx
     .selectFrom('issue_attachments')
-    .select('uuid')
+    .select(['uuid', 'store'])
     .where('issue_id', '=', conversationId)
     .execute()
-  return found.map(({ uuid }) => uuid)
-}
-
-/** Deletes the attachments of a comment. @returns the uuids of the files. */
-export async function deleteAttachmentsOfComment(tx: Tx, commentId: number): Promise<string[]> {
-  const deleted = await tx
-    .deleteFrom('issue_attachments')
-    .where('comment_id', '=', commentId)
-    .returning('uuid')
-    .execute()
-  return deleted.map(({ uuid }) => uuid)
 }
 
 /** Deletes uploads before a time, in Unix seconds, that nothing has taken. */
-export function deleteUnlinkedBefore(
-  tx: Tx,
-  time: number,
-): Promise<Pick<IssueAttachment, 'uuid' | 'repository_id'>[]> {
-  return tx
+export async function deleteUnlinkedBefore(tx: Tx, time: number): Promise<void> {
+  await tx
     .deleteFrom('issue_attachments')
     .where('issue_id', 'is', null)
     .where('create_time', '<', time)
-    .returning(['uuid', 'repository_id'])
     .execute()
 }
 
@@ -202,10 +177,10 @@ export function pageOfIssueAttachments(
   db: Db,
   after: string,
   limit: number,
-): Promise<Pick<IssueAttachment, 'id' | 'uuid' | 'repository_id' | 'bytes'>[]> {
+): Promise<Pick<IssueAttachment, 'id' | 'uuid' | 'repository_id' | 'bytes' | 'store'>[]> {
   return db
     .selectFrom('issue_attachments')
-    .select(['id', 'uuid', 'repository_id', 'bytes'])
+    .select(['id', 'uuid', 'repository_id', 'bytes', 'store'])
     .where('uuid', '>', after)
     .orderBy('uuid')
     .limit(limit)

@@ -6,7 +6,8 @@ import { suffices } from '../core/levels.ts'
 import type { ConversationName, RepositoryName } from '../core/names.ts'
 import { checkNotArchived } from '../repositories/access/permissions.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
-import { removeFiles, storeFile } from '../repositories/attachments/stored-files.ts'
+import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
+import { storeFile } from '../repositories/attachments/stored-files.ts'
 import {
   type AttachmentUpload,
   checkCount,
@@ -180,12 +181,11 @@ export async function deleteAttachment(
   id: number,
 ): Promise<void> {
   const opened = await openForChange(app, caller, place, 'nothing')
-  const { uuid } = await change(app, caller, opened, 'nothing', async (tx) => {
-    const attachment = found(await rows.findIssueAttachment(tx, opened.holder, id))
+  await change(app, caller, opened, 'nothing', async (tx) => {
+    found(await rows.findIssueAttachment(tx, opened.holder, id))
     await rows.deleteIssueAttachment(tx, id)
-    return attachment
   })
-  removeFiles(app, opened.open.repository.id, [uuid])
+  deleteDiscardedFiles(app)
 }
 
 /** Changes attachments, and records that their conversation or comment was edited. */

@@ -10,9 +10,9 @@ import { suffices } from '../core/levels.ts'
 import type { ConversationName, Page, RepositoryName } from '../core/names.ts'
 import type { OpenRepository } from '../repositories/access/permissions.ts'
 import { changeWatched } from '../repositories/activity/repository-events.ts'
-import { removeFiles } from '../repositories/attachments/stored-files.ts'
+import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import { attachmentsOfComments, deleteAttachmentsOfComment } from './attachments.rows.ts'
+import { attachmentsOfComments } from './attachments.rows.ts'
 import { insertCommentEdit } from './comment-edits.rows.ts'
 import { newMentions } from './concerns.ts'
 import {
@@ -223,13 +223,11 @@ export async function deleteIssueComment(
 ): Promise<void> {
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
-  let uuids: readonly string[] = []
   await changeComments(app, caller, open, 'nothing', async (tx) => {
-    uuids = await deleteAttachmentsOfComment(tx, id)
     if (!(await rows.deleteIssueComment(tx, id))) throw missing()
     return { comment, action: 'deleted' }
   })
-  removeFiles(app, open.repository.id, uuids)
+  deleteDiscardedFiles(app)
 }
 
 /** A changed comment, and what is recorded of the change. */

@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+import type { ContentStore } from '../repositories/attachments/schema.ts'
 import type { RepositoryEventsTable } from '../repositories/schema.ts'
 
 /** The columns of a pull request that an issue has, too. */
@@ -201,6 +202,8 @@ export interface IssueAttachmentsTable {
   download_count: Generated<number>
   /** Unix seconds. */
   create_time: number
+  /** The store that has the file. */
+  store: Generated<ContentStore>
 }
 
 export type IssueAttachment = Selectable<IssueAttachmentsTable>

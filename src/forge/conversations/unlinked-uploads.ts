@@ -5,7 +5,8 @@ import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import type { RepositoryName } from '../core/names.ts'
 import { checkNotArchived, type OpenRepository } from '../repositories/access/permissions.ts'
-import { removeFiles, storeFile } from '../repositories/attachments/stored-files.ts'
+import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
+import { storeFile } from '../repositories/attachments/stored-files.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import {
@@ -130,8 +131,6 @@ export function startUploadSweeps(app: ReposApp): UploadSweeps {
 
 /** Deletes the uploads that nothing has taken in time. */
 export async function sweepUploads(app: ReposApp): Promise<void> {
-  const deleted = await transaction(app.db, (tx) =>
-    rows.deleteUnlinkedBefore(tx, unlinkedSince(app)),
-  )
-  for (const { repository_id, uuid } of deleted) removeFiles(app, repository_id, [uuid])
+  await transaction(app.db, (tx) => rows.deleteUnlinkedBefore(tx, unlinkedSince(app)))
+  deleteDiscardedFiles(app)
 }

@@ -1,6 +1,7 @@
 import { isForeignKeyViolation, isUnavailable } from '../../platform/database/database.ts'
 import { InvalidFilterError } from '../../platform/filters/limits.ts'
 import { GitError } from '../../platform/git/core/errors.ts'
+import { StoreUnavailableError } from '../../platform/objects/object-store.ts'
 import { isForWantOfSpace } from './disk-space.ts'
 
 /**
@@ -305,6 +306,7 @@ export type Reason =
   | 'SSH_KEY_TITLE_TAKEN'
   | 'SSH_SESSION_NOT_FOUND'
   | 'STAR_NOT_FOUND'
+  | 'STORAGE_UNAVAILABLE'
   | 'STATUS_CHECKS_MISSING'
   | 'STOPWATCH_DENIED'
   | 'SUBSCRIPTION_DENIED'
@@ -404,10 +406,14 @@ export class DomainError extends Error {
 
 /**
  * Returns the domain error for an error of Git or the database that is no fault of this program: a
- * concurrent deletion, a limit, a full disk, or a database that is unavailable. Undefined for other errors.
+ * concurrent deletion, a limit, a full disk, or a database or an object storage that is unavailable. Undefined for other errors.
  */
 export function outsideError(error: unknown): DomainError | undefined {
   if (isForWantOfSpace(error)) return new DomainError('DISK_FULL')
+  if (error instanceof StoreUnavailableError)
+    return new DomainError('STORAGE_UNAVAILABLE', {
+      retry_after_seconds: String(STORAGE_RETRY_SECONDS),
+    })
   return databaseError(error) ?? deletionError(error) ?? gitLimitError(error) ?? filterError(error)
 }
 
@@ -427,6 +433,9 @@ const busy = () =>
 
 /** Delay before a retry when the server is busy. */
 const RETRY_AFTER_SECONDS = 5
+
+/** Delay before a retry when the object storage does not answer. */
+const STORAGE_RETRY_SECONDS = 10
 
 /**
  * Returns the domain error for a Git error caused by a limit on load, time or memory; undefined for

@@ -107,6 +107,10 @@ export const REQUESTS = {
     message: 'the disk of the server is full; only reads and deletions go on',
     restStatus: 507,
   },
+  STORAGE_UNAVAILABLE: {
+    code: Code.Unavailable,
+    message: 'the storage of files does not answer; try again soon',
+  },
   SERVER_BUSY: {
     code: Code.Unavailable,
     message: 'the server is busy; try again soon',

@@ -1,6 +1,5 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { setAssignees } from '../conversations/assignees.ts'
-import { deleteAttachmentsOfConversation } from '../conversations/attachments.rows.ts'
 import { newMentions } from '../conversations/concerns.ts'
 import { checkBody, readTitle } from '../conversations/conversation-fields.ts'
 import { assigneesOf, insertParticipants } from '../conversations/participants.rows.ts'
@@ -19,7 +18,7 @@ import { suffices } from '../core/levels.ts'
 import type { ConversationName } from '../core/names.ts'
 import { touchPull } from '../pulls/heads/pull-requests.rows.ts'
 import { changeWatched, type IssueEventType } from '../repositories/activity/repository-events.ts'
-import { removeFiles } from '../repositories/attachments/stored-files.ts'
+import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import {
   changesOfDuplicate,
@@ -302,16 +301,14 @@ export async function removeIssue(
   name: ConversationName,
 ): Promise<void> {
   const open = await openIssue(app, caller, name, 'delete')
-  const uuids = await changeWatched(app, async (tx) => {
+  await changeWatched(app, async (tx) => {
     const issue = await rereadIssue(tx, open)
     await recordIssueChange(app, tx, caller.user.id, issue, {
       type: 'ISSUE_DELETED',
       told: [{ type: 'issues', action: 'deleted' }],
     })
     await removePin(tx, issue)
-    const deleted = await deleteAttachmentsOfConversation(tx, issue.id)
     await deleteIssue(tx, issue.id)
-    return deleted
   })
-  removeFiles(app, open.repository.id, uuids)
+  deleteDiscardedFiles(app)
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { findUsersByIds } from '../accounts/users/users.rows.ts'
-import { attachmentUuids } from '../conversations/attachments.rows.ts'
+import { filesOfConversation } from '../conversations/attachments.rows.ts'
 import { conversationReaders } from '../conversations/conversation-readers.ts'
 import { takeNumber } from '../conversations/conversations.rows.ts'
 import { commentTexts } from '../conversations/issue-comments.rows.ts'
@@ -30,8 +30,8 @@ import {
   issueSubject,
   recordEvent,
 } from '../repositories/activity/repository-events.ts'
-import { shareAttachments } from '../repositories/attachments/attachment-files.ts'
-import { removeFiles } from '../repositories/attachments/stored-files.ts'
+import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
+import { shareFiles } from '../repositories/attachments/stored-files.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { queueHookEvents } from '../webhooks/outbox/webhook-queue.ts'
@@ -68,15 +68,14 @@ export async function transferIssue(
     throw new DomainError('INVALID_FIELD', { field: 'repo', rule: 'is another repository' })
   if (isPublic(place) && !isPublic(open) && !target.confirmPublic)
     throw new DomainError('CONFIRM_PUBLIC_REQUIRED')
-  const { moved, files } = await changeWatched(app, async (tx) => {
+  const moved = await changeWatched(app, async (tx) => {
     const issue = await rereadIssue(tx, open)
-    const files = await attachmentUuids(tx, issue.id)
+    const files = await filesOfConversation(tx, issue.id)
     // Before the rows name the other repository, so that no row is without its file.
-    if (files.length > 0)
-      await shareAttachments(app.attachments, [open.repository.id, place.repository.id], files)
-    return { files, moved: await move(app, tx, caller.user.id, issue, place) }
+    await shareFiles(app, tx, [open.repository.id, place.repository.id], files)
+    return move(app, tx, caller.user.id, issue, place)
   })
-  removeFiles(app, open.repository.id, files)
+  deleteDiscardedFiles(app)
   return viewIssue(app, caller, place, moved)
 }
 

@@ -1,9 +1,5 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
-import {
-  deleteAttachmentsOfComment,
-  deleteAttachmentsOfConversation,
-} from '../conversations/attachments.rows.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import { commentsOf, deleteIssueComment } from '../conversations/issue-comments.rows.ts'
 import type { IssueComment } from '../conversations/schema.ts'
@@ -13,21 +9,13 @@ import {
   recordEvent,
   wakeWatchers,
 } from '../repositories/activity/repository-events.ts'
-import { removeFiles } from '../repositories/attachments/stored-files.ts'
+import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { removePin } from './issue-pins.ts'
 import { deleteIssue, issuesOf } from './issues.rows.ts'
 
 /** Issues and comments that one transaction deletes. Other writes wait for it. */
 const STEP = 50
-
-/** What one transaction has deleted. */
-export interface DeletedContributions {
-  /** The larger one of the numbers of issues and of comments. */
-  readonly count: number
-  /** The uuids of attachments, by the id of their repository. */
-  readonly files: ReadonlyMap<number, readonly string[]>
-}
 
 /**
  * Deletes the issues and the comments of an account in all repositories, with everything that belongs
@@ -45,15 +33,15 @@ export async function purgeContributions(
       deleteContributions(app, tx, userId, since, STEP),
     )
     wakeWatchers(app)
-    removeContributedFiles(app, deleted)
-    if (deleted.count < STEP) return
+    deleteDiscardedFiles(app)
+    if (deleted < STEP) return
   }
 }
 
 /**
  * Deletes at most `limit` issues and at most `limit` comments of an account, in a transaction.
  *
- * @returns what the caller gives to `removeContributedFiles` after the transaction.
+ * @returns the larger one of the numbers of deleted issues and of comments.
  */
 export async function deleteContributions(
   app: ReposApp,
@@ -61,10 +49,7 @@ export async function deleteContributions(
   userId: number,
   since: number,
   limit: number,
-): Promise<DeletedContributions> {
-  const files = new Map<number, string[]>()
-  const note = (repositoryId: number, uuids: readonly string[]) =>
-    files.set(repositoryId, [...(files.get(repositoryId) ?? []), ...uuids])
+): Promise<number> {
   const issues = await issuesOf(tx, userId, since, limit)
   for (const issue of issues) {
     await recordEvent(app, tx, {
@@ -75,20 +60,13 @@ export async function deleteContributions(
       subject: issueSubject(issue.number),
     })
     await removePin(tx, issue)
-    note(issue.repository_id, await deleteAttachmentsOfConversation(tx, issue.id))
     await deleteIssue(tx, issue.id)
   }
   const comments = await commentsOf(tx, userId, since, limit)
   for (const comment of comments) {
-    note(comment.repository_id, await deleteAttachmentsOfComment(tx, comment.id))
     await deleteComment(app, tx, comment)
   }
-  return { files, count: Math.max(issues.length, comments.length) }
-}
-
-/** Removes files whose rows are deleted. */
-export function removeContributedFiles(app: ReposApp, { files }: DeletedContributions): void {
-  for (const [repositoryId, uuids] of files) removeFiles(app, repositoryId, uuids)
+  return Math.max(issues.length, comments.length)
 }
 
 async function deleteComment(app: ReposApp, tx: Tx, { id, issue_id }: IssueComment): Promise<void> {

@@ -71,6 +71,7 @@ import * as keyUses from './0068-key-uses.ts'
 import * as importReferences from './0072-import-references.ts'
 import * as userCountShards from './0081-user-count-shards.ts'
 import * as dueIssues from './0082-due-issues.ts'
+import * as objectStores from './0085-object-stores.ts'
 import * as mergeQueues from './0090-merge-queues.ts'
 
 /**
@@ -147,6 +148,7 @@ export const migrations: readonly Migration[] = [
   { name: '0072-import-references', ...importReferences },
   { name: '0081-user-count-shards', ...userCountShards },
   { name: '0082-due-issues', ...dueIssues },
+  { name: '0085-object-stores', ...objectStores },
   { name: '0090-merge-queues', ...mergeQueues },
 ]
 

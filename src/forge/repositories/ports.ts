@@ -2,18 +2,19 @@ import type { FairSlots, RunInSlot } from '../../platform/concurrency/fair-slots
 import type { Tx } from '../../platform/database/schema.ts'
 import type { RefUpdate } from '../../platform/git/core/ref-names.ts'
 import type { Repositories } from '../../platform/git/repositories/repositories.ts'
+import type { ObjectStores } from '../../platform/objects/object-store.ts'
 import type { GatewayTimes } from '../../platform/outbound/git-gateway.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { Owner } from '../accounts/schema.ts'
 import type { SignedIn } from '../core/access.ts'
-import type { AttachmentFiles } from './attachments/attachment-files.ts'
 import type { MaintenanceFigures } from './maintenance/figures.ts'
 import type { Repository } from './schema.ts'
 
 /** Dependencies of repositories and pull requests on the server. */
 export interface ReposApp extends AccountsApp {
   readonly git: Repositories
-  readonly attachments: AttachmentFiles
+  /** Release assets and attachments of issues. */
+  readonly objects: ObjectStores
   /** Limits the copies from other servers for which callers wait. */
   readonly copies: RunInSlot
   /** The limits of connections to other servers. Default: in `git-gateway.ts`. */

@@ -252,7 +252,7 @@ describe('a file of a release', () => {
   it('counts towards a limit of the release', async () => {
     const path = await release('many')
     const release_id = Number(path.split('/').at(-2))
-    const asset = { release_id, name: 'x', bytes: 0, create_time: 0 }
+    const asset = { repository_id: 0, release_id, name: 'x', bytes: 0, create_time: 0 }
     const rows = Array.from({ length: 249 }, (_, i) => ({ ...asset, uuid: `many-${i}` }))
     await server.app.db.insertInto('release_assets').values(rows).execute()
     expect((await upload(users.bob, `${path}?name=last`, 'x')).status).toBe(201)

@@ -1,18 +1,20 @@
+import { randomUUID } from 'node:crypto'
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
+import { type ObjectStore, PlaceGoneError } from '../../../platform/objects/object-store.ts'
 import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
+import { nowSeconds } from '../../core/core.ts'
 import type { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
-import {
-  AttachmentGoneError,
-  AttachmentTooLargeError,
-  openAttachment,
-  removeAttachment,
-  writeAttachment,
-} from './attachment-files.ts'
+import { attachmentKey } from './attachment-files.ts'
+import type { ContentStore } from './schema.ts'
+import { queueStorageDeletion } from './storage-deletions.rows.ts'
+import { cancelDeletion } from './storage-deletions.ts'
 
 /**
  * What release assets and attachments of issues do with files. An upload writes the file before its
- * row, and a deletion deletes the row before its file. So a row always has its file, and `doctor`
- * removes files without a row.
+ * row, and a deletion deletes the row before its file (`storage-deletions.ts`). So a row always has its
+ * file, and `doctor` removes files without a row.
  */
 
 /** A name that is valid for a file wherever it is saved. */
@@ -30,6 +32,7 @@ export interface StoredFile {
   readonly download_count: number
   /** Unix seconds. */
   readonly create_time: number
+  readonly store: ContentStore
 }
 
 /** The limit of a file, and the errors of a refused one. */
@@ -39,6 +42,9 @@ export interface FileRules {
   /** The repository was deleted during the upload, and its folder with it. */
   readonly gone: () => DomainError
 }
+
+/** A file without a row: its name, its size in bytes, and its store. */
+type NewFile = Pick<StoredFile, 'uuid' | 'bytes' | 'store'>
 
 /**
  * Stores a file of a repository while it is uploaded, and then its row. Without a row, nothing of the
@@ -50,30 +56,63 @@ export async function storeFile<T>(
   app: ReposApp,
   repositoryId: number,
   content: AsyncIterable<Uint8Array>,
-  { maxBytes, tooLarge, gone }: FileRules,
-  insertRow: (file: { readonly uuid: string; readonly bytes: number }) => Promise<T>,
+  rules: FileRules,
+  insertRow: (file: NewFile) => Promise<T>,
 ): Promise<T> {
-  const file = await writeAttachment(app.attachments, repositoryId, content, maxBytes).catch(
-    (error: unknown) => {
-      if (error instanceof AttachmentTooLargeError) throw tooLarge()
-      if (error instanceof AttachmentGoneError) throw gone()
-      throw error
-    },
-  )
+  const store = app.objects.current
+  const uuid = randomUUID()
+  const key = attachmentKey(repositoryId, uuid)
+  const limited = withinLimit(content, rules)
+  const bytes = await store.put(key, limited, rules.maxBytes).catch((error: unknown) => {
+    throw error instanceof PlaceGoneError ? rules.gone() : error
+  })
   try {
-    return await insertRow(file)
+    return await insertRow({ uuid, bytes, store: store.name })
   } catch (error) {
-    await removeAttachment(app.attachments, repositoryId, file.uuid)
+    await discardFile(app, store, key)
     throw error
   }
 }
 
-/** Removes files in the background, since no row refers to them any more. */
-export function removeFiles(app: ReposApp, repositoryId: number, uuids: readonly string[]): void {
-  if (uuids.length === 0) return
-  app.background.run('remove attachments', async () => {
-    for (const uuid of uuids) await removeAttachment(app.attachments, repositoryId, uuid)
-  })
+async function* withinLimit(
+  content: AsyncIterable<Uint8Array>,
+  { maxBytes, tooLarge }: FileRules,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let bytes = 0
+  for await (const chunk of content) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge()
+    yield chunk
+  }
+}
+
+/** Deletes a file without a row, now or later. */
+async function discardFile({ db, clock }: ReposApp, store: ObjectStore, key: string) {
+  try {
+    await store.delete(key)
+  } catch {
+    const deletion = { store: store.name, object_key: key, due_time: nowSeconds(clock) }
+    await transaction(db, (tx) => queueStorageDeletion(tx, deletion))
+  }
+}
+
+/**
+ * Copies files of a repository for another one too. Files that the other one has stay.
+ *
+ * @throws SERVER_BUSY
+ */
+export async function shareFiles(
+  app: ReposApp,
+  tx: Tx,
+  [from, to]: readonly [repositoryId: number, otherId: number],
+  files: readonly Pick<StoredFile, 'uuid' | 'store'>[],
+): Promise<void> {
+  for (const { uuid, store } of files) {
+    const key = attachmentKey(to, uuid)
+    // The files may have been there before, and their deletion may be due.
+    await cancelDeletion(app, tx, { store, object_key: key })
+    await app.objects.of(store).copy(attachmentKey(from, uuid), key)
+  }
 }
 
 /** What a client wants of a file. */
@@ -110,8 +149,8 @@ export async function openDownload(
   const range = rangeText === undefined ? undefined : readRange(rangeText, file.bytes)
   // A client that continues an interrupted download was counted before.
   if (isCounted && (range === undefined || range.first === 0)) await count()
-  const opened = await openAttachment(app.attachments, file.repository_id, file.uuid)
+  const key = attachmentKey(file.repository_id, file.uuid)
+  const opened = await app.objects.of(file.store).get(key, range)
   if (!opened) throw gone()
-  const chunks = opened.createReadStream(range && { start: range.first, end: range.last })
-  return { file, range, chunks }
+  return { file, range, chunks: opened.content }
 }

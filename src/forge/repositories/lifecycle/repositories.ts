@@ -6,7 +6,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { queueRepositoryDeleted } from '../activity/repository-webhook-events.ts'
-import { removeAttachmentsOf } from '../attachments/attachment-files.ts'
+import { attachmentPrefix } from '../attachments/attachment-files.ts'
+import { deleteDiscardedFiles } from '../attachments/storage-deletions.ts'
 import { abortMaintenance } from '../maintenance/maintenance.ts'
 import type { ReposApp } from '../ports.ts'
 import * as rows from './repositories.rows.ts'
@@ -78,8 +79,9 @@ export async function removeRepositories(
     for (const id of ids) {
       abortMaintenance(app, id)
       await git.deleteRepository(app.git, id)
-      await removeAttachmentsOf(app.attachments, id)
+      await app.objects.of('disk').deleteAll(attachmentPrefix(id))
     }
+    deleteDiscardedFiles(app)
     return true
   })
 }

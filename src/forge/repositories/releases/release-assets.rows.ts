@@ -1,5 +1,6 @@
 import { numbersOf, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { ContentStore } from '../attachments/schema.ts'
 import type { NewReleaseAsset, ReleaseAsset } from './schema.ts'
 
 /** A file with a row. */
@@ -8,6 +9,7 @@ export interface StoredAttachment {
   readonly uuid: string
   readonly repository_id: number
   readonly bytes: number
+  readonly store: ContentStore
 }
 
 /** Returns the assets of releases, oldest first. */
@@ -41,14 +43,12 @@ export function findReleaseAsset(
 export function findAttachment(
   db: Db,
   uuid: string,
-): Promise<
-  (ReleaseAsset & { readonly repository_id: number; readonly draft: number }) | undefined
-> {
+): Promise<(ReleaseAsset & { readonly draft: number }) | undefined> {
   return db
     .selectFrom('release_assets')
     .innerJoin('releases', 'releases.id', 'release_assets.release_id')
     .selectAll('release_assets')
-    .select(['releases.repository_id', 'releases.draft'])
+    .select('releases.draft')
     .where('uuid', '=', uuid)
     .executeTakeFirst()
 }
@@ -95,14 +95,9 @@ export async function deleteReleaseAsset(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('release_assets').where('id', '=', id).execute()
 }
 
-/** Deletes the assets of a release and returns the uuids of their files. */
-export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<string[]> {
-  const deleted = await tx
-    .deleteFrom('release_assets')
-    .where('release_id', '=', releaseId)
-    .returning('uuid')
-    .execute()
-  return deleted.map(({ uuid }) => uuid)
+/** Deletes the assets of a release. */
+export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<void> {
+  await tx.deleteFrom('release_assets').where('release_id', '=', releaseId).execute()
 }
 
 /**
@@ -117,8 +112,7 @@ export function pageOfAttachments(
 ): Promise<StoredAttachment[]> {
   return db
     .selectFrom('release_assets')
-    .innerJoin('releases', 'releases.id', 'release_assets.release_id')
-    .select(['release_assets.id', 'uuid', 'bytes', 'repository_id'])
+    .select(['id', 'uuid', 'bytes', 'repository_id', 'store'])
     .where('uuid', '>', after)
     .orderBy('uuid')
     .limit(limit)

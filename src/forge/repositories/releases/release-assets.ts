@@ -11,12 +11,12 @@ import {
   visibleRelease,
 } from '../access/permissions.ts'
 import { changeWatched, recordReleaseChange } from '../activity/repository-events.ts'
+import { deleteDiscardedFiles } from '../attachments/storage-deletions.ts'
 import {
   type Download,
   type DownloadRequest,
   FILE_NAME,
   openDownload,
-  removeFiles,
   storeFile,
 } from '../attachments/stored-files.ts'
 import type { ReposApp } from '../ports.ts'
@@ -97,7 +97,7 @@ export async function addAsset(
   checkName(name)
   checkCount(await rows.countReleaseAssets(app.db, release.id))
   const { repository_id } = release
-  return storeFile(app, repository_id, content, assetRules(app), async ({ uuid, bytes }) => {
+  return storeFile(app, repository_id, content, assetRules(app), async (file) => {
     await reopen()
     return changeWatched(app, async (tx) => {
       // The release may have been deleted meanwhile, or reduced to its tag.
@@ -105,10 +105,10 @@ export async function addAsset(
         throw new DomainError('RELEASE_NOT_FOUND')
       checkCount(await rows.countReleaseAssets(tx, release.id))
       const asset = {
+        repository_id,
         release_id: release.id,
-        uuid,
+        ...file,
         name,
-        bytes,
         create_time: nowSeconds(app.clock),
       }
       await recordAssetChange(app, tx, caller, release)
@@ -153,13 +153,12 @@ export async function deleteAsset(
   release: Release,
   id: number,
 ): Promise<void> {
-  const { uuid } = await changeWatched(app, async (tx) => {
-    const asset = found(await rows.findReleaseAsset(tx, release.id, id))
+  await changeWatched(app, async (tx) => {
+    found(await rows.findReleaseAsset(tx, release.id, id))
     await rows.deleteReleaseAsset(tx, id)
     await recordAssetChange(app, tx, caller, release)
-    return asset
   })
-  removeFiles(app, release.repository_id, [uuid])
+  deleteDiscardedFiles(app)
 }
 
 /** Records that a release was edited, since a change of its assets is an edit. */
@@ -179,11 +178,11 @@ export async function removeReleaseRow(
   caller: SignedIn,
   { id, repository_id, tag_name }: Release,
 ): Promise<void> {
-  const uuids = await changeWatched(app, async (tx) => {
+  await changeWatched(app, async (tx) => {
     const present = await findRelease(tx, repository_id, id)
     if (!present) throw new DomainError('RELEASE_NOT_FOUND')
     await recordReleaseChange(app, tx, caller, present, undefined)
-    const deleted = await rows.deleteAssetsOfRelease(tx, id)
+    await rows.deleteAssetsOfRelease(tx, id)
     const isTagThere = (await findTag(tx, repository_id, tag_name)) !== undefined
     if (isTagThere)
       await updateRelease(tx, id, {
@@ -195,9 +194,8 @@ export async function removeReleaseRow(
         note: '',
       })
     else await deleteRelease(tx, id)
-    return deleted
   })
-  removeFiles(app, repository_id, uuids)
+  deleteDiscardedFiles(app)
 }
 
 /**

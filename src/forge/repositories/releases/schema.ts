@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+import type { ContentStore } from '../attachments/schema.ts'
 
 /**
  * Release assets. The file is written before its row and removed after it, so that no row is
@@ -7,6 +8,8 @@ import type { Generated, Insertable, Selectable } from 'kysely'
 export interface ReleaseAssetsTable {
   /** Never reused. */
   id: Generated<number>
+  /** The repository of the release. */
+  repository_id: number
   release_id: number
   /** Names the file on disk and in download URLs. */
   uuid: string
@@ -17,6 +20,8 @@ export interface ReleaseAssetsTable {
   download_count: Generated<number>
   /** Unix seconds. */
   create_time: number
+  /** The store that has the file. */
+  store: Generated<ContentStore>
 }
 
 export type ReleaseAsset = Selectable<ReleaseAssetsTable>

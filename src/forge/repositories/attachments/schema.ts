@@ -1,0 +1,28 @@
+import type { Generated, Selectable } from 'kysely'
+
+/** Where the content of a row is: in the data folder, or in the object storage. */
+export type ContentStore = 'disk' | 's3'
+
+/**
+ * Contents that no row needs any more. Triggers add a row in the transaction that deletes the row of
+ * the content, so that neither a crash nor a store that is away forgets the content.
+ */
+interface StorageDeletionsTable {
+  id: Generated<number>
+  store: ContentStore
+  object_key: string
+  /** Unix seconds. */
+  due_time: number
+  /** The number of failed tries. */
+  tries: Generated<number>
+  /** Unix seconds. Set while a server deletes the content; older than some minutes after a crash. */
+  claim_time: number | null
+}
+
+export type StorageDeletion = Selectable<StorageDeletionsTable>
+
+declare module '../../../platform/database/schema.ts' {
+  interface Schema {
+    storage_deletions: StorageDeletionsTable
+  }
+}

@@ -1,0 +1,93 @@
+import type { ExpressionBuilder } from 'kysely'
+import type { Db, Schema, Tx } from '../../../platform/database/schema.ts'
+import type { StorageDeletion } from './schema.ts'
+
+/** Times in Unix seconds. */
+interface ClaimTimes {
+  readonly now: number
+  /** Claims before this time are of servers that have ended. */
+  readonly staleBefore: number
+}
+
+/** Returns deletions that are due and of no server, the longest due first. */
+export function dueStorageDeletions(
+  db: Db,
+  times: ClaimTimes,
+  limit: number,
+): Promise<StorageDeletion[]> {
+  return db
+    .selectFrom('storage_deletions')
+    .selectAll()
+    .where('due_time', '<=', times.now)
+    .where(isFree(times))
+    .orderBy('due_time')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** Takes a deletion for this server. @returns false if it is done, cancelled or another server's. */
+export async function claimStorageDeletion(
+  db: Db,
+  id: number,
+  times: ClaimTimes,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('storage_deletions')
+    .set({ claim_time: times.now })
+    .where('id', '=', id)
+    .where(isFree(times))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+function isFree({ staleBefore }: ClaimTimes) {
+  return (eb: ExpressionBuilder<Schema, 'storage_deletions'>) =>
+    eb.or([eb('claim_time', 'is', null), eb('claim_time', '<', staleBefore)])
+}
+
+/** Ends deletions, since their contents are gone. */
+export async function endStorageDeletion(db: Db, id: number): Promise<void> {
+  await db.deleteFrom('storage_deletions').where('id', '=', id).execute()
+}
+
+/** Tries a deletion that has failed again at a time, in Unix seconds. */
+export async function postponeStorageDeletion(db: Db, id: number, dueTime: number): Promise<void> {
+  await db
+    .updateTable('storage_deletions')
+    .set((eb) => ({ due_time: dueTime, tries: eb('tries', '+', 1), claim_time: null }))
+    .where('id', '=', id)
+    .execute()
+}
+
+/**
+ * Cancels the deletions of a content.
+ *
+ * @returns false if a server deletes the content at this moment.
+ */
+export async function cancelStorageDeletions(
+  tx: Tx,
+  { store, object_key }: Pick<StorageDeletion, 'store' | 'object_key'>,
+  staleBefore: number,
+): Promise<boolean> {
+  const deleted = await tx
+    .deleteFrom('storage_deletions')
+    .where('object_key', '=', object_key)
+    .where('store', '=', store)
+    .returning('claim_time')
+    .execute()
+  return deleted.every(({ claim_time }) => claim_time === null || claim_time < staleBefore)
+}
+
+/** Deletes a content when the time comes. */
+export async function queueStorageDeletion(
+  tx: Tx,
+  deletion: Pick<StorageDeletion, 'store' | 'object_key' | 'due_time'>,
+): Promise<void> {
+  await tx.insertInto('storage_deletions').values(deletion).execute()
+}
+
+/** Forgets all deletions. */
+export async function clearStorageDeletions(tx: Tx): Promise<void> {
+  await tx.deleteFrom('storage_deletions').execute()
+}
