@@ -6,6 +6,7 @@ import type { AllowedHosts } from '../platform/outbound/allowed-hosts.ts'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
 import type { HostPort, Network, SmtpServer } from './config/values.ts'
 import type { DataPlace } from './data-folder.ts'
+import type { ObjectStorage } from './object-storage.ts'
 
 /** The web pages, next to the bundled server (`scripts/setup/bundle-web.mjs`). */
 const WEB_FOLDER = fileURLToPath(new URL('./web', import.meta.url))
@@ -13,7 +14,7 @@ const WEB_FOLDER = fileURLToPath(new URL('./web', import.meta.url))
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Everything that an operator can set, parsed and checked. */
-export interface Config extends DataPlace {
+export interface Config extends DataPlace, ObjectStorage {
   readonly listen: HostPort
   /** Undefined where Git over SSH is off. */
   readonly ssh: SshConfig | undefined
@@ -154,6 +155,7 @@ export function readConfig(flags: ServeFlags): Config {
     data: flags.data,
     database: flags.database,
     databasePasswordFile: flags.databasePasswordFile,
+    ...storageOf(flags),
     workers: workersOf(flags),
     publicUrl: flags.publicUrl,
     tls: readTls(flags.tlsCert, flags.tlsKey),
@@ -173,6 +175,13 @@ export function readConfig(flags: ServeFlags): Config {
     webFolder: flags.web ? WEB_FOLDER : undefined,
     logLevel: flags.logLevel,
   }
+}
+
+/** @throws Error with a sentence for the operator. */
+function storageOf({ objectStorage, objectStorageKeyFile }: ServeFlags): ObjectStorage {
+  if ((objectStorage === undefined) !== (objectStorageKeyFile === undefined))
+    throw new Error('--object-storage and --object-storage-key-file need each other')
+  return { objectStorage, objectStorageKeyFile }
 }
 
 /** @throws Error with a sentence for the operator. */

@@ -19,6 +19,7 @@ import { checkStorage } from '../../forge/administration/storage-check.ts'
 import type { Settings } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { VERSION } from '../../forge/core/version.ts'
+import type { Db } from '../../platform/database/schema.ts'
 import { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
 import {
   activateHostKeys,
@@ -31,13 +32,13 @@ import {
   type DataPlace,
   hostKeysFolderOf,
   migrateData,
-  objectsOf,
   openData,
   openDataAsItIs,
   repositoriesOf,
   useData,
 } from '../data-folder.ts'
 import { createLog, createSharedLog } from '../log.ts'
+import { type ObjectStorage, openObjectStores } from '../object-storage.ts'
 import { closeToOthers, modeText, type OpenPath, openToOthers } from '../private-files.ts'
 import { openRestoreTarget } from '../restore-target.ts'
 import { createApp, systemClock } from '../server/app.ts'
@@ -48,13 +49,25 @@ import { print } from './print.ts'
 /** Means standard input or output. */
 const STANDARD_STREAM = '-'
 
-export interface BackupFlags extends DataPlace {
+export interface BackupFlags extends DataPlace, ObjectStorage {
   readonly output: string
+}
+
+/** Opens the stores of a command. Closes the database when that fails. */
+async function openStores(storage: ObjectStorage & DataPlace, db: Db, log: Logger) {
+  const parts = { folder: storage.data, db, log, clock: systemClock, serverId: () => null }
+  try {
+    return await openObjectStores(storage, parts)
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
 }
 
 /** Writes an instance into an archive. */
 export async function backup({ output, ...place }: BackupFlags): Promise<void> {
   const db = await openDataAsItIs(place)
+  const objects = await openStores(place, db, createLog('warn'))
   const { data } = place
   const isPiped = output === STANDARD_STREAM
   // An existing archive is replaced only when the new one is complete.
@@ -65,7 +78,7 @@ export async function backup({ output, ...place }: BackupFlags): Promise<void> {
     const source = {
       db,
       git: repositoriesOf(data),
-      objects: objectsOf(data),
+      objects: objects.stores,
       clock: systemClock,
     }
     const hostKeysFolder = hostKeysFolderOf(data)
@@ -76,6 +89,7 @@ export async function backup({ output, ...place }: BackupFlags): Promise<void> {
   } finally {
     stop()
     if (!isPiped) await rm(draft, { force: true })
+    await objects.close()
     await db.destroy()
   }
 }
@@ -147,7 +161,7 @@ export async function migrate(flags: MigrateFlags): Promise<void> {
   )
 }
 
-export interface DoctorFlags extends DataPlace {
+export interface DoctorFlags extends DataPlace, ObjectStorage {
   readonly fsck: boolean
   readonly fix: boolean
   /** Whether to write the search index anew first. */
@@ -159,12 +173,15 @@ export interface DoctorFlags extends DataPlace {
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const db = await openDataAsItIs(flags)
   const lock = flags.fix || flags.rebuildSearch ? await useData(flags, 'alone') : undefined
+  const log = createLog(flags.logLevel)
+  const objects = await openStores(flags, db, log)
   try {
     const app = await createApp({
       db,
       folder: flags.data,
+      objects: objects.stores,
       settings: OPERATOR_SETTINGS,
-      log: createLog(flags.logLevel),
+      log,
     })
     if (flags.rebuildSearch) await rebuildSearch(db)
     let repaired = 0
@@ -183,6 +200,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
     if (left > 0) process.exitCode = 1
   } finally {
+    await objects.close()
     await lock?.release()
     await db.destroy()
   }

@@ -4,6 +4,7 @@ import {
   hostKeysOption,
   logLevelOption,
   minPasswordLengthOption,
+  objectStorageOptions,
   placeOptions,
   serveOptions,
 } from '../config/options.ts'
@@ -68,7 +69,7 @@ function version(text: string): number {
 
 /** `branchline backup` */
 export function backupCommand(): Command {
-  return commandOnData('backup')
+  return commandOnFiles('backup')
     .description(
       'write an instance with SQLite or PostgreSQL into one tar archive, beside running servers or without',
     )
@@ -91,7 +92,7 @@ export function restoreCommand(): Command {
 
 /** `branchline doctor` */
 export function doctorCommand(): Command {
-  return commandOnData('doctor')
+  return commandOnFiles('doctor')
     .description('compare the database with the repositories; exits 1 when problems are left')
     .option('--fsck', 'let Git check every object of every repository too', false)
     .option(
@@ -154,6 +155,13 @@ export function sshKeysCommand(): Command {
 function commandOnData(name: string): Command {
   const command = new Command(name)
   for (const option of placeOptions()) command.addOption(option)
+  return command
+}
+
+/** Creates a command that reads release assets and attachments too. */
+function commandOnFiles(name: string): Command {
+  const command = commandOnData(name)
+  for (const option of objectStorageOptions()) command.addOption(option)
   return command
 }
 

@@ -45,6 +45,22 @@ export function placeOptions(): Option[] {
   ]
 }
 
+/** The options that name the object storage of an instance. Commands that read or write files have them. */
+export function objectStorageOptions(): Option[] {
+  return [
+    setting(
+      '--object-storage <url>',
+      'S3 server for release assets and attachments, as s3://bucket/prefix?endpoint=https://host (default: the data folder)',
+      undefined,
+      values.objectStorageUrl,
+    ),
+    setting(
+      '--object-storage-key-file <file>',
+      'file with the access key id and the secret, one a line; read when it changes',
+      undefined,
+      values.path,
+    ),
+  ]
 /** The host keys of SSH, where the operator keeps them. */
 export function hostKeysOption(): Option {
   return setting(
@@ -124,6 +140,7 @@ function addressOptions(): Option[] {
       values.path,
     ),
     ...placeOptions(),
+    ...objectStorageOptions(),
     setting(
       '--workers <number>',
       'server processes behind the port; more than one only with PostgreSQL',

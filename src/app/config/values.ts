@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { DailyWindow } from '../../platform/concurrency/daily-window.ts'
+import { parseS3Address, type S3Address } from '../../platform/objects/s3/s3-address.ts'
 import { type AllowedHosts, parseAllowedHosts } from '../../platform/outbound/allowed-hosts.ts'
 
 /** Parsers of the values of options. Each throws InvalidArgumentError with a sentence. */
@@ -64,6 +65,15 @@ export function postgresUrl(text: string): string {
     throw new InvalidArgumentError('It must be like postgres://user@host:5432/name.')
   }
   return text
+}
+
+/** Returns the place of objects on an S3 server. */
+export function objectStorageUrl(text: string): S3Address {
+  try {
+    return parseS3Address(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
 }
 
 /** A mail server. See `SmtpAddress` of `src/platform/mail/smtp.ts`. */

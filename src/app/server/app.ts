@@ -54,7 +54,9 @@ const NO_SSH: SshPort = {
 
 /** The parts of an `App` that its caller provides. */
 type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
-  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'ssh' | 'outbound' | 'markup' | 'disk'>> & {
+  Partial<
+    Pick<App, 'clock' | 'mail' | 'publicUrl' | 'ssh' | 'outbound' | 'markup' | 'disk' | 'objects'>
+  > & {
     /** Absolute path of the data folder. */
     readonly folder: string
     /** State shared with the other servers of a PostgreSQL database. */
@@ -79,13 +81,14 @@ export async function createApp({
   ssh = NO_SSH,
   markup,
   disk = UNLIMITED_DISK,
+  objects = objectsOf(folder),
   outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
 }: AppParts): Promise<App> {
   const keys = await loadInstanceKeys(db, clock)
   return {
     db,
     git: repositoriesOf(folder, shared),
-    objects: objectsOf(folder),
+    objects,
     clock,
     settings,
     log,

@@ -16,6 +16,7 @@ import { startPullHeads } from '../../forge/pulls/heads/pull-heads.ts'
 import { startFollowUps } from '../../forge/pulls/merging/merge-follow-ups.ts'
 import { startScheduledMerges } from '../../forge/pulls/merging/scheduled-merge-worker.ts'
 import { startMergeQueues } from '../../forge/pulls/queue/queue-worker.ts'
+import { startUploadAborts } from '../../forge/repositories/attachments/multipart-uploads.ts'
 import { startStorageDeletions } from '../../forge/repositories/attachments/storage-deletions.ts'
 import { startMirrors } from '../../forge/repositories/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../../forge/repositories/lifecycle/push-mirrors.ts'
@@ -38,10 +39,12 @@ import {
 import { openMailFolder } from '../../platform/mail/mail.ts'
 import { openMailServer } from '../../platform/mail/smtp.ts'
 import { MarkupThread } from '../../platform/markup/markup-thread.ts'
+import { RequestFigures } from '../../platform/objects/s3/s3-client.ts'
 import { boundAddresses } from '../../platform/outbound/destinations.ts'
 import { createOutbound } from '../../platform/outbound/outbound.ts'
 import type { Config } from '../config.ts'
 import { claimScratch, openData, useData } from '../data-folder.ts'
+import { openObjectStores } from '../object-storage.ts'
 import { closeToOthers, modeText, type OpenPath } from '../private-files.ts'
 import { createApp, systemClock } from './app.ts'
 import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts'
@@ -123,8 +126,19 @@ async function startParts(
   const sshPort = createSshPort(config, () => base.url)
   const markup = markupProgram === undefined ? undefined : new MarkupThread(markupProgram)
   if (markup) parts.add(() => markup.stop())
+  const figures = new RequestFigures()
+  const objects = await openObjectStores(config, {
+    folder: config.data,
+    db,
+    clock,
+    log,
+    count: figures.count,
+    serverId: () => shared?.session.serverId ?? 0,
+  })
+  parts.add(() => objects.close())
   const app = await createApp({
     db,
+    objects: objects.stores,
     folder: config.data,
     shared: shared && scratch && { ...shared, scratch: scratch.path },
     settings,
@@ -159,6 +173,7 @@ async function startParts(
   const workers = new Workers()
   parts.add(() => workers.stop())
   const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
+  const { metrics, ...serving } = await serve(config, app, { base, slots, figures }, parts, others)
   const surrounding = { base, slots, onSsh: sshPort.take }
   const { metrics, ...serving } = await serve(config, app, surrounding, parts, others)
   const program = surroundings.sshProgram
@@ -237,6 +252,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['leftover sweeps', startLeftoverSweeps],
   ['upload sweeps', startUploadSweeps],
   ['storage deletions', startStorageDeletions],
+  ['upload aborts', startUploadAborts],
   ['pending updates', startReconciling],
 ]
 

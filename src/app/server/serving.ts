@@ -52,6 +52,7 @@ import { databaseBytes } from '../../platform/database/maintenance.ts'
 import { createCors } from '../../platform/http/cors.ts'
 import { type Listener, listen } from '../../platform/http/listener/index.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
+import type { RequestFigures } from '../../platform/objects/s3/s3-client.ts'
 import { createRpc, type Rpc } from '../../platform/rpc/index.ts'
 import type { Config } from '../config.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
@@ -74,12 +75,16 @@ const SCHEMA_FILES = [
   file_google_rpc_status,
 ]
 
+/** Parts that the listener shares with others. */
+interface ServingParts {
 /** What the listener shares with other parts of the server. */
 interface ListenerSurroundings {
   /** Gets the URL of the listener when it is empty. */
   readonly base: { url: string }
   /** Of Git requests, which Git over SSH shares. */
   readonly slots: FairSlots
+  /** The requests to the object storage. */
+  readonly figures: RequestFigures
   /** Takes connections of SSH. */
   readonly onSsh: ((socket: Socket, begun: Buffer) => void) | undefined
 }
@@ -93,6 +98,7 @@ interface ListenerSurroundings {
 export async function serve(
   config: Config,
   app: App,
+  { base, slots, figures }: ServingParts,
   { base, slots, onSsh }: ListenerSurroundings,
   parts: StartedParts,
   workers?: WorkerSurroundings,
@@ -112,10 +118,16 @@ export async function serve(
     () => databaseBytes(app.db),
     workers?.metrics,
     {
-      get steps() {
-        return app.maintenance.figures.all
+      maintenance: {
+        get steps() {
+          return app.maintenance.figures.all
+        },
+        due: () => countDueMaintenance(app),
       },
-      due: () => countDueMaintenance(app),
+      objectStorage: {
+        isAway: () => app.objects.current.isAway,
+        requests: () => figures.all,
+      },
     },
   )
   app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
@@ -123,6 +135,7 @@ export async function serve(
     serving: () => serving,
     checkDatabase: () => checkDatabase(app.db),
     isDiskFull: () => app.disk.isFull(),
+    isStorageAway: () => app.objects.current.isAway,
   }
   const health = createHealth(
     SERVICES.map(({ typeName }) => typeName),

@@ -120,6 +120,7 @@ function collectProcessMetrics(registry: Registry): void {
 const AGGREGATORS: Readonly<Record<string, string>> = {
   branchline_database_bytes: 'max',
   branchline_maintenance_due: 'max',
+  branchline_object_storage_away: 'max',
   nodejs_eventloop_lag_seconds: 'max',
   process_max_fds: 'min',
 }
@@ -254,19 +255,58 @@ function addMaintenance(registry: Registry, figures: MaintenanceFigures): void {
   )
 }
 
+/** The requests to the object storage. */
+interface ObjectStorageFigures {
+  isAway(): boolean
+  requests(): readonly {
+    readonly method: string
+    readonly outcome: string
+    readonly number: number
+  }[]
+}
+
+/** Adds the requests of this process to the object storage. */
+function addObjectStorage(registry: Registry, figures: ObjectStorageFigures): void {
+  new Counter({
+    name: 'branchline_object_storage_requests_total',
+    help: 'Requests to the object storage, each try counted, by method and outcome.',
+    labelNames: ['method', 'outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { method, outcome, number } of figures.requests())
+        this.inc({ method, outcome }, number)
+    },
+  })
+  new Gauge({
+    name: 'branchline_object_storage_away',
+    help: 'Whether the object storage does not answer.',
+    registers: [registry],
+    collect() {
+      this.set(figures.isAway() ? 1 : 0)
+    },
+  })
+}
+
+/** What parts of the server have done. */
+interface WorkFigures {
+  readonly maintenance?: MaintenanceFigures | undefined
+  readonly objectStorage?: ObjectStorageFigures | undefined
+}
+
 /**
  * Creates the metrics of a server.
  *
  * @param listener returns the figures of the listener; undefined before it exists.
  * @param databaseBytes reads the size of the database.
  * @param all set where several processes serve one port.
- * @param maintenance what the maintenance of repositories has done.
+ * @param work what parts of the server have done.
  */
 export function createMetrics(
   listener: () => ListenerFigures | undefined,
   databaseBytes: () => Promise<number>,
   all?: MetricsOfAll,
-  maintenance?: MaintenanceFigures,
+  work: WorkFigures = {},
 ): Metrics {
   const registry = new Registry()
   collectProcessMetrics(registry)
@@ -280,7 +320,8 @@ export function createMetrics(
   })
   const callsByProtocol = countProtocols(registry)
   addCount(registry, 'branchline_database_bytes', 'Size of the database.', databaseBytes)
-  if (maintenance) addMaintenance(registry, maintenance)
+  if (work.maintenance) addMaintenance(registry, work.maintenance)
+  if (work.objectStorage) addObjectStorage(registry, work.objectStorage)
   const durations = new Histogram({
     name: 'branchline_call_duration_seconds',
     help: 'Time from the call to its answer, by method.',

@@ -27,6 +27,8 @@ export interface Readiness {
   /** Rejects when the database does not answer. */
   readonly checkDatabase: () => Promise<unknown>
   readonly isDiskFull: () => Promise<boolean>
+  /** Whether the object storage does not answer. Only calls about files need the storage. */
+  readonly isStorageAway: () => boolean
 }
 
 /** Sources of the pages besides the application. */
@@ -56,7 +58,7 @@ export function operatorPages(app: App, sources: PageSources): Pages {
       async (_request, response) => {
         const problem = await readinessProblem(sources)
         if (problem) send(response, 503, 'text/plain; charset=utf-8', `${problem}\n`)
-        else send(response, 200, 'text/plain; charset=utf-8', 'ready\n')
+        else send(response, 200, 'text/plain; charset=utf-8', readyText(sources))
       },
     ],
     [
@@ -98,6 +100,10 @@ function sendKnownHosts({ ssh }: App, response: HttpResponse): void {
   response.setHeader('cache-control', 'public, max-age=300')
   const lines = keys.map(({ type, key }) => `${name} ${type} ${key}\n`)
   send(response, 200, 'text/plain; charset=utf-8', lines.join(''))
+}
+
+function readyText({ isStorageAway }: Readiness): string {
+  return isStorageAway() ? 'ready\nstorage: away\n' : 'ready\n'
 }
 
 /** Returns why this server should get no calls now; undefined if it is ready. */

@@ -14,12 +14,14 @@ import {
 } from '../../platform/git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../platform/git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../platform/git/repositories/repositories.ts'
+import { type ObjectStore, StoreUnavailableError } from '../../platform/objects/object-store.ts'
 import { findAttachmentByUuid } from '../conversations/attachments.rows.ts'
 import { countSearch, fillSearch } from '../migrations/0060-search.ts'
 import { examineBrought } from '../pulls/changes/pull-commits.ts'
 import { examineHeads } from '../pulls/heads/pull-heads.ts'
 import { examineQueueRefs } from '../pulls/queue/queue-refs.ts'
 import { ATTACHMENT_KEYS, attachmentKey } from '../repositories/attachments/attachment-files.ts'
+import { isStorageDeletionQueued } from '../repositories/attachments/storage-deletions.rows.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import { listPaused, putMaintenance } from '../repositories/maintenance/maintenance.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
@@ -65,7 +67,7 @@ export async function* examine(
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
   yield* examineMaintenance(app)
   yield* examineFolders(app, fix)
-  yield* examineAttachments(app, fix)
+  yield* examineAttachments(app, { fsck, fix })
 }
 
 /** Returns what `examine` cannot check, for the operator; undefined for nothing. */
@@ -170,22 +172,59 @@ async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Find
 }
 
 /** An attachment's row is created after its file, and deleted before it. */
-async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
-  for (const rowsOf of [releaseFiles, issueFiles]) {
-    for await (const { uuid, repository_id, bytes, store } of rowsOf(app.db)) {
-      const found = await app.objects.of(store).size(attachmentKey(repository_id, uuid))
-      if (found === bytes) continue
-      const problem =
-        found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
-      yield { subject: `attachment ${uuid}`, problem, outcome: IRREPARABLE }
+async function* examineAttachments(
+  app: ReposApp,
+  { fsck, fix }: Examination,
+): AsyncGenerator<Finding> {
+  try {
+    for (const rowsOf of [releaseFiles, issueFiles]) {
+      for await (const { uuid, repository_id, bytes, store } of rowsOf(app.db)) {
+        const key = attachmentKey(repository_id, uuid)
+        const found = await sizeOf(app.objects.of(store), key, fsck)
+        if (found === bytes) continue
+        const problem =
+          found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
+        yield { subject: `attachment ${uuid}`, problem, outcome: IRREPARABLE }
+      }
+    }
+    for (const store of app.objects.all) yield* examineOrphans(app, store, fix)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+    yield {
+      subject: 'the object storage',
+      problem: error.message,
+      outcome: 'its owner can repair it',
     }
   }
-  const { current } = app.objects
-  for await (const { key } of current.list(ATTACHMENT_KEYS)) {
+}
+
+/** Returns the size of a file, which is read if Git reads its objects too. */
+async function sizeOf(
+  store: ObjectStore,
+  key: string,
+  isRead: boolean,
+): Promise<number | undefined> {
+  if (!isRead) return store.size(key)
+  const opened = await store.get(key)
+  if (!opened) return undefined
+  let bytes = 0
+  for await (const chunk of opened.content) bytes += chunk.length
+  return bytes
+}
+
+/** Files whose deletion is queued are no problem. */
+async function* examineOrphans(
+  app: ReposApp,
+  store: ObjectStore,
+  fix: boolean,
+): AsyncGenerator<Finding> {
+  for await (const { key } of store.list(ATTACHMENT_KEYS)) {
     const uuid = key.replace(/^.*\//, '')
-    if ((await findAttachment(app.db, uuid)) ?? (await findAttachmentByUuid(app.db, uuid))) continue
+    const row = (await findAttachment(app.db, uuid)) ?? (await findAttachmentByUuid(app.db, uuid))
+    if (row?.store === store.name && attachmentKey(row.repository_id, uuid) === key) continue
+    if (await isStorageDeletionQueued(app.db, store.name, key)) continue
     yield await repairable(fix, `attachment ${uuid}`, 'nothing leads to its file', () =>
-      current.delete(key),
+      store.delete(key),
     )
   }
 }

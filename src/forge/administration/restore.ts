@@ -9,17 +9,21 @@ import { RowsRefusedError } from '../../platform/database/row-copy/row-text.ts'
 import type { RowLoader, RowTable } from '../../platform/database/row-copy/rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
-import { deleteIssueAttachment } from '../conversations/attachments.rows.ts'
+import { deleteIssueAttachment, setStoreOfAttachments } from '../conversations/attachments.rows.ts'
 import { fillSearch } from '../migrations/0060-search.ts'
 import { migrate, migrations } from '../migrations/index.ts'
 import {
   attachmentPrefix,
   DATA_FOLDER_LAYOUT,
 } from '../repositories/attachments/attachment-files.ts'
+import { clearMultipartUploads } from '../repositories/attachments/multipart-uploads.rows.ts'
 import { clearStorageDeletions } from '../repositories/attachments/storage-deletions.rows.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
 import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
-import { deleteReleaseAsset } from '../repositories/releases/release-assets.rows.ts'
+import {
+  deleteReleaseAsset,
+  setStoreOfAssets,
+} from '../repositories/releases/release-assets.rows.ts'
 import {
   ABOUT_ENTRY,
   type About,
@@ -190,8 +194,11 @@ async function adjust(
   for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
   for (const id of deletedIssueAttachments) await deleteIssueAttachment(tx, id)
   await markAllRepositoriesPending(tx)
-  // The contents are not in the archive.
+  // An archive has the contents of rows, from either store, and no others.
   await clearStorageDeletions(tx)
+  await clearMultipartUploads(tx)
+  await setStoreOfAssets(tx, 'disk')
+  await setStoreOfAttachments(tx, 'disk')
   // A backup has no files that maintenance derives from others.
   await checkAllRepositories(tx)
 }

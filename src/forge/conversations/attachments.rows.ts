@@ -1,5 +1,6 @@
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
+import type { ContentStore } from '../repositories/attachments/schema.ts'
 import { grouped } from './conversations.rows.ts'
 import type { IssueAttachment, NewIssueAttachment } from './schema.ts'
 
@@ -166,6 +167,11 @@ export async function deleteUnlinkedBefore(tx: Tx, time: number): Promise<void> 
     .where('issue_id', 'is', null)
     .where('create_time', '<', time)
     .execute()
+}
+
+/** Names the store that has all files. */
+export async function setStoreOfAttachments(tx: Tx, store: ContentStore): Promise<void> {
+  await tx.updateTable('issue_attachments').set({ store }).where('store', '<>', store).execute()
 }
 
 /**

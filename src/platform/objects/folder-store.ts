@@ -26,6 +26,7 @@ export function createFolderStore(folder: string, layout: FolderLayout): ObjectS
   const pathOf = (key: string) => join(folder, layout.pathOf(key))
   return {
     name: 'disk',
+    isAway: false,
     put: (key, content) => writeFile(folder, pathOf(key), content),
 
     async get(key, range) {

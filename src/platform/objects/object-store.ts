@@ -33,6 +33,10 @@ export interface ListedObject {
  */
 export interface ObjectStore {
   readonly name: StoreName
+  /** Whether the store has not answered for a while, so that calls fail at once. */
+  readonly isAway: boolean
+  /** Uploads that a crash left behind, where the store has such. */
+  readonly uploads?: UnfinishedUploads
   /**
    * Stores an object, in place of an earlier one. The object survives a power failure when the promise
    * resolves. When the promise rejects, nothing is stored.
@@ -69,8 +73,25 @@ export interface ObjectStore {
   list(prefix: string): AsyncGenerator<ListedObject, void, undefined>
 }
 
+/** An upload in parts that has not ended. */
+export interface UnfinishedUpload {
+  readonly key: string
+  readonly uploadId: string
+  /** Unix milliseconds. */
+  readonly timeMs: number
+}
+
+/** Uploads in parts that have not ended. */
+export interface UnfinishedUploads {
+  /** Returns some uploads, among them the oldest. */
+  list(): Promise<readonly UnfinishedUpload[]>
+  /** Aborts an upload, if the upload has not ended. */
+  abort(upload: Pick<UnfinishedUpload, 'key' | 'uploadId'>): Promise<void>
+}
+
 /** The stores of an instance. While content moves, both have some. */
 export interface ObjectStores {
+  readonly all: readonly ObjectStore[]
   /** The store of new content. */
   readonly current: ObjectStore
   /**
@@ -96,6 +117,7 @@ export function objectStores(stores: readonly [ObjectStore, ...ObjectStore[]]): 
   const [first] = stores
   const byName = new Map(stores.map((store) => [store.name, store]))
   return {
+    all: stores,
     current: stores.at(-1) ?? first,
     of(name) {
       const store = byName.get(name)

@@ -21,8 +21,22 @@ interface StorageDeletionsTable {
 
 export type StorageDeletion = Selectable<StorageDeletionsTable>
 
+/** Uploads in parts to the object storage that have not ended. */
+interface MultipartUploadsTable {
+  id: Generated<number>
+  /** The server that uploads; 0 for a server that is alone, null for a command. */
+  server_id: number | null
+  object_key: string
+  upload_id: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type MultipartUpload = Selectable<MultipartUploadsTable>
+
 declare module '../../../platform/database/schema.ts' {
   interface Schema {
+    multipart_uploads: MultipartUploadsTable
     storage_deletions: StorageDeletionsTable
   }
 }

@@ -87,6 +87,21 @@ export async function queueStorageDeletion(
   await tx.insertInto('storage_deletions').values(deletion).execute()
 }
 
+/** Returns whether a content is to be deleted, now or later. */
+export async function isStorageDeletionQueued(
+  db: Db,
+  store: StorageDeletion['store'],
+  key: string,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('storage_deletions')
+    .select('id')
+    .where('object_key', '=', key)
+    .where('store', '=', store)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Forgets all deletions. */
 export async function clearStorageDeletions(tx: Tx): Promise<void> {
   await tx.deleteFrom('storage_deletions').execute()

@@ -100,6 +100,11 @@ export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<
   await tx.deleteFrom('release_assets').where('release_id', '=', releaseId).execute()
 }
 
+/** Names the store that has all files. */
+export async function setStoreOfAssets(tx: Tx, store: ContentStore): Promise<void> {
+  await tx.updateTable('release_assets').set({ store }).where('store', '<>', store).execute()
+}
+
 /**
  * Returns a page of all files with a row, sorted by uuid.
  *
