@@ -81,7 +81,7 @@ export interface ProxyAuth {
 }
 
 /** Values of the options that need no conversion. */
-type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
+type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs' | 'quotas'> &
   Omit<
     Config,
     | 'settings'
@@ -111,6 +111,11 @@ export interface ServeFlags extends PlainFlags {
   tlsKey?: string
   webhookRetrySchedule: number[]
   hookTimeout: number
+  quotaAccount?: number
+  quotaOrganization?: number
+  quotaRepository?: number
+  quotaInstance?: number
+  quotaDefaultGroups: string[]
   stopDelay: number
   mailDir?: string
   mailSmtp?: Omit<SmtpServer, 'passwordFile'>
@@ -284,6 +289,13 @@ function settingsOf(flags: ServeFlags): Settings {
     issueRate: flags.issueRate,
     refuseLfsPointers: flags.refuseLfsPointers,
     maxFileBytes: flags.maxFileBytes,
+    quotas: {
+      account: flags.quotaAccount,
+      organization: flags.quotaOrganization,
+      repository: flags.quotaRepository,
+      instance: flags.quotaInstance,
+      defaultGroups: flags.quotaDefaultGroups,
+    },
     maintenance: flags.maintenance,
     maintenanceWindow: flags.maintenanceWindow,
     gitHooks: flags.gitHooks,

@@ -31,6 +31,14 @@ export const LOCAL_PEER: Peer = { address: '127.0.0.1', loopback: true }
 /** The client of a session that is not about its client. */
 export const NO_CLIENT: SessionClient = { userAgent: '', address: '' }
 
+export const NO_QUOTAS = {
+  account: undefined,
+  organization: undefined,
+  repository: undefined,
+  instance: undefined,
+  defaultGroups: [],
+}
+
 const SETTINGS: Settings = {
   registration: 'open',
   passwordSignIn: true,
@@ -56,6 +64,7 @@ const SETTINGS: Settings = {
   // Off, so that no test counts processes that another one has caused.
   refuseLfsPointers: false,
   maxFileBytes: undefined,
+  quotas: NO_QUOTAS,
   maintenance: false,
   maintenanceWindow: undefined,
   gitHooks: false,

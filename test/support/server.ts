@@ -16,6 +16,7 @@ import { type Server, startServer } from '../../src/app/server/server.ts'
 import type { Clock } from '../../src/forge/core/core.ts'
 import { ProcessSpawner } from '../../src/platform/git/processes/process-spawner.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
+import { NO_QUOTAS } from './app.ts'
 import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
 import { declaredFailuresOnly } from './declared-failures.ts'
 import { PROCESS_SPAWNER } from './process.ts'
@@ -110,6 +111,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         // Off, so that no test counts processes that another one has caused.
         refuseLfsPointers: false,
         maxFileBytes: undefined,
+        quotas: NO_QUOTAS,
         maintenance: false,
         maintenanceWindow: undefined,
         gitHooks: false,

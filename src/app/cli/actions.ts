@@ -275,6 +275,12 @@ export async function createUser(flags: UserFlags): Promise<void> {
   }
 }
 
+const NO_QUOTAS = {
+  account: undefined,
+  organization: undefined,
+  repository: undefined,
+  instance: undefined,
+  defaultGroups: [],
 export interface SshKeysFlags {
   readonly data: string
   readonly sshHostKeys: readonly string[]
@@ -325,6 +331,7 @@ const OPERATOR_SETTINGS: Settings = {
   issueRate: 0,
   refuseLfsPointers: false,
   maxFileBytes: undefined,
+  quotas: NO_QUOTAS,
   maintenance: false,
   maintenanceWindow: undefined,
   gitHooks: false,

@@ -274,6 +274,16 @@ function repositoryOptions(): Option[] {
       undefined,
       values.byteSize,
     ),
+    quota('account', 'an account'),
+    quota('organization', 'an organisation'),
+    quota('repository', 'a repository'),
+    quota('instance', 'the instance'),
+    setting(
+      '--quota-default-groups <names>',
+      'quota groups of accounts and organisations that are in none',
+      '',
+      values.commaSeparated,
+    ),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     setting(
@@ -290,6 +300,11 @@ function repositoryOptions(): Option[] {
       values.hookTimeout,
     ),
   ]
+}
+
+function quota(name: string, of: string): Option {
+  const text = `most bytes stored for ${of}; 0 forbids new ones (default: no limit)`
+  return setting(`--quota-${name} <size>`, text, undefined, values.quotaSize)
 }
 
 function proxyOptions(): Option[] {

@@ -332,12 +332,25 @@ export function diskReserve(text: string): number | undefined {
 
 /** Returns bytes. */
 export function byteSize(text: string): number {
-  const match = /^(\d{1,12})([KMG]iB)?$/.exec(text)
-  const bytes = Number(match?.[1]) * (BYTE_UNITS.get(match?.[2] ?? '') ?? Number.NaN)
+  const bytes = bytesOf(text)
   if (!Number.isSafeInteger(bytes) || bytes < 1024) {
     throw new InvalidArgumentError(
       'It must be a number of bytes of at least 1KiB, such as 512KiB or 4MiB.',
     )
   }
   return bytes
+}
+
+/** Returns the bytes of a quota, which can be 0. */
+export function quotaSize(text: string): number {
+  const bytes = bytesOf(text)
+  if (!Number.isSafeInteger(bytes))
+    throw new InvalidArgumentError('It must be a number of bytes, such as 0, 512MiB or 20GiB.')
+  return bytes
+}
+
+/** Returns NaN for a text that is no number of bytes. */
+function bytesOf(text: string): number {
+  const match = /^(\d{1,12})([KMG]iB)?$/.exec(text)
+  return Number(match?.[1]) * (BYTE_UNITS.get(match?.[2] ?? '') ?? Number.NaN)
 }

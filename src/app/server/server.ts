@@ -29,7 +29,7 @@ import {
   startReconciling,
   startReconcilingOwn,
 } from '../../forge/repositories/refs/ref-index.ts'
-import { finishMeasuring } from '../../forge/repositories/refs/repository-size.ts'
+import { finishMeasuring, startMeasuring } from '../../forge/repositories/refs/repository-size.ts'
 import { endScripts } from '../../platform/git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
 import {
@@ -251,6 +251,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['maintenance', startMaintenance],
   ['leftover sweeps', startLeftoverSweeps],
   ['upload sweeps', startUploadSweeps],
+  ['measurements', startMeasuring],
   ['storage deletions', startStorageDeletions],
   ['upload aborts', startUploadAborts],
   ['pending updates', startReconciling],

@@ -49,6 +49,14 @@ const ofMilestone = (column: string, condition: RawBuilder<unknown>): Counter =>
   counted: count('issues', 'milestone_id', condition),
 })
 
+const ofOwner = (column: string, sum: RawBuilder<unknown>): Counter => ({
+  table: 'account_usage',
+  column,
+  key: 'owner_id',
+  counted: sql`select owner_id as key, cast(sum(${sum}) as bigint) as actual
+    from repositories group by owner_id`,
+})
+
 /** The counters whose numbers lists, quotas and pages rely on. */
 const COUNTERS: readonly Counter[] = [
   ofRepository('branch_count', 'branches'),
@@ -95,6 +103,26 @@ const COUNTERS: readonly Counter[] = [
     key: 'id',
     counted: count('webhook_deliveries', 'webhook_id', sql`next_attempt_time is not null`),
   },
+  {
+    table: 'repositories',
+    column: 'release_bytes',
+    key: 'id',
+    counted: sql`select repository_id as key, cast(sum(bytes) as bigint) as actual
+      from release_assets join releases on releases.id = release_id group by repository_id`,
+  },
+  {
+    table: 'repositories',
+    column: 'attachment_bytes',
+    key: 'id',
+    counted: sql`select repository_id as key, cast(sum(bytes) as bigint) as actual
+      from issue_attachments group by repository_id`,
+  },
+  // After the repositories, since their repair changes these numbers, too.
+  ofOwner('git_bytes', sql`owned_bytes`),
+  ofOwner('private_git_bytes', sql`owned_bytes * private`),
+  ofOwner('lfs_bytes', sql`lfs_bytes`),
+  ofOwner('asset_bytes', sql`release_bytes + attachment_bytes`),
+  ofOwner('attachment_bytes', sql`attachment_bytes`),
   {
     table: 'user_counts',
     column: 'count',

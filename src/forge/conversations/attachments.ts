@@ -114,7 +114,7 @@ export async function getAttachment(
  *
  * @param read starts reading the upload, after the caller was checked.
  * @throws as `openForChange`; INVALID_FIELD, ATTACHMENT_TYPE_REFUSED, ATTACHMENT_TOO_LARGE,
- *   TOO_MANY_ATTACHMENTS
+ *   TOO_MANY_ATTACHMENTS, QUOTA_EXCEEDED
  */
 export async function addAttachment(
   app: ConversationsApp,
@@ -127,13 +127,15 @@ export async function addAttachment(
   checkFileName(app, name)
   checkCount(await rows.countAttachments(app.db, holder.conversationId), 1)
   const repositoryId = open.repository.id
-  return storeFile(app, repositoryId, content, uploadRules(app), async (file) => {
+  const upload = { caller, repositoryId, kind: 'issues', content } as const
+  return storeFile(app, upload, uploadRules(app), async (file, checkQuota) => {
     // An upload can take hours, and the permissions at its end count.
     const opened = await openForChange(app, caller, place, 'voice')
     // Another issue may have the place by now.
     if (opened.holder.conversationId !== holder.conversationId)
       throw new DomainError('ISSUE_NOT_FOUND')
     return change(app, caller, opened, 'voice', async (tx) => {
+      await checkQuota(tx)
       checkCount(await rows.countAttachments(tx, holder.conversationId), 1)
       return rows.insertIssueAttachment(tx, {
         repository_id: repositoryId,

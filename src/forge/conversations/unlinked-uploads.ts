@@ -33,7 +33,7 @@ const SWEEP_INTERVAL_MS = 60 * 60_000
  *
  * @param read starts reading the upload, after the caller was checked.
  * @throws as `openConversations`; REPOSITORY_ARCHIVED, USER_BLOCKED, INVALID_FIELD,
- *   ATTACHMENT_TYPE_REFUSED, ATTACHMENT_TOO_LARGE, TOO_MANY_ATTACHMENTS
+ *   ATTACHMENT_TYPE_REFUSED, ATTACHMENT_TOO_LARGE, TOO_MANY_ATTACHMENTS, QUOTA_EXCEEDED
  */
 export async function addUnlinkedUpload(
   app: ReposApp,
@@ -45,10 +45,13 @@ export async function addUnlinkedUpload(
   const upload = await read()
   checkFileName(app, upload.name)
   await checkUnlinked(app.db, caller)
-  return storeFile(app, repository.id, upload.content, uploadRules(app), async (file) => {
+  const { content } = upload
+  const stored = { caller, repositoryId: repository.id, kind: 'issues', content } as const
+  return storeFile(app, stored, uploadRules(app), async (file, checkQuota) => {
     const again = await openForUploads(app, caller, name)
     if (again.repository.id !== repository.id) throw new DomainError('REPOSITORY_NOT_FOUND')
     return transaction(app.db, async (tx) => {
+      await checkQuota(tx)
       const present = await findRepositoryById(tx, repository.id)
       if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
       checkNotArchived(present)

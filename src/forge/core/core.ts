@@ -180,6 +180,7 @@ export interface Settings extends PageSizes {
   readonly refuseLfsPointers: boolean
   /** The largest file that a push or a change over the API may add. Undefined for no limit. */
   readonly maxFileBytes: number | undefined
+  readonly quotas: QuotaSettings
   /** Whether the server maintains repositories by itself. */
   readonly maintenance: boolean
   /** When repositories are packed as a whole; undefined for any time. */
@@ -188,6 +189,17 @@ export interface Settings extends PageSizes {
   readonly gitHooks: boolean
   /** Maximum running time of a Git hook. */
   readonly hookTimeoutMs: number
+}
+
+/** Limits of stored bytes where no group of quotas applies. Undefined for no limit. */
+export interface QuotaSettings {
+  /** Of all that the repositories of a user have. */
+  readonly account: number | undefined
+  readonly organization: number | undefined
+  readonly repository: number | undefined
+  readonly instance: number | undefined
+  /** Names of the groups of owners that are in no group. */
+  readonly defaultGroups: readonly string[]
 }
 
 /** Returns the time of a clock in whole Unix seconds. */

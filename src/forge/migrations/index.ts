@@ -73,6 +73,7 @@ import * as userCountShards from './0081-user-count-shards.ts'
 import * as dueIssues from './0082-due-issues.ts'
 import * as objectStores from './0085-object-stores.ts'
 import * as multipartUploads from './0086-multipart-uploads.ts'
+import * as quotas from './0087-quotas.ts'
 import * as mergeQueues from './0090-merge-queues.ts'
 
 /**
@@ -151,6 +152,7 @@ export const migrations: readonly Migration[] = [
   { name: '0082-due-issues', ...dueIssues },
   { name: '0085-object-stores', ...objectStores },
   { name: '0086-multipart-uploads', ...multipartUploads },
+  { name: '0087-quotas', ...quotas },
   { name: '0090-merge-queues', ...mergeQueues },
 ]
 

@@ -113,6 +113,19 @@ export const REPOSITORIES = {
     message: 'a fork of a private repository must be private',
     restStatus: 422,
   },
+  QUOTA_EXCEEDED: {
+    code: Code.ResourceExhausted,
+    message: 'quota exceeded',
+    restStatus: 413,
+    body: ({ subject = '', limit, used }, message) => ({
+      message,
+      url: '/openapi.json',
+      reason: 'QUOTA_EXCEEDED',
+      subject,
+      ...(limit !== undefined && { limit: Number(limit) }),
+      ...(used !== undefined && { used: Number(used) }),
+    }),
+  },
   REPOSITORY_ACCESS_DENIED: {
     code: Code.PermissionDenied,
     message: ({ needed = '' }) => DENIALS.get(needed) ?? DENIED_WRITE,

@@ -32,6 +32,8 @@ export interface ReposApp extends AccountsApp {
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
   readonly maintenance: MaintenanceWork
+  /** Whether quotas limited anything at the last check of this process. True before the first one. */
+  readonly quotas: { mayApply: boolean }
   /** Whether changes of issues and pull requests tell no users. Set for a part of a call. */
   readonly isQuiet?: boolean
 }
@@ -79,10 +81,24 @@ export interface Patience {
   closingMs: number
 }
 
-/** The refs that an account is about to move. */
+/** The refs that an account or the server is about to move. */
 export interface PendingPush {
-  readonly pusherId: number
+  /** Undefined for the server. */
+  readonly pusherId: number | undefined
   readonly updates: readonly RefUpdate[]
+  /** The bytes that the updates may add. Undefined if nothing limits them. */
+  readonly reservation?: Reservation | undefined
+}
+
+/** Bytes that a ref update may add to a repository. */
+export interface Reservation {
+  readonly bytes: number
+  /**
+   * Checks in the transaction that records the reservation whether quotas allow the bytes.
+   *
+   * @throws QUOTA_EXCEEDED
+   */
+  checkIn(tx: Tx): Promise<void>
 }
 
 /** A measurement of the size of a repository. */

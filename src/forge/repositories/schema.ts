@@ -232,6 +232,22 @@ interface RepositoriesTable {
   default_target_branch: Generated<string>
   /** Size of the folder on disk at the latest measurement. */
   size_kib: Generated<number>
+  /**
+   * Bytes of the files of objects that the owner pays for: a file that forks share by links counts in
+   * parts. Measured, and raised by pushes before that.
+   */
+  owned_bytes: Generated<number>
+  /** Objects of Git LFS. */
+  lfs_bytes: Generated<number>
+  /** Files of releases. Maintained by triggers, like the next column. */
+  release_bytes: Generated<number>
+  /** Attachments of issues, pull requests and comments. */
+  attachment_bytes: Generated<number>
+  /**
+   * 0 if `owned_bytes` includes all pushes; 1 if the repository must be measured before it is compared
+   * with a quota; 2 if it has not been measured since the migration.
+   */
+  size_stale: Generated<number>
   /** Maintained by triggers on `branches`. */
   branch_count: Generated<number>
   /** Maintained by triggers on `parent_id`. */
@@ -414,6 +430,8 @@ export interface PendingRefUpdatesTable {
   pusher_id: number | null
   /** JSON: the refs that the account moves, each with its new object, empty for a deletion. */
   targets: string | null
+  /** Bytes that the update may add to the repository, if quotas limit them. */
+  reserved_bytes: Generated<number>
 }
 
 export type Branch = Selectable<BranchesTable>

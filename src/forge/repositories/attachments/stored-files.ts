@@ -1,3 +1,5 @@
+import type { Tx } from '../../../platform/database/schema.ts'
+import type { SignedIn } from '../../core/access.ts'
 import { randomUUID } from 'node:crypto'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
@@ -6,6 +8,14 @@ import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
+import { quotaOfRepository } from '../quotas/quota-checks.ts'
+import {
+  AttachmentGoneError,
+  AttachmentTooLargeError,
+  openAttachment,
+  removeAttachment,
+  writeAttachment,
+} from './attachment-files.ts'
 import { attachmentKey } from './attachment-files.ts'
 import type { ContentStore } from './schema.ts'
 import { queueStorageDeletion } from './storage-deletions.rows.ts'
@@ -43,6 +53,13 @@ export interface FileRules {
   readonly gone: () => DomainError
 }
 
+/** Who uploads a file, and for what. */
+export interface FileUpload {
+  readonly caller: SignedIn
+  readonly repositoryId: number
+  readonly kind: 'issues' | 'releases'
+  readonly content: AsyncIterable<Uint8Array>
+}
 /** A file without a row: its name, its size in bytes, and its store. */
 type NewFile = Pick<StoredFile, 'uuid' | 'bytes' | 'store'>
 
@@ -50,10 +67,33 @@ type NewFile = Pick<StoredFile, 'uuid' | 'bytes' | 'store'>
  * Stores a file of a repository while it is uploaded, and then its row. Without a row, nothing of the
  * file remains.
  *
- * @param insertRow stores the row.
+ * @param insertRow stores the row, in a transaction that begins with `checkQuota`.
+ * @throws QUOTA_EXCEEDED
  */
 export async function storeFile<T>(
   app: ReposApp,
+  { caller, repositoryId, kind, content }: FileUpload,
+  { maxBytes, tooLarge, gone }: FileRules,
+  insertRow: (
+    file: { readonly uuid: string; readonly bytes: number },
+    checkQuota: (tx: Tx) => Promise<void>,
+  ) => Promise<T>,
+): Promise<T> {
+  const quota = await quotaOfRepository(app, caller, repositoryId, kind)
+  const left = (await quota?.left()) ?? maxBytes
+  const limit = Math.min(left, maxBytes)
+  const file = await writeAttachment(app.attachments, repositoryId, content, limit).catch(
+    async (error: unknown) => {
+      if (error instanceof AttachmentTooLargeError) {
+        if (left < maxBytes) await quota?.check(app.db, left + 1)
+        throw tooLarge()
+      }
+      if (error instanceof AttachmentGoneError) throw gone()
+      throw error
+    },
+  )
+  try {
+    return await insertRow(file, async (tx) => quota?.check(tx, file.bytes))
   repositoryId: number,
   content: AsyncIterable<Uint8Array>,
   rules: FileRules,

@@ -16,6 +16,7 @@ import { gitIdentity } from '../commits/commit-authors.ts'
 import { type Verification, verifyObject } from '../commits/commit-verification.ts'
 import { createServerCommit } from '../commits/server-commits.ts'
 import type { ReposApp } from '../ports.ts'
+import { checkRoom } from '../quotas/quota-checks.ts'
 import { syncRefIndex } from '../refs/ref-index.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
 import { type EntryView, MAX_INLINE_BYTES } from './contents.ts'
@@ -130,6 +131,7 @@ async function commitChanges(
   const tip = await readTip(app, open.repository, branch)
   const from = target === branch ? tip?.id : await readTarget(app, id, order)
   const plan = await planChanges(app.git, id, tip?.treeId, changes)
+  if ([...plan.values()].some((file) => file)) await checkRoom(app, caller, id)
   const files = await storeFiles(app, id, plan)
   const edits = [...plan.keys()].map((path) => ({ path, file: files.get(path) }))
   const treeId = await editTree(app.git, id, tip?.treeId, edits)

@@ -34,6 +34,7 @@ export type Copy = Pick<
   | 'parent_id'
   | 'mirror'
   | 'original_url'
+  | 'owned_bytes'
 >
 
 /** The rows of a copy. */

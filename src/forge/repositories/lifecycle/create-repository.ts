@@ -16,6 +16,7 @@ import { putRepositorySubscription } from '../activity/subscriptions.rows.ts'
 import { gitIdentity } from '../commits/commit-authors.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import type { ReposApp } from '../ports.ts'
+import { quotaOfOwner } from '../quotas/quota-checks.ts'
 import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { moveRefs, recordUpdates } from '../refs/ref-updates.ts'
 import * as rows from './repositories.rows.ts'
@@ -140,6 +141,8 @@ export async function createRepositoryAsAdmin(
 
 /** Initial content of a new repository. */
 interface NewContent {
+  /** Bytes of the files for a quota, at least 1. Default: 1. */
+  readonly bytes?: number
   /** Inserts the rows that belong to the repository. */
   addRows(tx: Tx, id: number): Promise<void>
   /** Writes the files of the first commit, and returns the id of their tree. */
@@ -174,12 +177,20 @@ export async function createRepositoryIn(
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
+  const { name } = draft
+  const kind = draft.private ? 'private' : 'public'
+  const bytes = content.writeTree ? (content.bytes ?? 1) : 0
+  const newcomer = { owner: place.owner, repository: { name }, kind } as const
+  const quota = bytes > 0 ? await quotaOfOwner(app, caller, newcomer) : undefined
+  await quota?.check(app.db, bytes)
   const lease = await app.coordination.lease()
-  const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
+  const { id, updateId } = await withUniqueName(app, name, async (tx) => {
+    await quota?.check(tx, bytes)
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
-      name: draft.name,
-      name_key: repositoryNameKey(draft.name),
+      name,
+      name_key: repositoryNameKey(name),
+      owned_bytes: quota ? bytes : 0,
       description: draft.description,
       website: '',
       private: draft.private ? 1 : 0,

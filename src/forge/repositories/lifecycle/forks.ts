@@ -22,6 +22,7 @@ import { mergeTrees } from '../commits/merging.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import { reading } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
+import { quotaOfOwner } from '../quotas/quota-checks.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
 import type { Repository } from '../schema.ts'
 import { type Copy, publishCopy } from './copies.ts'
@@ -60,14 +61,23 @@ export async function createFork(
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(forkName))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: forkName })
   }
+  const bytes = parent.repository.size_kib * 1024
+  const kind = isHidden(parent.repository, parent.owner) ? 'private' : 'public'
+  const fork = { owner: place.owner, repository: { name: forkName }, kind } as const
+  const quota = await quotaOfOwner(app, caller, fork)
+  await quota?.check(app.db, bytes)
   const folder = await draftFork(app.git, parent.repository.id).catch(async (error: unknown) => {
     const isGone = (await findRepositoryById(app.db, parent.repository.id)) === undefined
     throw isGone ? new DomainError('REPOSITORY_NOT_FOUND') : error
   })
   const id = await publishCopy(app, folder, {
     creatorId: caller.user.id,
-    describe: (tx) => describe(tx, caller, parent.repository.id, place.owner, forkName),
-    addRows: (tx, fork) => recordCreator(app, tx, place, caller.user.id, fork),
+    async describe(tx) {
+      await quota?.check(tx, bytes)
+      const copy = await describe(tx, caller, parent.repository.id, place.owner, forkName)
+      return { ...copy, owned_bytes: quota ? bytes : 0 }
+    },
+    addRows: (tx, id) => recordCreator(app, tx, place, caller.user.id, id),
   })
   return getRepositoryById(app, caller, id)
 }

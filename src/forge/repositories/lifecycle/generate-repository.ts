@@ -75,6 +75,8 @@ export async function generateRepository(
         if (draft.topics) await copyTopics(app, tx, template.id, id)
       },
       ...(treeId !== undefined && {
+        // The size of the tree alone is not known.
+        bytes: Math.max(template.size_kib * 1024, 1),
         writeTree: async (id) => {
           await copyTree(app.git, template.id, treeId, id)
           return treeId

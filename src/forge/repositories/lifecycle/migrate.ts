@@ -1,4 +1,4 @@
-import { finishCopy } from '../../../platform/git/packs/mirrors.ts'
+import { finishCopy, measureDraft } from '../../../platform/git/packs/mirrors.ts'
 import { createDraft, discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import { findOwnerById, findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
@@ -7,6 +7,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
+import { type Quota, quotaOfOwner, transferBytes } from '../quotas/quota-checks.ts'
 import type { Mirror } from '../schema.ts'
 import { publishCopy } from './copies.ts'
 import {
@@ -26,6 +27,7 @@ import {
   reachUpstream,
   readUpstream,
   sealCredentials,
+  TooLargeError,
   type Upstream,
   type UpstreamDraft,
 } from './upstreams.ts'
@@ -126,12 +128,19 @@ async function copy(
   draft: MigrationDraft,
   { upstream, intervalSeconds, until }: Migration,
 ): Promise<number> {
-  const folder = await createDraft(app.git, DEFAULT_BRANCH)
-  const defaultBranch = await fetchAll(app, folder, upstream, until)
   const { name, description, mirror } = draft
+  const kind = draft.private ? 'private' : 'public'
+  const newcomer = { owner: place.owner, repository: { name }, kind } as const
+  const quota = await quotaOfOwner(app, caller, newcomer)
+  // Nothing fits where not even a byte does.
+  await quota?.check(app.db, 1)
+  const folder = await createDraft(app.git, DEFAULT_BRANCH)
+  const defaultBranch = await fetchAll(app, folder, upstream, until, quota)
+  const bytes = quota ? await measureDraft(folder) : 0
   return publishCopy(app, folder, {
     creatorId: caller.user.id,
     async describe(tx) {
+      await quota?.check(tx, bytes)
       // A copy can take an hour, and the owner may have been deleted meanwhile.
       if (!(await findOwnerById(tx, place.owner.id))) throw unknownOwner(draft)
       return {
@@ -142,6 +151,7 @@ async function copy(
         default_branch: defaultBranch,
         mirror: mirror ? 1 : 0,
         original_url: upstream.url.href,
+        owned_bytes: bytes,
       }
     },
     async addRows(tx, id) {
@@ -161,9 +171,11 @@ async function fetchAll(
   draft: string,
   upstream: Upstream,
   until: AbortSignal,
+  quota: Quota | undefined,
 ): Promise<string> {
   try {
-    const named = await reachUpstream(app, upstream, until, async (reached) => {
+    const maxBytes = quota && (await transferBytes(quota))
+    const named = await reachUpstream(app, { ...upstream, maxBytes }, until, async (reached) => {
       await reached.fetchInto(draft, false)
       return reached.readDefaultBranch(draft)
     })
@@ -171,6 +183,7 @@ async function fetchAll(
     return named ?? DEFAULT_BRANCH
   } catch (error) {
     await discardDraft(draft)
+    if (error instanceof TooLargeError) await quota?.check(app.db, (await quota.left()) + 1)
     throw error
   }
 }

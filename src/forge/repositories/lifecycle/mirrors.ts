@@ -1,5 +1,10 @@
 import { transaction } from '../../../platform/database/database.ts'
-import { compareRefs, draftSync, releaseObjects } from '../../../platform/git/packs/mirrors.ts'
+import {
+  compareRefs,
+  draftSync,
+  measureDraft,
+  releaseObjects,
+} from '../../../platform/git/packs/mirrors.ts'
 import { discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -8,11 +13,12 @@ import type { RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
+import { quotaOfRepository, reservationOf, transferBytes } from '../quotas/quota-checks.ts'
 import { applyUpdates } from '../refs/ref-updates.ts'
 import type { Mirror, MirrorChanges } from '../schema.ts'
 import * as rows from './mirrors.rows.ts'
 import { findRepositoryById } from './repositories.rows.ts'
-import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
+import { FetchError, openCredentials, reachUpstream, TooLargeError } from './upstreams.ts'
 
 /** Fetches that run at a time. Each takes two processes, and at most `maxPushBytes` of the disk. */
 const MAX_UNDER_WAY = 4
@@ -140,24 +146,36 @@ async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): 
     url: new URL(mirror.url),
     credentials: openCredentials(app, mirror.credentials),
   }
+  const quota = await quotaOfRepository(app, undefined, id)
+  const maxBytes = quota && (await transferBytes(quota))
   const draft = await draftSync(app.git, id)
   try {
-    await reachUpstream(app, upstream, until, (reached) =>
+    await reachUpstream(app, { ...upstream, maxBytes }, until, (reached) =>
       reached.fetchInto(draft, mirror.prune === 1),
     )
     const updates = await compareRefs(app.git, id, draft)
     if (updates.length === 0) return false
+    const bytes = quota ? await measureDraft(draft) : 0
+    await quota?.check(app.db, bytes)
     await releaseObjects(app.git, id, draft)
     // Deletions come first, since a branch `a` must be deleted before a branch `a/b` can exist.
     const gone = updates.filter(({ to }) => to === undefined)
     const kept = updates.filter(({ to }) => to !== undefined)
     if (gone.length > 0) await applyUpdates(app, id, gone)
-    if (kept.length > 0) await applyUpdates(app, id, kept)
+    const reservation = quota && reservationOf(quota, bytes)
+    if (kept.length > 0) await applyUpdates(app, id, kept, { pusherId: undefined, reservation })
     return true
+  } catch (error) {
+    const isTooLarge = error instanceof TooLargeError && maxBytes !== undefined
+    const isRefused = error instanceof DomainError && error.reason === 'QUOTA_EXCEEDED'
+    throw isTooLarge || isRefused ? new FetchError(QUOTA_EXCEEDED) : error
   } finally {
     await discardDraft(draft)
   }
 }
+
+/** The error of a mirror whose owner has too few bytes left. */
+const QUOTA_EXCEEDED = 'QUOTA_EXCEEDED: the quota of the owner leaves too few bytes'
 
 /** Bounds the load on the other server. */
 const MIN_INTERVAL_SECONDS = 10 * 60

@@ -28,6 +28,7 @@ import {
 } from '../access/permissions.ts'
 import { changeWatched, recordRepositoryChange } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
+import { gitKind, quotaOfOwner } from '../quotas/quota-checks.ts'
 import type { Repository, RepositoryTransfer } from '../schema.ts'
 import { grantCreator, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { findForkOf } from './forks.rows.ts'
@@ -213,9 +214,17 @@ async function handOver(
   { place, teamIds, asOffered }: Handover,
 ): Promise<void> {
   const { id } = repository
+  const receiver = { owner: place.owner, repository, kind: gitKind(repository), isMove: true }
+  const quota = await quotaOfOwner(app, caller, receiver)
   try {
     await changeWatched(app, async (tx) => {
       const present = await requireOwner(tx, repository)
+      await quota?.check(tx, {
+        [gitKind(present)]: present.owned_bytes,
+        lfs: present.lfs_bytes,
+        releases: present.release_bytes,
+        issues: present.attachment_bytes,
+      })
       const wasOffered = await rows.deleteTransfer(tx, id)
       if (asOffered && !wasOffered) throw new DomainError('TRANSFER_NOT_FOUND')
       if (!asOffered && wasOffered) throw new DomainError('TRANSFER_PENDING')

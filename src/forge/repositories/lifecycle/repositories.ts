@@ -10,6 +10,8 @@ import { attachmentPrefix } from '../attachments/attachment-files.ts'
 import { deleteDiscardedFiles } from '../attachments/storage-deletions.ts'
 import { abortMaintenance } from '../maintenance/maintenance.ts'
 import type { ReposApp } from '../ports.ts'
+import { markNetwork } from '../quotas/quotas.rows.ts'
+import { measureLater } from '../refs/repository-size.ts'
 import * as rows from './repositories.rows.ts'
 import { type RepositoryView, viewRepository } from './repository-views.ts'
 
@@ -74,13 +76,19 @@ export async function removeRepositories(
   for (const id of ids) for (const o of refObservers) await o.beforeDeletion(app, id)
   return git.withRepositoryLocks(app.git, ids, async () => {
     for (const id of ids) for (const o of refObservers) await o.duringDeletion(app, id)
-    if (!(await transaction(app.db, deleteRows))) return false
+    let network: number[] = []
+    const isDone = await transaction(app.db, async (tx) => {
+      network = await markNetwork(tx, ids)
+      return deleteRows(tx)
+    })
+    if (!isDone) return false
     app.signals.deliveries.notify()
     for (const id of ids) {
       abortMaintenance(app, id)
       await git.deleteRepository(app.git, id)
       await app.objects.of('disk').deleteAll(attachmentPrefix(id))
     }
+    for (const id of network) measureLater(app, id)
     deleteDiscardedFiles(app)
     return true
   })

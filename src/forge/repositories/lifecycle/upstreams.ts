@@ -42,6 +42,9 @@ export class FetchError extends Error {
   }
 }
 
+/** The failure of a fetch of more bytes than are allowed. */
+export class TooLargeError extends FetchError {}
+
 /** As for webhooks. Few servers accept longer URLs. */
 const MAX_ADDRESS_CHARACTERS = 2048
 
@@ -136,6 +139,11 @@ export interface ReachedUpstream {
   readDefaultBranch(draft: string): Promise<string | undefined>
 }
 
+/** A repository on another server, and the bytes of a fetch after which the fetch fails. */
+interface LimitedUpstream extends Upstream {
+  readonly maxBytes?: number | undefined
+}
+
 /**
  * Connects to a repository on another server for the duration of some work, up to a limit.
  *
@@ -143,7 +151,7 @@ export interface ReachedUpstream {
  */
 export async function reachUpstream<T>(
   app: ReposApp,
-  { url, credentials }: Upstream,
+  { url, credentials, maxBytes = Number.POSITIVE_INFINITY }: LimitedUpstream,
   until: AbortSignal,
   work: (upstream: ReachedUpstream) => Promise<T>,
 ): Promise<T> {
@@ -151,7 +159,7 @@ export async function reachUpstream<T>(
   const signal = AbortSignal.any([until, timeout])
   const target = { url, authorization: credentials && basic(credentials) }
   const gateway = await openGitGateway(app.outbound, target, {
-    maxBytes: app.settings.maxPushBytes,
+    maxBytes: Math.min(maxBytes, app.settings.maxPushBytes),
     signal,
     times: app.upstreamTimes,
   })
@@ -164,7 +172,7 @@ export async function reachUpstream<T>(
         if (!failure) return
         const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()
         app.log.info({ host: url.host, seen, stderr: failure.stderr }, 'a fetch failed')
-        throw new FetchError(textOf(failure, seen))
+        throw new (seen === 'TOO_LARGE' ? TooLargeError : FetchError)(textOf(failure, seen))
       },
       readDefaultBranch: (draft) => readUpstreamDefault(app.git, draft, source, signal),
     })

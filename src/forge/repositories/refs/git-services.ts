@@ -24,6 +24,8 @@ import { checkWritable, openForPush, openRepository } from '../access/permission
 import { readFor } from '../content/git-reading.ts'
 import { openRemoteArchive, type RemoteArchive } from '../content/remote-archives.ts'
 import type { ReposApp } from '../ports.ts'
+import { maxInputBytes, reserveForUpdates } from '../quotas/quota-checks.ts'
+import { quotaText } from '../quotas/quota-texts.ts'
 import type { Repository } from '../schema.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './git-hooks.ts'
 import { recordPendingUpdate } from './pending-ref-updates.ts'
@@ -100,10 +102,13 @@ async function openPush(
 ): Promise<OpenGitService> {
   checkWritable(repository)
   if (await app.disk.isFull()) throw new DomainError('DISK_FULL')
-  const hasHooks = await hasGitHooks(app, repository.id)
+  const limits = {
+    hasHooks: await hasGitHooks(app, repository.id),
+    maxBytes: await maxInputBytes(app, caller, repository.id),
+  }
   return {
     repositoryId: repository.id,
-    start: (request) => startPush(app, caller, repository, request, hasHooks),
+    start: (request) => startPush(app, caller, repository, request, limits),
   }
 }
 
@@ -186,7 +191,7 @@ interface Push {
  * Starts `git receive-pack`. The returned process ends when all updates are recorded. It cannot be
  * stopped once refs move, since by then it does not depend on the client.
  *
- * @param hasHooks whether the repository has hooks when the push begins. Hooks that are added later
+ * @param hooks.hasHooks whether the repository has hooks when the push begins. Hooks that are added later
  *   apply to the next push.
  */
 function startPush(
@@ -194,7 +199,7 @@ function startPush(
   caller: SignedIn,
   repository: Repository,
   request: PackRequest,
-  hasHooks: boolean,
+  { hasHooks, maxBytes }: { readonly hasHooks: boolean; readonly maxBytes: number | undefined },
 ): GitProcess {
   const push: Push = {
     refused: refusedNames(request),
@@ -205,7 +210,12 @@ function startPush(
     hasEnded: false,
     updateHooksMs: 0,
   }
-  const pusher = { accountId: caller.user.id, hasScripts: hasHooks, refused: push.refused }
+  const pusher = {
+    accountId: caller.user.id,
+    hasScripts: hasHooks,
+    refused: push.refused,
+    maxBytes,
+  }
   const git = startReceivePack(
     app.git,
     repository.id,
@@ -274,21 +284,17 @@ async function answer(
       if (!allowed) return refusal(texts)
       // Git moves nothing.
       if (allowed.length === 0) return { accepted: true, lines: errorLines(texts) }
-      const verdict = await run(allowed)
-      if (push.isStopped) return refusal(['the push was interrupted'])
-      if (verdict.accepted) {
-        const pushed = { pusherId: caller.user.id, updates: allowed }
-        const lease = await app.coordination.lease()
-        push.accepted = {
-          updateId: await recordPendingUpdate(app, repositoryId, pushed),
-          updates: allowed,
-        }
-        if (push.hasEnded) await record(app, repositoryId, push)
-        // Others have ended the pending update of a server that was stopped for long.
-        lease.check()
+      try {
+        const accepted = await accept(app, caller, repositoryId, push, {
+          allowed,
+          quarantine: question.quarantine,
+          run: () => run(allowed),
+        })
+        return { ...accepted, lines: [...errorLines(texts), ...accepted.lines] }
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.reason !== 'QUOTA_EXCEEDED') throw error
+        return refusal([quotaText(error.metadata)])
       }
-      const { accepted, lines } = answerOf(verdict)
-      return { accepted, lines: [...errorLines(texts), ...lines] }
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
@@ -306,6 +312,43 @@ async function answer(
       await record(app, repositoryId, push)
       return answerOf(await run(), await messagesOf(app, caller, repositoryId, question))
   }
+}
+
+/** Updates that the review allows. */
+interface AllowedPush {
+  readonly allowed: readonly RefUpdate[]
+  readonly quarantine: string | undefined
+  /** Runs the hook `pre-receive`. */
+  run(): Promise<HookVerdict>
+}
+
+/**
+ * Lets Git move refs if quotas and the hook allow that.
+ *
+ * @throws QUOTA_EXCEEDED
+ */
+async function accept(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  push: Push,
+  { allowed, quarantine, run }: AllowedPush,
+): Promise<PushAnswer> {
+  const reservation = await reserveForUpdates(app, caller, repositoryId, allowed, quarantine)
+  const verdict = await run()
+  if (push.isStopped) return refusal(['the push was interrupted'])
+  if (verdict.accepted) {
+    const pushed = { pusherId: caller.user.id, updates: allowed, reservation }
+    const lease = await app.coordination.lease()
+    push.accepted = {
+      updateId: await recordPendingUpdate(app, repositoryId, pushed),
+      updates: allowed,
+    }
+    if (push.hasEnded) await record(app, repositoryId, push)
+    // Others have ended the pending update of a server that was stopped for long.
+    lease.check()
+  }
+  return answerOf(verdict)
 }
 
 /**

@@ -26,6 +26,7 @@ export type RecordWithUpdate = (tx: Tx, updateId: number) => Promise<void>
  * Records that refs of a repository are about to move. The caller must record the result.
  *
  * @param push undefined for an update by the server, and when the refs are not known.
+ * @throws QUOTA_EXCEEDED, if others have taken the bytes since they were checked
  * @param also if this throws, nothing is recorded.
  * @returns the number of the pending update.
  */
@@ -36,6 +37,7 @@ export function recordPendingUpdate(
   also?: RecordWithUpdate,
 ): Promise<number> {
   return transaction(app.db, async (tx) => {
+    await push?.reservation?.checkIn(tx)
     const updateId = await recordPendingUpdateIn(app, tx, repositoryId, push)
     await also?.(tx, updateId)
     return updateId
@@ -52,7 +54,10 @@ export function recordPendingUpdateIn(
   return insert(app, tx, {
     repository_id: repositoryId,
     pusher_id: push?.pusherId ?? null,
-    targets: push ? JSON.stringify(push.updates.map(({ name, to = '' }) => [name, to])) : null,
+    reserved_bytes: push?.reservation?.bytes ?? 0,
+    targets: push?.pusherId
+      ? JSON.stringify(push.updates.map(({ name, to = '' }) => [name, to]))
+      : null,
   })
 }
 
@@ -75,7 +80,8 @@ export function recordCreationIn(
 async function insert(
   app: ReposApp,
   tx: Tx,
-  update: Pick<PendingRefUpdate, 'repository_id' | 'pusher_id' | 'targets'>,
+  update: Pick<PendingRefUpdate, 'repository_id' | 'pusher_id' | 'targets'> &
+    Partial<Pick<PendingRefUpdate, 'reserved_bytes'>>,
 ): Promise<number> {
   const updateId = await insertPendingRefUpdate(tx, {
     ...update,

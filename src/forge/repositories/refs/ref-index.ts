@@ -26,6 +26,7 @@ import {
 import { isSettled, leftoverUpdates } from './pending-ref-updates.ts'
 import { findDifferences, REF_TABLES, readGitRefs } from './ref-differences.ts'
 import { recordRefs, recordRefsLocked } from './ref-recording.ts'
+import { measureLater } from './repository-size.ts'
 import { countTags, findTag, findTagInAnyCase, pageOfTags } from './tags.rows.ts'
 
 /**
@@ -123,7 +124,9 @@ async function reconcileNow(app: ReposApp, repositoryId: number): Promise<void> 
       extent: 'all',
       ended: updates.map(({ id }) => id),
       settled: updates.filter((update) => isSettled(app, update)).map(({ id }) => id),
+      size: 'unknown',
     })
+    measureLater(app, repositoryId)
     if (differences > 0)
       app.log.warn(
         { repository: repositoryId, refs: differences },

@@ -13,8 +13,9 @@ import {
 import { queueRepositoryCreated } from '../activity/repository-webhook-events.ts'
 import { findRepositoryById, updateRepository } from '../lifecycle/repositories.rows.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
+import { addOwnedBytes, endReservations } from '../quotas/quotas.rows.ts'
 import { redateReleasesOfTags, withdrawReleasesOfTags } from '../releases/releases.rows.ts'
-import type { Branch, Repository, Tag } from '../schema.ts'
+import type { Branch, PendingRefUpdate, Repository, Tag } from '../schema.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import {
   deleteBranches,
@@ -45,6 +46,11 @@ interface RecordScope {
   readonly ended: readonly number[]
   /** Those of them that the record completes. */
   readonly settled: readonly number[]
+  /**
+   * Whether the repository has grown by what the updates have reserved, or must be measured. Default:
+   * `reserved`.
+   */
+  readonly size?: 'reserved' | 'unknown'
 }
 
 /**
@@ -75,7 +81,7 @@ export async function recordRefs(
 export async function recordRefsLocked(
   app: ReposApp,
   repository: Repository,
-  { extent, ended, settled }: RecordScope,
+  { extent, ended, settled, size = 'reserved' }: RecordScope,
 ): Promise<number> {
   const { id } = repository
   const held = await readGitRefs(app, id, extent)
@@ -113,8 +119,17 @@ export async function recordRefsLocked(
       if (!isLast) return
       if (hasNewDefault) await recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED')
       await settleRenames(app, tx, repository, renames, settled)
-      if (differences.length > 0 || hasNewDefault)
-        await updateRepository(tx, id, { default_branch: defaultBranch, update_time: now })
+      const isMoved = differences.length > 0 || hasNewDefault
+      const grownBytes = isMoved ? reservedBytes(pending, settled) : 0
+      // A reservation counts until a measurement. Without one, a quota must measure first.
+      const isStale = size === 'unknown' || (isMoved && grownBytes === 0)
+      if (isMoved || isStale)
+        await updateRepository(tx, id, {
+          ...(isMoved && { default_branch: defaultBranch, update_time: now }),
+          ...(isStale && { size_stale: 1 }),
+        })
+      if (grownBytes > 0) await addOwnedBytes(tx, id, grownBytes)
+      if (size === 'unknown') await endReservations(tx, ended)
       await deletePendingRefUpdates(tx, settled)
     })
     // After each commit, so that a failure of a later batch does not suppress the signals.
@@ -123,6 +138,12 @@ export async function recordRefsLocked(
   }
   for (const recorder of recorders) recorder.finish(allMoved)
   return differences.length
+}
+
+function reservedBytes(pending: readonly PendingRefUpdate[], ids: readonly number[]): number {
+  return pending
+    .filter(({ id }) => ids.includes(id))
+    .reduce((sum, { reserved_bytes }) => sum + reserved_bytes, 0)
 }
 
 /** Returns what watchers see. A branch without a commit has no row, and counts as deleted. */

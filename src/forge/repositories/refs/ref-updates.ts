@@ -5,8 +5,9 @@ import { updateRefs } from '../../../platform/git/refs/refs.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Unit } from '../access/permissions.ts'
-import type { ReposApp } from '../ports.ts'
+import type { PendingPush, ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/protection-rules.ts'
+import { reserveForUpdates } from '../quotas/quota-checks.ts'
 import { findBranchRename, putBranchRename } from './branches.rows.ts'
 import { checkByGitHook, runGitHook } from './git-hooks.ts'
 import {
@@ -19,6 +20,7 @@ import type { Extent } from './ref-differences.ts'
 import { reconcileRefs } from './ref-index.ts'
 import { recordRefs } from './ref-recording.ts'
 import { reviewUpdates } from './ref-review.ts'
+import { measureLater } from './repository-size.ts'
 
 /**
  * The ref-update pipeline. Each change of a ref goes through these steps: review, `pre-receive` and
@@ -46,7 +48,7 @@ interface RenamedBranch {
  * Updates refs for a caller of the API, all of them or none, by the rules for a push of that user.
  * The objects must have been stored before.
  *
- * @throws REF_CHANGED if another update came first; REF_NAME_COLLISION
+ * @throws REF_CHANGED if another update came first; REF_NAME_COLLISION; QUOTA_EXCEEDED
  */
 export async function pushUpdates(
   app: ReposApp,
@@ -60,6 +62,13 @@ export async function pushUpdates(
   const proposed = { updates, quarantine: undefined, unit, origin, merge } as const
   const [refusal] = await reviewUpdates(app, caller, repositoryId, proposed)
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)
+  const reservation = await reserveForUpdates(app, caller, repositoryId, updates, undefined).catch(
+    (error: unknown) => {
+      // The stored objects count from now on.
+      measureLater(app, repositoryId)
+      throw error
+    },
+  )
   // There is no quarantine: if a hook refuses, the objects stay in the repository, unreachable.
   await checkByGitHook(app, caller, repositoryId, 'pre-receive', { updates, pull })
   // As in an atomic push, one refused ref refuses all.
@@ -68,6 +77,7 @@ export async function pushUpdates(
   try {
     await applyUpdates(app, repositoryId, updates, {
       pusherId: caller.user.id,
+      reservation,
       also: rename ? recordRename(app, repositoryId, rename) : merge?.record,
     })
   } catch (error) {
@@ -79,17 +89,16 @@ export async function pushUpdates(
   }).catch((err: unknown) => app.log.error({ err, repository: repositoryId }, 'a Git hook failed'))
 }
 
-/** The account that updates refs, and the rows that it records with the pending update. */
-interface Origin {
-  readonly pusherId: number
-  readonly also: RecordWithUpdate | undefined
+/** Who updates refs, and the rows that are recorded with the pending update. */
+interface Origin extends Omit<PendingPush, 'updates'> {
+  readonly also?: RecordWithUpdate | undefined
 }
 
 /**
  * Updates refs, all of them or none. The objects must have been stored before.
  *
  * @param origin undefined for an update by the server.
- * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; what `also` throws,
+ * @throws QUOTA_EXCEEDED; GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; what `also` throws,
  *   before any ref moves.
  */
 export async function applyUpdates(
@@ -98,7 +107,7 @@ export async function applyUpdates(
   updates: readonly RefUpdate[],
   origin?: Origin,
 ): Promise<void> {
-  const push = origin && { pusherId: origin.pusherId, updates }
+  const push = origin && { ...origin, updates }
   const lease = await app.coordination.lease()
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
   const failure = await moveRefs(app, lease, repositoryId, updates).then(

@@ -97,9 +97,12 @@ export async function addAsset(
   checkName(name)
   checkCount(await rows.countReleaseAssets(app.db, release.id))
   const { repository_id } = release
+  const upload = { caller, repositoryId: repository_id, kind: 'releases', content } as const
+  return storeFile(app, upload, assetRules(app), async ({ uuid, bytes }, checkQuota) => {
   return storeFile(app, repository_id, content, assetRules(app), async (file) => {
     await reopen()
     return changeWatched(app, async (tx) => {
+      await checkQuota(tx)
       // The release may have been deleted meanwhile, or reduced to its tag.
       if (!(await findRelease(tx, repository_id, release.id)))
         throw new DomainError('RELEASE_NOT_FOUND')

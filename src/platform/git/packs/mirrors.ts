@@ -11,6 +11,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../repositories/repositories.ts'
+import { measureObjects } from '../repositories/repository-size.ts'
 import { packRefs, SHARED_REFS, writeRefs } from './forks.ts'
 
 /** The source of a fetch. */
@@ -187,6 +188,11 @@ export async function compareRefs(
     if (from !== ref.id && isFit(ref.name)) updates.push({ name: ref.name, from, to: ref.id })
   }
   return [...[...before].map(([name, from]) => ({ name, from, to: undefined })), ...updates]
+}
+
+/** Returns the bytes of the objects of a draft, without those that it borrows. */
+export function measureDraft(draft: string): Promise<number> {
+  return measureObjects(join(draft, 'objects'))
 }
 
 /** Moves the fetched objects of a draft to the repository whose objects the draft borrows. */

@@ -40,6 +40,8 @@ export interface Pusher {
   readonly hasScripts: boolean
   /** Full names of refs that Git refuses one by one. */
   readonly refused: ReadonlySet<string>
+  /** Bytes of a pack after which Git ends the push. Undefined for no limit. */
+  readonly maxBytes?: number | undefined
 }
 
 const UPLOAD_CONFIG = [
@@ -123,7 +125,7 @@ export function startReceivePack(
   repositories: Repositories,
   id: number,
   request: PackRequest,
-  { accountId, hasScripts, refused }: Pusher,
+  { accountId, hasScripts, refused, maxBytes }: Pusher,
   answer: AnswerPush,
 ): GitProcess {
   const config = [
@@ -131,6 +133,7 @@ export function startReceivePack(
     ...[...refused].map((name) => `receive.hideRefs=${name}`),
     `core.hooksPath=${join(hooksFolder(repositories), hooksFor(hasScripts))}`,
     ...(request.isLarge ? [KEEP_PACK] : []),
+    ...(maxBytes === undefined ? [] : [`receive.maxInputSize=${maxBytes}`]),
   ]
   const options = {
     ...processOptions(repositories, id),

@@ -10,7 +10,7 @@ import { type Repositories, repositoryPath } from './repositories.ts'
  * (`odb_mkstemp` in environment.c; libgit2 uses other names). No Git process reads these files, and
  * `git gc` never removes the folders.
  */
-const QUARANTINE = /^(tmp_objdir-|incoming-)/
+export const QUARANTINE = /^(tmp_objdir-|incoming-)/
 const UNFINISHED_PACK = /^(tmp_|\.tmp-|pack_git2_)/
 
 /**
