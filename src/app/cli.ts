@@ -3,6 +3,7 @@ import { VERSION } from '../forge/core/version.ts'
 import {
   backupCommand,
   doctorCommand,
+  limboCommand,
   migrateCommand,
   restoreCommand,
   serveCommand,
@@ -45,6 +46,7 @@ export function program(): Command {
   root.addCommand(backupCommand())
   root.addCommand(restoreCommand())
   root.addCommand(doctorCommand())
+  root.addCommand(limboCommand())
   root.addCommand(sshKeysCommand())
   root.addCommand(migrateCommand())
   root

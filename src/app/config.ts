@@ -81,7 +81,10 @@ export interface ProxyAuth {
 }
 
 /** Values of the options that need no conversion. */
-type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs' | 'quotas'> &
+type PlainFlags = Omit<
+  Settings,
+  'webhookRetryScheduleMs' | 'hookTimeoutMs' | 'pruneAfterMs' | 'limboMs' | 'quotas'
+> &
   Omit<
     Config,
     | 'settings'
@@ -111,6 +114,8 @@ export interface ServeFlags extends PlainFlags {
   tlsKey?: string
   webhookRetrySchedule: number[]
   hookTimeout: number
+  pruneAfter?: number
+  limbo: number
   quotaAccount?: number
   quotaOrganization?: number
   quotaRepository?: number
@@ -298,6 +303,8 @@ function settingsOf(flags: ServeFlags): Settings {
     },
     maintenance: flags.maintenance,
     maintenanceWindow: flags.maintenanceWindow,
+    pruneAfterMs: flags.pruneAfter,
+    limboMs: flags.limbo,
     gitHooks: flags.gitHooks,
     hookTimeoutMs: flags.hookTimeout,
     defaultPageSize,

@@ -51,8 +51,6 @@ export interface DataPlace {
  */
 export const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
-const HOST_KEYS_FOLDER = 'ssh'
-const ATTACHMENTS_FOLDER = 'attachments'
 
 /** In a folder whose rows are in PostgreSQL, instead of a database file: the id of the folder. */
 const MARKER_FILE = 'postgresql'

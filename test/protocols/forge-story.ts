@@ -860,6 +860,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(maintenance.requestRepositoryMaintenance, 'POST /repos/bob/garden/maintenance', {
     steps: ['refs'],
   }),
+  by('ada', maintenance.purgeRepositoryObjects, 'POST /repos/bob/garden/maintenance/purge'),
   bob(mirrors.listPushMirrors, 'GET /repos/bob/garden/push_mirrors'),
   bob(mirrors.createPushMirror, 'POST /repos/bob/garden/push_mirrors', {
     remote_address: 'http://127.0.0.1:1/garden.git',

@@ -67,6 +67,8 @@ const SETTINGS: Settings = {
   quotas: NO_QUOTAS,
   maintenance: false,
   maintenanceWindow: undefined,
+  pruneAfterMs: undefined,
+  limboMs: 14 * 24 * 60 * 60_000,
   gitHooks: false,
   hookTimeoutMs: 30_000,
   defaultPageSize: undefined,

@@ -114,6 +114,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         quotas: NO_QUOTAS,
         maintenance: false,
         maintenanceWindow: undefined,
+        pruneAfterMs: 14 * 24 * 60 * 60_000,
+        limboMs: 14 * 24 * 60 * 60_000,
         gitHooks: false,
         hookTimeoutMs: 30_000,
         defaultPageSize: undefined,

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/maintenance_service.proto.
  */
 export const file_branchline_v1_maintenance_service: GenFile = /*@__PURE__*/
-  fileDesc("CidicmFuY2hsaW5lL3YxL21haW50ZW5hbmNlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPgofR2V0UmVwb3NpdG9yeU1haW50ZW5hbmNlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIu0DChVSZXBvc2l0b3J5TWFpbnRlbmFuY2USEQoJYXV0b21hdGljGAEgASgIEhUKDWxvb3NlX29iamVjdHMYAiABKAMSEwoLbG9vc2VfYnl0ZXMYAyABKAMSDQoFcGFja3MYBCABKAUSEwoLcGFja3NfYnl0ZXMYBSABKAMSFAoMc2hhcmVkX3BhY2tzGAYgASgFEhMKC293bmVkX2J5dGVzGAcgASgDEhIKCmxvb3NlX3JlZnMYCCABKAUSGAoQbXVsdGlfcGFja19pbmRleBgJIAEoCBIOCgZiaXRtYXAYCiABKAgSMwoPY29tbWl0X2dyYXBoX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNkdWUYDCADKAkSEQoJcmVxdWVzdGVkGA0gAygJEi0KBXN0ZXBzGA4gAygLMh4uYnJhbmNobGluZS52MS5NYWludGVuYW5jZVN0ZXASMQoNbmV4dF9jaGVja19hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmFpbHVyZXMYECABKAUSDQoFZXJyb3IYESABKAkSMAoMcGF1c2VkX3VudGlsGBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJvCg9NYWludGVuYW5jZVN0ZXASDAoEbmFtZRgBIAEoCRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzZWNvbmRzGAMgASgBEg0KBWVycm9yGAQgASgJIlEKI1JlcXVlc3RSZXBvc2l0b3J5TWFpbnRlbmFuY2VSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RlcHMYAyADKAkiOgobQWRtaW5MaXN0TWFpbnRlbmFuY2VSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUidAocQWRtaW5MaXN0TWFpbnRlbmFuY2VSZXNwb25zZRI2CgxyZXBvc2l0b3JpZXMYASADKAsyIC5icmFuY2hsaW5lLnYxLlF1ZXVlZE1haW50ZW5hbmNlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIsQBChFRdWV1ZWRNYWludGVuYW5jZRIKCgJpZBgBIAEoAxIRCglmdWxsX25hbWUYAiABKAkSKgoGZHVlX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZXF1ZXN0ZWQYBCADKAkSEAoIZmFpbHVyZXMYBSABKAUSDQoFZXJyb3IYBiABKAkSMAoMcGF1c2VkX3VudGlsGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKyBQoSTWFpbnRlbmFuY2VTZXJ2aWNlEsMBChhHZXRSZXBvc2l0b3J5TWFpbnRlbmFuY2USLi5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlNYWludGVuYW5jZVJlcXVlc3QaJC5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlNYWludGVuYW5jZSJRkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIQBgtPkkwIqEigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21haW50ZW5hbmNlEtYBChxSZXF1ZXN0UmVwb3NpdG9yeU1haW50ZW5hbmNlEjIuYnJhbmNobGluZS52MS5SZXF1ZXN0UmVwb3NpdG9yeU1haW50ZW5hbmNlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJqkAIC+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCOwEiqcZAwjtBILT5JMCLToBKiIoL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tYWludGVuYW5jZRLVAQoUQWRtaW5MaXN0TWFpbnRlbmFuY2USKi5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE1haW50ZW5hbmNlUmVxdWVzdBorLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0TWFpbnRlbmFuY2VSZXNwb25zZSJkkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAYSCnJlYWQ6YWRtaW6KpxkCCBmC0+STAiliDHJlcG9zaXRvcmllcxIZL2FwaS92MS9hZG1pbi9tYWludGVuYW5jZRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CidicmFuY2hsaW5lL3YxL21haW50ZW5hbmNlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPgofR2V0UmVwb3NpdG9yeU1haW50ZW5hbmNlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIu0DChVSZXBvc2l0b3J5TWFpbnRlbmFuY2USEQoJYXV0b21hdGljGAEgASgIEhUKDWxvb3NlX29iamVjdHMYAiABKAMSEwoLbG9vc2VfYnl0ZXMYAyABKAMSDQoFcGFja3MYBCABKAUSEwoLcGFja3NfYnl0ZXMYBSABKAMSFAoMc2hhcmVkX3BhY2tzGAYgASgFEhMKC293bmVkX2J5dGVzGAcgASgDEhIKCmxvb3NlX3JlZnMYCCABKAUSGAoQbXVsdGlfcGFja19pbmRleBgJIAEoCBIOCgZiaXRtYXAYCiABKAgSMwoPY29tbWl0X2dyYXBoX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNkdWUYDCADKAkSEQoJcmVxdWVzdGVkGA0gAygJEi0KBXN0ZXBzGA4gAygLMh4uYnJhbmNobGluZS52MS5NYWludGVuYW5jZVN0ZXASMQoNbmV4dF9jaGVja19hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmFpbHVyZXMYECABKAUSDQoFZXJyb3IYESABKAkSMAoMcGF1c2VkX3VudGlsGBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJvCg9NYWludGVuYW5jZVN0ZXASDAoEbmFtZRgBIAEoCRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzZWNvbmRzGAMgASgBEg0KBWVycm9yGAQgASgJIlEKI1JlcXVlc3RSZXBvc2l0b3J5TWFpbnRlbmFuY2VSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RlcHMYAyADKAkiPAodUHVyZ2VSZXBvc2l0b3J5T2JqZWN0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSI6ChtBZG1pbkxpc3RNYWludGVuYW5jZVJlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJ0ChxBZG1pbkxpc3RNYWludGVuYW5jZVJlc3BvbnNlEjYKDHJlcG9zaXRvcmllcxgBIAMoCzIgLmJyYW5jaGxpbmUudjEuUXVldWVkTWFpbnRlbmFuY2USDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUixAEKEVF1ZXVlZE1haW50ZW5hbmNlEgoKAmlkGAEgASgDEhEKCWZ1bGxfbmFtZRgCIAEoCRIqCgZkdWVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXJlcXVlc3RlZBgEIAMoCRIQCghmYWlsdXJlcxgFIAEoBRINCgVlcnJvchgGIAEoCRIwCgxwYXVzZWRfdW50aWwYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMvUGChJNYWludGVuYW5jZVNlcnZpY2USwwEKGEdldFJlcG9zaXRvcnlNYWludGVuYW5jZRIuLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeU1haW50ZW5hbmNlUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeU1haW50ZW5hbmNlIlGQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGC0+STAioSKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbWFpbnRlbmFuY2US1gEKHFJlcXVlc3RSZXBvc2l0b3J5TWFpbnRlbmFuY2USMi5icmFuY2hsaW5lLnYxLlJlcXVlc3RSZXBvc2l0b3J5TWFpbnRlbmFuY2VSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImqQAgL6phkDCMoBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiEAYqnGQMI7ASKpxkDCO0EgtPkkwItOgEqIigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21haW50ZW5hbmNlEsABChZQdXJnZVJlcG9zaXRvcnlPYmplY3RzEiwuYnJhbmNobGluZS52MS5QdXJnZVJlcG9zaXRvcnlPYmplY3RzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJgkAICgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIGYqnGQMIiAGKpxkDCK4FgtPkkwIwIi4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21haW50ZW5hbmNlL3B1cmdlEtUBChRBZG1pbkxpc3RNYWludGVuYW5jZRIqLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0TWFpbnRlbmFuY2VSZXF1ZXN0GisuYnJhbmNobGluZS52MS5BZG1pbkxpc3RNYWludGVuYW5jZVJlc3BvbnNlImSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboqnGQIIGYLT5JMCKWIMcmVwb3NpdG9yaWVzEhkvYXBpL3YxL2FkbWluL21haW50ZW5hbmNlGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of GetRepositoryMaintenance.
@@ -250,7 +250,7 @@ export type RequestRepositoryMaintenanceRequest = Message<"branchline.v1.Request
   repo: string;
 
   /**
-   * Names of steps. All steps if it is empty.
+   * Names of steps. All steps but `full` and `prune` if it is empty.
    *
    * @generated from field: repeated string steps = 3;
    */
@@ -263,6 +263,34 @@ export type RequestRepositoryMaintenanceRequest = Message<"branchline.v1.Request
  */
 export const RequestRepositoryMaintenanceRequestSchema: GenMessage<RequestRepositoryMaintenanceRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_maintenance_service, 3);
+
+/**
+ * Request of PurgeRepositoryObjects.
+ *
+ * @generated from message branchline.v1.PurgeRepositoryObjectsRequest
+ */
+export type PurgeRepositoryObjectsRequest = Message<"branchline.v1.PurgeRepositoryObjectsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.PurgeRepositoryObjectsRequest.
+ * Use `create(PurgeRepositoryObjectsRequestSchema)` to create a new message.
+ */
+export const PurgeRepositoryObjectsRequestSchema: GenMessage<PurgeRepositoryObjectsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_maintenance_service, 4);
 
 /**
  * Request of AdminListMaintenance.
@@ -290,7 +318,7 @@ export type AdminListMaintenanceRequest = Message<"branchline.v1.AdminListMainte
  * Use `create(AdminListMaintenanceRequestSchema)` to create a new message.
  */
 export const AdminListMaintenanceRequestSchema: GenMessage<AdminListMaintenanceRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_maintenance_service, 4);
+  messageDesc(file_branchline_v1_maintenance_service, 5);
 
 /**
  * A page of repositories that wait for a step or whose latest step failed.
@@ -325,7 +353,7 @@ export type AdminListMaintenanceResponse = Message<"branchline.v1.AdminListMaint
  * Use `create(AdminListMaintenanceResponseSchema)` to create a new message.
  */
 export const AdminListMaintenanceResponseSchema: GenMessage<AdminListMaintenanceResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_maintenance_service, 5);
+  messageDesc(file_branchline_v1_maintenance_service, 6);
 
 /**
  * A repository that waits for a step or whose latest step failed.
@@ -388,7 +416,7 @@ export type QueuedMaintenance = Message<"branchline.v1.QueuedMaintenance"> & {
  * Use `create(QueuedMaintenanceSchema)` to create a new message.
  */
 export const QueuedMaintenanceSchema: GenMessage<QueuedMaintenance> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_maintenance_service, 6);
+  messageDesc(file_branchline_v1_maintenance_service, 7);
 
 /**
  * Maintenance of repositories: the server packs their objects and refs and writes files that make
@@ -397,12 +425,15 @@ export const QueuedMaintenanceSchema: GenMessage<QueuedMaintenance> = /*@__PURE_
  *
  * The steps are, in the order in which they run:
  * - `full` joins all packs into one, and sets the objects that no ref reaches apart.
+ * - `prune` does the same, and removes the objects that no ref reaches and that are older than the
+ *   operator has set. For some time, the operator can bring these objects back.
  * - `geometric` joins loose objects and small packs into larger packs.
  * - `bitmap` writes which objects the commits need, for clones and fetches.
  * - `commit-graph` writes the commits and the paths that they change, for histories.
  * - `refs` joins loose refs into one file.
  *
- * Each step keeps all objects, also those that no ref reaches.
+ * All other steps keep all objects, also those that no ref reaches. A prune keeps the commits of pull
+ * requests, reviews and statuses.
  *
  * @generated from service branchline.v1.MaintenanceService
  */
@@ -428,6 +459,20 @@ export const MaintenanceService: GenService<{
   requestRepositoryMaintenance: {
     methodKind: "unary";
     input: typeof RequestRepositoryMaintenanceRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Removes all objects that no ref reaches for good and at once, whatever their age, also those that
+   * the operator could have brought back, such as a secret that was pushed by mistake and is on no
+   * branch or tag any more. Forks and clones keep theirs, and commits of pull requests, reviews and
+   * statuses stay. The response comes after the end, which takes minutes for a large repository. For
+   * administrators of the instance.
+   *
+   * @generated from rpc branchline.v1.MaintenanceService.PurgeRepositoryObjects
+   */
+  purgeRepositoryObjects: {
+    methodKind: "unary";
+    input: typeof PurgeRepositoryObjectsRequestSchema;
     output: typeof EmptySchema;
   },
   /**

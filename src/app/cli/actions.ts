@@ -14,6 +14,7 @@ import {
   notExamined,
   rebuildSearch,
 } from '../../forge/administration/doctor.ts'
+import { bringObjectsBack, readLimbo } from '../../forge/administration/limbo.ts'
 import { restoreBackup } from '../../forge/administration/restore.ts'
 import { checkStorage } from '../../forge/administration/storage-check.ts'
 import type { Settings } from '../../forge/core/core.ts'
@@ -236,6 +237,28 @@ export async function examineStorage({ data }: Pick<DataPlace, 'data'>): Promise
   if (missing > 0) process.exitCode = 1
 }
 
+/** Prints what the limbo has: repository, date, bytes and objects, a line for each prune. */
+export async function listLimbo(place: DataPlace): Promise<void> {
+  const db = await openDataAsItIs(place)
+  try {
+    for await (const { name, timeMs, bytes, objects } of readLimbo(db, repositoriesOf(place.data)))
+      print(`${name} ${new Date(timeMs).toISOString()} ${bytes} ${objects}`)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Brings the removed objects of a repository back. */
+export async function restoreLimbo(name: string, place: DataPlace): Promise<void> {
+  const db = await openDataAsItIs(place)
+  try {
+    const count = await bringObjectsBack(db, repositoriesOf(place.data), name)
+    print(`brought ${count} objects of ${name} back`)
+  } finally {
+    await db.destroy()
+  }
+}
+
 export interface UserFlags extends DataPlace {
   readonly username: string
   readonly role: 'admin' | 'user'
@@ -281,6 +304,8 @@ const NO_QUOTAS = {
   repository: undefined,
   instance: undefined,
   defaultGroups: [],
+}
+
 export interface SshKeysFlags {
   readonly data: string
   readonly sshHostKeys: readonly string[]
@@ -334,6 +359,8 @@ const OPERATOR_SETTINGS: Settings = {
   quotas: NO_QUOTAS,
   maintenance: false,
   maintenanceWindow: undefined,
+  pruneAfterMs: undefined,
+  limboMs: 14 * 24 * 60 * 60_000,
   gitHooks: false,
   hookTimeoutMs: 30_000,
   defaultPageSize: undefined,

@@ -9,6 +9,7 @@ import {
   serveOptions,
 } from '../config/options.ts'
 import type { ServeFlags } from '../config.ts'
+import type { DataPlace } from '../data-folder.ts'
 import { tuneForStart } from '../server/heap-tuning.ts'
 import type {
   BackupFlags,
@@ -114,6 +115,23 @@ export function doctorCommand(): Command {
     .action(({ storage, ...flags }: DoctorFlags & { readonly storage: boolean }) =>
       run((actions) => (storage ? actions.examineStorage(flags) : actions.doctor(flags))),
     )
+}
+
+/** `branchline limbo …` */
+export function limboCommand(): Command {
+  const list = commandOnData('list')
+    .description('list the objects that maintenance has removed and that can be brought back')
+    .action((flags: DataPlace) => run(({ listLimbo }) => listLimbo(flags)))
+  const restored = commandOnData('restore')
+    .description('bring all removed objects of a repository back, with or without a running server')
+    .argument('<repository>', 'owner and name, such as ada/tools')
+    .action((name: string, flags: DataPlace) =>
+      run(({ restoreLimbo }) => restoreLimbo(name, flags)),
+    )
+  return new Command('limbo')
+    .description('manage objects that maintenance has removed from repositories')
+    .addCommand(list)
+    .addCommand(restored)
 }
 
 /** `branchline user …` */

@@ -61,6 +61,8 @@ export function objectStorageOptions(): Option[] {
       values.path,
     ),
   ]
+}
+
 /** The host keys of SSH, where the operator keeps them. */
 export function hostKeysOption(): Option {
   return setting(
@@ -291,6 +293,18 @@ function repositoryOptions(): Option[] {
       'hours (UTC) in which repositories are packed as a whole, such as 01:30-05:00',
       undefined,
       values.dailyWindow,
+    ),
+    setting(
+      '--prune-after <time>',
+      'age from which objects that no ref reaches are removed, at least 1d; off: never',
+      '14d',
+      values.pruneAge,
+    ),
+    setting(
+      '--limbo <time>',
+      'how long removed objects can be brought back',
+      '14d',
+      values.limboTime,
     ),
     toggle('--git-hooks', 'on: administrators edit scripts that run on pushes', 'off'),
     setting(

@@ -24,6 +24,9 @@ export interface Network {
 /** 30 days. A longer delay is a mistake. */
 const MAX_DURATION_MS = 30 * 24 * 60 * 60 * 1000
 
+/** Ten years: the longest time before objects are removed for good. */
+const MAX_DAYS = 3_650
+
 /** A push waits for its hooks, and the client waits for the push. */
 const MAX_HOOK_TIMEOUT_MS = 10 * 60 * 1000
 
@@ -272,6 +275,26 @@ export function stopDelay(text: string): number {
     throw new InvalidArgumentError('It must be a time from 0s to 5m.')
   }
   return milliseconds
+}
+
+/** Returns milliseconds; undefined for never. */
+export function pruneAge(text: string): number | undefined {
+  return text === 'off' ? undefined : daysOrHours(text, 1, ', or off')
+}
+
+/** Returns milliseconds. */
+export function limboTime(text: string): number {
+  return daysOrHours(text, 0, '')
+}
+
+function daysOrHours(text: string, minDays: number, also: string): number {
+  const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? []
+  const hours = Number(count) * (unit === 'd' ? 24 : 1)
+  if (!(hours >= minDays * 24 && hours <= MAX_DAYS * 24))
+    throw new InvalidArgumentError(
+      `It must be a time from ${minDays}d to ${MAX_DAYS}d, such as 14d or 36h${also}.`,
+    )
+  return hours * 60 * 60_000
 }
 
 /** Returns hours of each day. */

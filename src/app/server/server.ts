@@ -173,8 +173,7 @@ async function startParts(
   const workers = new Workers()
   parts.add(() => workers.stop())
   const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
-  const { metrics, ...serving } = await serve(config, app, { base, slots, figures }, parts, others)
-  const surrounding = { base, slots, onSsh: sshPort.take }
+  const surrounding = { base, slots, figures, onSsh: sshPort.take }
   const { metrics, ...serving } = await serve(config, app, surrounding, parts, others)
   const program = surroundings.sshProgram
   const { url } = serving

@@ -75,8 +75,6 @@ const SCHEMA_FILES = [
   file_google_rpc_status,
 ]
 
-/** Parts that the listener shares with others. */
-interface ServingParts {
 /** What the listener shares with other parts of the server. */
 interface ListenerSurroundings {
   /** Gets the URL of the listener when it is empty. */
@@ -98,8 +96,7 @@ interface ListenerSurroundings {
 export async function serve(
   config: Config,
   app: App,
-  { base, slots, figures }: ServingParts,
-  { base, slots, onSsh }: ListenerSurroundings,
+  { base, slots, figures, onSsh }: ListenerSurroundings,
   parts: StartedParts,
   workers?: WorkerSurroundings,
 ): Promise<{

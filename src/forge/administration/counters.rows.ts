@@ -108,7 +108,7 @@ const COUNTERS: readonly Counter[] = [
     column: 'release_bytes',
     key: 'id',
     counted: sql`select repository_id as key, cast(sum(bytes) as bigint) as actual
-      from release_assets join releases on releases.id = release_id group by repository_id`,
+      from release_assets group by repository_id`,
   },
   {
     table: 'repositories',

@@ -1,4 +1,5 @@
 import { sweepLeftovers } from '../../platform/git/repositories/leftovers.ts'
+import { sweepLimbo } from '../repositories/maintenance/prunes.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 
 /**
@@ -21,6 +22,7 @@ export function startLeftoverSweeps(app: ReposApp): LeftoverSweeps {
       const removed = await sweepLeftovers(app.git, app.clock.now(), stopping.signal)
       if (removed > 0)
         app.log.warn({ removed }, 'removed files that killed processes left in repositories')
+      await sweepLimbo(app)
     })
   sweep()
   const timer = setInterval(sweep, SWEEP_INTERVAL_MS)

@@ -185,6 +185,10 @@ export interface Settings extends PageSizes {
   readonly maintenance: boolean
   /** When repositories are packed as a whole; undefined for any time. */
   readonly maintenanceWindow: DailyWindow | undefined
+  /** Age from which prunes remove objects that no ref reaches; undefined for never. */
+  readonly pruneAfterMs: number | undefined
+  /** Time for which removed objects can be brought back. */
+  readonly limboMs: number
   /** Whether repositories may have Git hooks. */
   readonly gitHooks: boolean
   /** Maximum running time of a Git hook. */

@@ -22,9 +22,6 @@ const isChanged = [...SIZES, 'owner_id', 'private']
   .map((column) => `old.${column} <> new.${column}`)
   .join(' or ')
 
-const ofRelease = (row: 'old' | 'new') =>
-  `(select repository_id from releases where id = ${row}.release_id)`
-
 const TRIGGERS: Readonly<Record<string, string>> = {
   repository_usage_changed: `after update of ${SIZES.join(', ')}, owner_id, private on repositories
     when ${isChanged} begin
@@ -35,14 +32,9 @@ const TRIGGERS: Readonly<Record<string, string>> = {
     ${change('+', 'new')} end`,
   repository_usage_ended: `after delete on repositories begin ${change('-', 'old')} end`,
   release_bytes_added: `after insert on release_assets begin
-    update repositories set release_bytes = release_bytes + new.bytes where id = ${ofRelease('new')}; end`,
-  // An asset that goes with its release finds no release any more: the next trigger subtracts it.
+    update repositories set release_bytes = release_bytes + new.bytes where id = new.repository_id; end`,
   release_bytes_removed: `after delete on release_assets begin
-    update repositories set release_bytes = release_bytes - old.bytes where id = ${ofRelease('old')}; end`,
-  release_bytes_ended: `before delete on releases begin
-    update repositories set release_bytes = release_bytes
-      - (select coalesce(sum(bytes), 0) from release_assets where release_id = old.id)
-      where id = old.repository_id; end`,
+    update repositories set release_bytes = release_bytes - old.bytes where id = old.repository_id; end`,
   attachment_bytes_added: `after insert on issue_attachments begin
     update repositories set attachment_bytes = attachment_bytes + new.bytes where id = new.repository_id; end`,
   attachment_bytes_removed: `after delete on issue_attachments begin
@@ -80,7 +72,7 @@ export async function up(db: Tx): Promise<void> {
   await createRules(db)
   await sql`update repositories set size_stale = 2,
     release_bytes = (select coalesce(sum(bytes), 0) from release_assets
-      join releases on releases.id = release_id where repository_id = repositories.id),
+      where repository_id = repositories.id),
     attachment_bytes = (select coalesce(sum(bytes), 0) from issue_attachments
       where repository_id = repositories.id)`.execute(db)
   await sql`insert into account_usage (owner_id, asset_bytes, attachment_bytes)

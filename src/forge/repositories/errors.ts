@@ -230,6 +230,14 @@ export const REPOSITORIES = {
     code: Code.ResourceExhausted,
     message: 'maintenance of this repository was requested less than an hour ago',
   },
+  OBJECTS_REMOVED: {
+    code: Code.Aborted,
+    message: 'the repository was being cleaned; try again',
+  },
+  PURGE_FAILED: {
+    code: Code.Unavailable,
+    message: ({ cause }) => `the repository could not be cleaned: ${cause}`,
+  },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `${limit} repositories are already being copied; try again later`,

@@ -146,6 +146,11 @@ export interface RefObserver {
   beforeDeletion(app: ReposApp, repositoryId: number): Promise<void>
   /** Called before the rows of a repository are deleted, with its lock. */
   duringDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /**
+   * Returns the ids of the objects of a repository that rows name and that a prune must keep. Some
+   * may be missing.
+   */
+  neededObjects(app: ReposApp, repositoryId: number): Promise<Iterable<string>>
   /** Returns lines for `git push` to print about refs that it has moved. */
   pushMessages(
     app: ReposApp,

@@ -104,6 +104,11 @@ export interface RepositoryMaintenanceTable {
   error: Generated<string>
   /** Time until which no step runs by itself after failures, in Unix milliseconds; null for none. */
   pause_time: number | null
+  /**
+   * Time until which an update of refs may need objects that a prune has removed since the update
+   * began, in Unix milliseconds; null if there was no prune.
+   */
+  removal_until: number | null
 }
 
 export type RepositoryMaintenance = Selectable<RepositoryMaintenanceTable>

@@ -126,6 +126,10 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminListOrganizations, administratorsWhoLook),
   row(admin.adminGetMetrics, administratorsWhoLook),
   row(MaintenanceService.method.adminListMaintenance, administratorsWhoLook),
+  row(MaintenanceService.method.purgeRepositoryObjects, administrators, {
+    owner: 'bob',
+    repo: 'no-such',
+  }),
   row(SshService.method.getSshHostKeys, anybody),
   row(SshService.method.adminListSshSessions, administratorsWhoLook),
   row(SshService.method.adminDeleteSshSession, administrators, { id: NO_NUMBER }),

@@ -153,6 +153,7 @@ describe('a repository after many pushes', () => {
       'commit-graph',
       'full',
       'geometric',
+      'prune',
       'refs',
     ])
     expect(found.paused_until).toBeUndefined()
@@ -333,11 +334,16 @@ describe('a repository that has many small packs for a month', () => {
     expect(waiting.next_check_at).toBe('2026-04-02T01:00:00Z')
     times.now = Date.parse(waiting.next_check_at) + 1000
     expect(await look()).toMatchObject({ packs: 2, loose_objects: 0 })
-    expect(ran(await look())).toContain('full')
+    const packed = await look()
+    expect(ran(packed)).toContain('full')
+    expect(packed.next_check_at).toBe('2026-04-09T01:00:01Z')
     // The server keeps what no ref reaches.
     expect(await timed.ask(bob, 'GET', `/repos/bob/monthly/git/commits/${gone}`)).toMatchObject({
       sha: gone,
     })
+    expect(ran(packed)).not.toContain('prune')
+    times.now = Date.parse(packed.next_check_at) + 1000
+    expect(ran(await look())).toContain('prune')
     await timed.checkObjects()
   })
 })

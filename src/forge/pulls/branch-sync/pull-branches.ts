@@ -14,6 +14,7 @@ import { findBranch, findBranchRename } from '../../repositories/refs/branches.r
 import type { Repository } from '../../repositories/schema.ts'
 import { maintainedBranches } from '../heads/merge-rights.ts'
 import * as movedRows from '../heads/moved-branches.rows.ts'
+import { commitsOfPulls } from '../heads/needed-commits.rows.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import * as rows from '../heads/pull-heads.rows.ts'
 import { latestOpenPull, listOpenHeads } from '../heads/pull-heads.rows.ts'
@@ -54,6 +55,7 @@ export const pullRefObserver: RefObserver = {
   beforeFetch: prepareHeadsOf,
   beforeDeletion: keepHeadsOf,
   duringDeletion: rescueHeadsFrom,
+  neededObjects: ({ db }, repositoryId) => commitsOfPulls(db, repositoryId),
   pushMessages: pullMessages,
 }
 

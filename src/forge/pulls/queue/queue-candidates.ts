@@ -51,7 +51,7 @@ export async function makeCandidate(
  * Checks that an entry may be merged onto a commit now, by the rights of who added it and by the
  * rule. Statuses are not asked.
  *
- * @throws DomainError, for which `reasonOf` returns the reason.
+ * @throws DomainError, for which `leaveReasonOf` returns the reason.
  */
 export async function checkQueued(
   app: ReposApp,
@@ -111,7 +111,7 @@ const TEXTS: Readonly<Partial<Record<Reason, string>>> = {
  * Returns the reason for which an entry leaves after a refusal; undefined if it stays, since another
  * attempt may succeed.
  */
-export function reasonOf(error: DomainError): LeaveReason | undefined {
+export function leaveReasonOf(error: DomainError): LeaveReason | undefined {
   const { reason, metadata } = error
   switch (reason) {
     case 'HEAD_COMMIT_DIFFERS':

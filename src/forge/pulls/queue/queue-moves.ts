@@ -9,7 +9,7 @@ import { withMergeLock } from '../heads/merge-locks.ts'
 import { recordMergeAttempt } from '../merging/merge-attempts.ts'
 import { type CheckedMerge, mergeResult } from '../merging/merge-checks.ts'
 import * as rows from './merge-queue.rows.ts'
-import { checkQueued, reasonOf } from './queue-candidates.ts'
+import { checkQueued, leaveReasonOf } from './queue-candidates.ts'
 import { type LeaveReason, leaveFor } from './queue-exits.ts'
 import { endOf, type Group } from './queue-rules.ts'
 import type { LoadedQueue } from './queue-state.ts'
@@ -55,7 +55,7 @@ async function checkAll(
       const merge = await checkQueued(app, row, merges.at(-1)?.commit ?? base)
       merges.push({ entryId: row.id, merge, commit })
     } catch (error) {
-      const reason = error instanceof DomainError ? reasonOf(error) : undefined
+      const reason = error instanceof DomainError ? leaveReasonOf(error) : undefined
       if (!reason) throw error
       await changeWatched(app, (tx) => leaveFor(app, tx, row, reason))
       return undefined

@@ -15,7 +15,12 @@ import type { BranchRule } from '../../repositories/protection/protection-rules.
 import { reconcileRefs } from '../../repositories/refs/ref-index.ts'
 import type { MergeQueue, MergeQueueEntry } from '../schema.ts'
 import * as rows from './merge-queue.rows.ts'
-import { isAboutBase, type MadeCandidate, makeCandidate, reasonOf } from './queue-candidates.ts'
+import {
+  isAboutBase,
+  leaveReasonOf,
+  type MadeCandidate,
+  makeCandidate,
+} from './queue-candidates.ts'
 import { type LeaveReason, leaveFor } from './queue-exits.ts'
 import { mergeGroup } from './queue-moves.ts'
 import { settleRefs } from './queue-refs.ts'
@@ -284,7 +289,7 @@ async function attempt(app: ReposApp, entry: MergeQueueEntry, onto: string): Pro
     return await makeCandidate(app, entry, onto)
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
-    const reason = reasonOf(error)
+    const reason = leaveReasonOf(error)
     return reason ? { code: 'refused', reason } : { code: 'later' }
   }
 }

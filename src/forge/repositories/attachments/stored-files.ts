@@ -1,21 +1,13 @@
-import type { Tx } from '../../../platform/database/schema.ts'
-import type { SignedIn } from '../../core/access.ts'
 import { randomUUID } from 'node:crypto'
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { type ObjectStore, PlaceGoneError } from '../../../platform/objects/object-store.ts'
+import type { SignedIn } from '../../core/access.ts'
 import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfRepository } from '../quotas/quota-checks.ts'
-import {
-  AttachmentGoneError,
-  AttachmentTooLargeError,
-  openAttachment,
-  removeAttachment,
-  writeAttachment,
-} from './attachment-files.ts'
 import { attachmentKey } from './attachment-files.ts'
 import type { ContentStore } from './schema.ts'
 import { queueStorageDeletion } from './storage-deletions.rows.ts'
@@ -53,6 +45,9 @@ export interface FileRules {
   readonly gone: () => DomainError
 }
 
+/** A file without a row: its name, its size in bytes, and its store. */
+type NewFile = Pick<StoredFile, 'uuid' | 'bytes' | 'store'>
+
 /** Who uploads a file, and for what. */
 export interface FileUpload {
   readonly caller: SignedIn
@@ -60,8 +55,6 @@ export interface FileUpload {
   readonly kind: 'issues' | 'releases'
   readonly content: AsyncIterable<Uint8Array>
 }
-/** A file without a row: its name, its size in bytes, and its store. */
-type NewFile = Pick<StoredFile, 'uuid' | 'bytes' | 'store'>
 
 /**
  * Stores a file of a repository while it is uploaded, and then its row. Without a row, nothing of the
@@ -74,40 +67,25 @@ export async function storeFile<T>(
   app: ReposApp,
   { caller, repositoryId, kind, content }: FileUpload,
   { maxBytes, tooLarge, gone }: FileRules,
-  insertRow: (
-    file: { readonly uuid: string; readonly bytes: number },
-    checkQuota: (tx: Tx) => Promise<void>,
-  ) => Promise<T>,
+  insertRow: (file: NewFile, checkQuota: (tx: Tx) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const quota = await quotaOfRepository(app, caller, repositoryId, kind)
   const left = (await quota?.left()) ?? maxBytes
   const limit = Math.min(left, maxBytes)
-  const file = await writeAttachment(app.attachments, repositoryId, content, limit).catch(
-    async (error: unknown) => {
-      if (error instanceof AttachmentTooLargeError) {
-        if (left < maxBytes) await quota?.check(app.db, left + 1)
-        throw tooLarge()
-      }
-      if (error instanceof AttachmentGoneError) throw gone()
-      throw error
-    },
-  )
-  try {
-    return await insertRow(file, async (tx) => quota?.check(tx, file.bytes))
-  repositoryId: number,
-  content: AsyncIterable<Uint8Array>,
-  rules: FileRules,
-  insertRow: (file: NewFile) => Promise<T>,
-): Promise<T> {
+  const refuse = async () => {
+    if (left < maxBytes) await quota?.check(app.db, left + 1)
+    throw tooLarge()
+  }
   const store = app.objects.current
   const uuid = randomUUID()
   const key = attachmentKey(repositoryId, uuid)
-  const limited = withinLimit(content, rules)
-  const bytes = await store.put(key, limited, rules.maxBytes).catch((error: unknown) => {
-    throw error instanceof PlaceGoneError ? rules.gone() : error
+  const limited = withinLimit(content, limit, refuse)
+  const bytes = await store.put(key, limited, limit).catch((error: unknown) => {
+    throw error instanceof PlaceGoneError ? gone() : error
   })
   try {
-    return await insertRow({ uuid, bytes, store: store.name })
+    const file = { uuid, bytes, store: store.name }
+    return await insertRow(file, async (tx) => quota?.check(tx, bytes))
   } catch (error) {
     await discardFile(app, store, key)
     throw error
@@ -116,12 +94,13 @@ export async function storeFile<T>(
 
 async function* withinLimit(
   content: AsyncIterable<Uint8Array>,
-  { maxBytes, tooLarge }: FileRules,
+  maxBytes: number,
+  refuse: () => Promise<never>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let bytes = 0
   for await (const chunk of content) {
     bytes += chunk.length
-    if (bytes > maxBytes) throw tooLarge()
+    if (bytes > maxBytes) await refuse()
     yield chunk
   }
 }

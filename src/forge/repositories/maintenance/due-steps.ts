@@ -37,9 +37,12 @@ const LOOSE_REFS_SHARE = 0.25
 const FULL_INTERVAL_MS = 30 * 24 * 60 * 60_000
 const FULL_SHARE = 0.2
 
+/** A prune packs as much as `full`. */
+const PRUNE_INTERVAL_MS = 7 * 24 * 60 * 60_000
+
 /**
- * Returns the steps that a repository needs, in the order in which they run. `full`, which depends
- * on time, is left out.
+ * Returns the steps that a repository needs, in the order in which they run. `full` and `prune`,
+ * which depend on time, are left out.
  *
  * @param isQuiet whether nobody has pushed for a day.
  */
@@ -47,6 +50,7 @@ export function dueSteps(state: RepositoryState, isQuiet: boolean): Step[] {
   const geometric = needsPacking(state, isQuiet)
   const due: Record<Step, boolean> = {
     full: false,
+    prune: false,
     geometric,
     bitmap: state.objects >= MIN_BITMAP_OBJECTS && (geometric || needsBitmap(state)),
     'commit-graph': geometric || needsGraph(state),
@@ -72,6 +76,16 @@ export function fullDueTime(state: RepositoryState, lastMs: number): number | un
   const total = sizes.reduce((sum, bytes) => sum + bytes, state.looseBytes)
   const isWorthwhile = total - Math.max(0, ...sizes) > total * FULL_SHARE
   return isWorthwhile ? lastMs + FULL_INTERVAL_MS : undefined
+}
+
+/**
+ * Returns the time at which a prune is due, in Unix milliseconds. Undefined while `full` has found no
+ * unreachable objects.
+ *
+ * @param lastMs time of the last prune or `full`, or else of the creation of the repository.
+ */
+export function pruneDueTime({ packs }: RepositoryState, lastMs: number): number | undefined {
+  return packs.some(({ isCruft }) => isCruft) ? lastMs + PRUNE_INTERVAL_MS : undefined
 }
 
 function needsPacking(state: RepositoryState, isQuiet: boolean): boolean {

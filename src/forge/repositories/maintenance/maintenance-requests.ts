@@ -9,10 +9,13 @@ import type { Page, RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'
 import { findRepositoriesByIds } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
+import { storeSize } from '../refs/repository-size.ts'
 import type { RepositoryMaintenance } from '../schema.ts'
 import { dueSteps } from './due-steps.ts'
 import * as rows from './maintenance.rows.ts'
+import { reasonOf } from './maintenance.ts'
 import { dueSince } from './maintenance-checks.ts'
+import { purge } from './prunes.ts'
 import { isStep, parseSteps } from './step-reports.ts'
 
 /** Time between requests for the same repository. Each can take minutes of a core. */
@@ -55,7 +58,7 @@ export async function viewMaintenance(
 /**
  * Lets the worker run steps of a repository soon, whether they are due or not.
  *
- * @param names of steps; none for all but `full`, which writes every object again.
+ * @param names of steps; none for all but `full` and `prune`, which write every object again.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, UNKNOWN_MAINTENANCE_STEP,
  *   MAINTENANCE_LIMIT_REACHED
  */
@@ -68,7 +71,8 @@ export async function requestMaintenance(
   const { repository } = await openRepository(app, caller, name, 'admin')
   const unknown = names.find((step) => !isStep(step))
   if (unknown !== undefined) throw new DomainError('UNKNOWN_MAINTENANCE_STEP', { name: unknown })
-  const steps = names.length === 0 ? STEPS.filter((step) => step !== 'full') : names
+  const steps =
+    names.length === 0 ? STEPS.filter((step) => step !== 'full' && step !== 'prune') : names
   const now = app.clock.now()
   const isLimited = !actsAsAdministrator(caller, 'write')
   await transaction(app.db, async (tx) => {
@@ -83,6 +87,50 @@ export async function requestMaintenance(
     })
   })
   app.signals.maintenance.notify()
+}
+
+/**
+ * Removes all objects for good that no ref and no row of a repository needs, before the answer. The
+ * work goes on when the caller leaves.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, PURGE_FAILED
+ */
+export async function purgeObjects(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, name, 'admin')
+  const work = app.coordination.exclusive(`maintenance ${repository.id}`, () =>
+    purgeLocked(app, repository.id),
+  )
+  app.background.run('purge', () => work.then(() => {}))
+  const cause = await work
+  if (cause !== '') throw new DomainError('PURGE_FAILED', { cause })
+}
+
+/**
+ * @returns why the purge failed, empty for a success.
+ * @throws REPOSITORY_NOT_FOUND when the repository was deleted meanwhile
+ */
+async function purgeLocked(app: ReposApp, id: number): Promise<string> {
+  const deletion = new AbortController()
+  app.maintenance.running.set(id, deletion)
+  let cause = ''
+  try {
+    await purge(app, id, deletion.signal)
+  } catch (error) {
+    if (deletion.signal.aborted) throw new DomainError('REPOSITORY_NOT_FOUND')
+    cause = reasonOf(error)
+  } finally {
+    app.maintenance.running.delete(id)
+  }
+  // Other servers let go of what was removed.
+  const changes = { step_time: app.clock.now() }
+  await transaction(app.db, (tx) => rows.putMaintenance(tx, id, changes))
+  app.signals.maintained.notify()
+  await storeSize(app, id)
+  return cause
 }
 
 /** Returns the number of repositories that wait for a step, for metrics. */

@@ -1,4 +1,5 @@
 import { type DueQueue, dueQueue } from '../../../platform/database/due-queue.ts'
+import { prepareFirst } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { MaintenanceChanges, RepositoryMaintenance } from '../schema.ts'
 
@@ -15,6 +16,25 @@ export function findMaintenance(
     .selectAll()
     .where('repository_id', '=', repositoryId)
     .executeTakeFirst()
+}
+
+/** Returns the time until which updates of refs check their objects. */
+export const findRemovalTime = prepareFirst((db, repositoryId: number) =>
+  db
+    .selectFrom('repository_maintenance')
+    .select('removal_until')
+    .where('repository_id', '=', repositoryId),
+)
+
+/** Returns the commits of a repository that have statuses. */
+export async function commitsWithStatuses(db: Db, repositoryId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('commit_status_contexts')
+    .select('commit_id')
+    .distinct()
+    .where('repository_id', '=', repositoryId)
+    .execute()
+  return rows.map(({ commit_id }) => commit_id)
 }
 
 /** Changes what is stored about the maintenance of a repository, or stores it for the first time. */

@@ -15,6 +15,7 @@ import type { RepositoryMaintenance } from '../schema.ts'
 import {
   listMaintenanceQueue,
   type MaintenanceView,
+  purgeObjects,
   type QueueEntry,
   requestMaintenance,
   viewMaintenance,
@@ -31,6 +32,11 @@ function maintenanceService(app: App): ServiceImpl<typeof MaintenanceService> {
 
     async requestRepositoryMaintenance({ owner, repo, steps }, context) {
       await requestMaintenance(app, callerOf(context), { owner, repo }, steps)
+      return {}
+    },
+
+    async purgeRepositoryObjects({ owner, repo }, context) {
+      await purgeObjects(app, callerOf(context), { owner, repo })
       return {}
     },
 

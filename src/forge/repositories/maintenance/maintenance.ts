@@ -22,9 +22,10 @@ import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import { storeSize } from '../refs/repository-size.ts'
 import type { MaintenanceChanges, RepositoryMaintenance } from '../schema.ts'
-import { dueSteps, fullDueTime, isDueWhenQuiet } from './due-steps.ts'
+import { dueSteps, fullDueTime, isDueWhenQuiet, pruneDueTime } from './due-steps.ts'
 import * as rows from './maintenance.rows.ts'
 import { QUIET_MS } from './maintenance-checks.ts'
+import { prune, undo } from './prunes.ts'
 import { busyWith } from './server-load.ts'
 import { parseSteps, readReports, type StepReport } from './step-reports.ts'
 
@@ -138,6 +139,7 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
     findRepositoryById(app.db, id),
   ])
   if (row && repository) {
+    await undo(app, id)
     await removeStaleLocks(app.git, id, app.clock.now())
     await dropDamaged(app, id)
   }
@@ -149,7 +151,7 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
   const isQuiet = app.clock.now() - repository.update_time * 1000 >= QUIET_MS
   const createMs = repository.create_time * 1000
   const due = app.settings.maintenance ? dueSteps(state, isQuiet) : []
-  if (isFullDue(app, row, state, createMs)) due.unshift('full')
+  due.unshift(...heavyStepsDue(app, row, state, createMs))
   const wanted = new Set([...parseSteps(row.requested), ...due])
   const steps = STEPS.filter((step) => wanted.has(step))
   const outcome = await runSteps(app, row, steps, signal)
@@ -158,8 +160,8 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
     // After a quiet time, the next push leads to the next check.
     const quietTime =
       !isQuiet && after && isDueWhenQuiet(after) ? app.clock.now() + QUIET_MS : undefined
-    const fullTime = after && (await nextFullTime(app, id, after, createMs))
-    await settle(app, row, earlier(quietTime, fullTime))
+    const heavyTime = after && (await nextHeavyTime(app, id, after, createMs))
+    await settle(app, row, earliest(quietTime, heavyTime))
     if (steps.length > 0) await storeSize(app, id)
   } else {
     const retryTime = app.clock.now() + (outcome === 'paused' ? PAUSE_MS : RETRY_MS)
@@ -176,36 +178,58 @@ async function dropDamaged(app: ReposApp, repository: number): Promise<void> {
   app.log.warn({ repository, damaged }, 'damaged files of maintenance were removed')
 }
 
-/** Returns whether `full` is due and may run now. */
-function isFullDue(
-  { settings, clock }: ReposApp,
+/**
+ * Returns when the steps are due that pack a repository as a whole, in Unix milliseconds. Undefined
+ * for those that would gain little.
+ */
+function heavyTimes(
+  { settings }: ReposApp,
+  row: RepositoryMaintenance | undefined,
+  state: RepositoryState,
+  createMs: number,
+) {
+  const reports = readReports(row?.steps ?? '{}')
+  const prunes = settings.pruneAfterMs !== undefined
+  const fullMs = reports.full?.startTime ?? createMs
+  const lastMs = Math.max(fullMs, reports.prune?.startTime ?? createMs)
+  return {
+    prune: prunes ? pruneDueTime(state, lastMs) : undefined,
+    full: fullDueTime(state, fullMs),
+  }
+}
+
+/** Returns the one of these steps that is due and may run now. A prune does what `full` does. */
+function heavyStepsDue(
+  app: ReposApp,
   row: RepositoryMaintenance,
   state: RepositoryState,
   createMs: number,
-): boolean {
-  if (!settings.maintenance) return false
-  const dueTime = fullDueTime(state, readReports(row.steps).full?.startTime ?? createMs)
+): Step[] {
+  const { settings, clock } = app
   const now = clock.now()
-  return dueTime !== undefined && dueTime <= now && opening(settings.maintenanceWindow, now) === now
+  if (!settings.maintenance || opening(settings.maintenanceWindow, now) !== now) return []
+  const { prune, full } = heavyTimes(app, row, state, createMs)
+  if (prune !== undefined && prune <= now) return ['prune']
+  return full !== undefined && full <= now ? ['full'] : []
 }
 
-/** Returns when `full` is due and may run, in Unix milliseconds. */
-async function nextFullTime(
-  { db, settings, clock }: ReposApp,
+/** Returns when the next of these steps is due and may run, in Unix milliseconds. */
+async function nextHeavyTime(
+  app: ReposApp,
   id: number,
   state: RepositoryState,
   createMs: number,
 ): Promise<number | undefined> {
-  const row = await rows.findMaintenance(db, id)
-  const lastMs = readReports(row?.steps ?? '{}').full?.startTime ?? createMs
-  const dueTime = fullDueTime(state, lastMs)
-  return dueTime === undefined
+  const row = await rows.findMaintenance(app.db, id)
+  const { prune, full } = heavyTimes(app, row, state, createMs)
+  const dueTime = earliest(prune, full)
+  return dueTime === null
     ? undefined
-    : opening(settings.maintenanceWindow, Math.max(dueTime, clock.now()))
+    : opening(app.settings.maintenanceWindow, Math.max(dueTime, app.clock.now()))
 }
 
-function earlier(a: number | undefined, b: number | undefined): number | null {
-  const times = [a, b].filter((time) => time !== undefined)
+function earliest(...all: readonly (number | undefined)[]): number | null {
+  const times = all.filter((time) => time !== undefined)
   return times.length === 0 ? null : Math.min(...times)
 }
 
@@ -265,12 +289,26 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<string> {
   try {
-    await runStep(app.git, id, step, state, signal)
+    if (step === 'prune') await pruneOld(app, id, state, signal)
+    else await runStep(app.git, id, step, state, signal)
     return ''
   } catch (error) {
     signal.throwIfAborted()
-    return messageOf(error)
+    return reasonOf(error)
   }
+}
+
+/** Removes old objects that no ref reaches, unless the operator has turned that off. */
+async function pruneOld(
+  app: ReposApp,
+  id: number,
+  state: RepositoryState,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pruneAfterMs } = app.settings
+  if (pruneAfterMs === undefined) return
+  const expiry = { beforeMs: app.clock.now() - pruneAfterMs, includesShared: false }
+  await prune(app, id, { state, expiry }, signal)
 }
 
 /** Records and logs a failed step, the last one before a pause as an error. */
@@ -313,8 +351,12 @@ async function timed(
   return { startTime, durationMs, error }
 }
 
-/** Returns the reason of a failed step, without paths of this machine. */
-function messageOf(error: unknown): string {
+/**
+ * Returns the reason of a failed step, without paths of this machine.
+ *
+ * @throws other errors, which are faults of the server.
+ */
+export function reasonOf(error: unknown): string {
   if (error instanceof StepError) return error.message
   if (error instanceof GitError && error.kind in REASONS) return REASONS[error.kind] ?? ''
   throw error

@@ -23,6 +23,7 @@ import { recordDeployKeyUse } from '../access/deploy-keys.rows.ts'
 import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
 import { readFor } from '../content/git-reading.ts'
 import { openRemoteArchive, type RemoteArchive } from '../content/remote-archives.ts'
+import { checkObjectsRemain } from '../maintenance/removal-guard.ts'
 import type { ReposApp } from '../ports.ts'
 import { maxInputBytes, reserveForUpdates } from '../quotas/quota-checks.ts'
 import { quotaText } from '../quotas/quota-texts.ts'
@@ -314,6 +315,20 @@ async function answer(
   }
 }
 
+/** Returns why a push is refused when a prune has removed objects that it needs. */
+async function removedObjects(
+  ...args: Parameters<typeof checkObjectsRemain>
+): Promise<string | undefined> {
+  try {
+    await checkObjectsRemain(...args)
+    return undefined
+  } catch (error) {
+    if (error instanceof DomainError && error.reason === 'OBJECTS_REMOVED')
+      return 'the repository was being cleaned: push again'
+    throw error
+  }
+}
+
 /** Updates that the review allows. */
 interface AllowedPush {
   readonly allowed: readonly RefUpdate[]
@@ -345,6 +360,11 @@ async function accept(
       updates: allowed,
     }
     if (push.hasEnded) await record(app, repositoryId, push)
+    const removed = await removedObjects(app, repositoryId, allowed, quarantine)
+    if (removed !== undefined) {
+      await record(app, repositoryId, push)
+      return refusal([removed])
+    }
     // Others have ended the pending update of a server that was stopped for long.
     lease.check()
   }

@@ -108,6 +108,20 @@ export function pushersOf(
   return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
 }
 
+/** Returns the numbers of the pending updates of a repository. */
+export async function pendingUpdateIds(app: ReposApp, repositoryId: number): Promise<number[]> {
+  return (await pendingRefUpdatesOf(app.db, repositoryId)).map(({ id }) => id)
+}
+
+/** Returns the objects that pending updates of a repository move refs to. */
+export async function neededByUpdates(app: ReposApp, repositoryId: number): Promise<string[]> {
+  const pending = await pendingRefUpdatesOf(app.db, repositoryId)
+  // `recordPendingUpdateIn` has written the pairs.
+  return pending.flatMap(({ targets }) =>
+    (JSON.parse(targets ?? '[]') as [string, string][]).flatMap(([, to]) => to || []),
+  )
+}
+
 /** The pending update of a creation of which webhooks have not been told yet. */
 interface UntoldCreation {
   readonly updateId: number

@@ -316,6 +316,7 @@ export function recordObserver(beginRecord: RefObserver['beginRecord']): RefObse
     async beforeFetch() {},
     async beforeDeletion() {},
     async duringDeletion() {},
+    neededObjects: async () => [],
     pushMessages: async () => [],
   }
 }

@@ -5,6 +5,7 @@ import { updateRefs } from '../../../platform/git/refs/refs.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Unit } from '../access/permissions.ts'
+import { checkObjectsRemain } from '../maintenance/removal-guard.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/protection-rules.ts'
 import { reserveForUpdates } from '../quotas/quota-checks.ts'
@@ -98,8 +99,8 @@ interface Origin extends Omit<PendingPush, 'updates'> {
  * Updates refs, all of them or none. The objects must have been stored before.
  *
  * @param origin undefined for an update by the server.
- * @throws QUOTA_EXCEEDED; GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; what `also` throws,
- *   before any ref moves.
+ * @throws QUOTA_EXCEEDED; OBJECTS_REMOVED; GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME,
+ *   NOT_FOUND; what `also` throws, before any ref moves.
  */
 export async function applyUpdates(
   app: ReposApp,
@@ -110,7 +111,11 @@ export async function applyUpdates(
   const push = origin && { ...origin, updates }
   const lease = await app.coordination.lease()
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
-  const failure = await moveRefs(app, lease, repositoryId, updates).then(
+  const move = async () => {
+    await checkObjectsRemain(app, repositoryId, updates)
+    await moveRefs(app, lease, repositoryId, updates)
+  }
+  const failure = await move().then(
     () => undefined,
     (error: unknown) => ({ error }),
   )

@@ -98,8 +98,7 @@ export async function addAsset(
   checkCount(await rows.countReleaseAssets(app.db, release.id))
   const { repository_id } = release
   const upload = { caller, repositoryId: repository_id, kind: 'releases', content } as const
-  return storeFile(app, upload, assetRules(app), async ({ uuid, bytes }, checkQuota) => {
-  return storeFile(app, repository_id, content, assetRules(app), async (file) => {
+  return storeFile(app, upload, assetRules(app), async (file, checkQuota) => {
     await reopen()
     return changeWatched(app, async (tx) => {
       await checkQuota(tx)

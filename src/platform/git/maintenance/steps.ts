@@ -10,15 +10,18 @@ import {
   repositoryPath,
 } from '../repositories/repositories.ts'
 import { STEP_TIMEOUT_MS } from './derived-files.ts'
-import { GRAPH_CHAIN, type RepositoryState } from './state.ts'
+import { GRAPH_CHAIN, type PackState, type RepositoryState } from './state.ts'
 
 /** The steps of the maintenance of a repository, in the order in which they run. */
-export const STEPS = ['full', 'geometric', 'bitmap', 'commit-graph', 'refs'] as const
+export const STEPS = ['full', 'prune', 'geometric', 'bitmap', 'commit-graph', 'refs'] as const
 
 export type Step = (typeof STEPS)[number]
 
+/** A step that one Git command does. A prune has several parts (`prune.ts`). */
+export type SimpleStep = Exclude<Step, 'prune'>
+
 /** `full` writes all objects of a repository again, which takes long for those of many GiB. */
-const FULL_TIMEOUT_MS = 6 * 60 * 60_000
+export const FULL_TIMEOUT_MS = 6 * 60 * 60_000
 
 /** A step that did not succeed. The message is that of Git, without paths of this machine. */
 export class StepError extends Error {
@@ -51,20 +54,44 @@ const PREFERRED_TIPS = ['refs/heads/', 'refs/tags/'].flatMap((prefix) => [
 export async function runStep(
   repositories: Repositories,
   id: number,
-  step: Step,
+  step: SimpleStep,
   state: RepositoryState,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
   const args = argumentsOf(step, state)
   if (!args) return
+  await runMaintenance(
+    repositories,
+    id,
+    args,
+    step === 'full' ? FULL_TIMEOUT_MS : STEP_TIMEOUT_MS,
+    signal,
+  )
+  if (step === 'commit-graph') await markGraph(repositories, id)
+}
+
+/**
+ * Runs a Git command of maintenance to its end.
+ *
+ * @param signal ends the Git process, which then removes its temporary files.
+ * @throws StepError; GitError BUSY, NO_REPOSITORY, OUT_OF_MEMORY, TIMEOUT
+ */
+export async function runMaintenance(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
   const { processes } = repositories
   const threads = availableParallelism() > CORES_FOR_TWO_THREADS ? 2 : 1
   // A pack is flushed with its index before the files that it replaces are removed.
   const config = ['-c', 'core.fsync=all', '-c', `pack.threads=${threads}`]
   const git = spawnGit([...config, ...args], {
     ...processOptions(repositories, id),
-    timeoutMs: step === 'full' ? FULL_TIMEOUT_MS : STEP_TIMEOUT_MS,
+    timeoutMs,
     maxMemoryBytes: processes.maxMemoryBytes,
     priority: 'maintenance',
   })
@@ -75,7 +102,6 @@ export async function runStep(
   try {
     const { code, stderr } = await git.exited
     if (code !== 0) throw new StepError(messageOf(repositories, id, stderr))
-    if (step === 'commit-graph') await markGraph(repositories, id)
   } finally {
     signal.removeEventListener('abort', stop)
     // Open handles and idle processes still refer to the files from before the step.
@@ -96,14 +122,8 @@ async function markGraph(repositories: Repositories, id: number): Promise<void> 
 }
 
 /** Returns the arguments of a step. Undefined when there is nothing to do it with. */
-function argumentsOf(step: Step, { packs }: RepositoryState): string[] | undefined {
-  const shared = packs.filter(({ isShared }) => isShared)
-  const repack = [
-    'repack',
-    // `-n`: nobody reads the list of packs for servers without a program.
-    ...['-d', '-n', '-q', '--write-midx'],
-    ...shared.map(({ name }) => `--keep-pack=${name}`),
-  ]
+function argumentsOf(step: SimpleStep, { packs }: RepositoryState): string[] | undefined {
+  const repack = repackArguments(packs)
   switch (step) {
     case 'full':
       // Unreachable objects stay, in a pack of their own: rows may still name them.
@@ -120,6 +140,17 @@ function argumentsOf(step: Step, { packs }: RepositoryState): string[] | undefin
     case 'refs':
       return ['pack-refs', '--all']
   }
+}
+
+/** Returns arguments of `git repack` that leave shared packs as they are. */
+export function repackArguments(packs: readonly PackState[]): string[] {
+  const shared = packs.filter(({ isShared }) => isShared)
+  return [
+    'repack',
+    // `-n`: nobody reads the list of packs for servers without a program.
+    ...['-d', '-n', '-q', '--write-midx'],
+    ...shared.map(({ name }) => `--keep-pack=${name}`),
+  ]
 }
 
 function messageOf(repositories: Repositories, id: number, stderr: string): string {

@@ -206,6 +206,16 @@ export function repositoryPath({ folder }: Repositories, id: number): string {
   return join(folder, shard, `${id}.git`)
 }
 
+/** Returns the folder of the objects that prunes have removed from all repositories. */
+export function limboFolder({ folder }: Repositories): string {
+  return join(folder, 'limbo')
+}
+
+/** Returns the folder of the objects that prunes have removed from a repository. */
+export function limboOf(repositories: Repositories, id: number): string {
+  return join(limboFolder(repositories), String(id))
+}
+
 /** Returns the options of a Git process for a repository. */
 export function processOptions(
   repositories: Repositories,
@@ -283,6 +293,7 @@ export async function discardDraft(draft: string): Promise<void> {
  * repository.
  */
 export async function deleteRepository(repositories: Repositories, id: number): Promise<void> {
+  await rm(limboOf(repositories, id), { recursive: true, force: true })
   const path = repositoryPath(repositories, id)
   const remains = scratchPath(repositories)
   try {

@@ -3,6 +3,7 @@ import {
   dueSteps,
   fullDueTime,
   isDueWhenQuiet,
+  pruneDueTime,
 } from '../../../../src/forge/repositories/maintenance/due-steps.ts'
 import type { PackState, RepositoryState } from '../../../../src/platform/git/maintenance/state.ts'
 
@@ -119,5 +120,15 @@ describe('the step `full`', () => {
   ])('for %s: %s', (_what, fields, isWorthwhile) => {
     const expected = isWorthwhile ? 31 * DAY_MS : undefined
     expect(fullDueTime({ ...EMPTY, ...fields }, DAY_MS)).toBe(expected)
+  })
+})
+
+describe('the step `prune`', () => {
+  it.each<[what: string, state: Partial<RepositoryState>, dueTime: number | undefined]>([
+    ['nothing', {}, undefined],
+    ['packs and loose objects', { packs: packs(80, 20), looseObjects: 900 }, undefined],
+    ['unreachable objects', { packs: [pack(80), pack(1, { isCruft: true })] }, 8 * DAY_MS],
+  ])('for %s: %s', (_what, fields, dueTime) => {
+    expect(pruneDueTime({ ...EMPTY, ...fields }, DAY_MS)).toBe(dueTime)
   })
 })

@@ -1,0 +1,167 @@
+import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hasCode } from '../core/system-errors.ts'
+import { entriesOf, unlessGone } from '../repositories/folders.ts'
+import {
+  dropReaders,
+  limboFolder,
+  limboOf,
+  type Repositories,
+  repositoryPath,
+} from '../repositories/repositories.ts'
+
+/**
+ * The limbo has the objects that prunes have removed from repositories. Each prune has a folder of
+ * its own, named by the time, with packs. The folder of a prune that has not ended has a suffix.
+ */
+const ENTRY = /^(\d+)(\.part)?$/
+const PACK = /^(pack-[0-9a-f]{40})\.pack$/
+
+/** Layout of the index of a pack, version 2 (gitformat-pack(5)). */
+const INDEX_START_BYTES = 8
+const FANOUT_BYTES = 256 * 4
+const ID_BYTES = 20
+
+/** The objects that one prune has removed from a repository. */
+export interface LimboEntry {
+  /** Time of the prune in Unix milliseconds. */
+  readonly timeMs: number
+  /** Path of the folder. */
+  readonly folder: string
+  /** Whether the prune has not ended, because the prune still runs or was killed. */
+  readonly isUnfinished: boolean
+}
+
+/** Returns the numbers of the repositories that have objects in the limbo, in no order. */
+export async function repositoriesInLimbo(repositories: Repositories): Promise<number[]> {
+  const entries = await entriesOf(limboFolder(repositories))
+  return entries.flatMap(({ name }) => (/^\d+$/.test(name) ? Number(name) : []))
+}
+
+/** Returns what the limbo has of a repository, the oldest entry first. */
+export async function limboEntries(repositories: Repositories, id: number): Promise<LimboEntry[]> {
+  const root = limboOf(repositories, id)
+  const entries = (await entriesOf(root)).flatMap(({ name }) => {
+    const [, time, part] = ENTRY.exec(name) ?? []
+    if (time === undefined) return []
+    const folder = join(root, name)
+    return { timeMs: Number(time), folder, isUnfinished: part !== undefined }
+  })
+  return entries.sort((a, b) => a.timeMs - b.timeMs)
+}
+
+/**
+ * Creates the folder of a prune.
+ *
+ * @param nowMs Unix milliseconds.
+ */
+export async function beginEntry(
+  repositories: Repositories,
+  id: number,
+  nowMs: number,
+): Promise<LimboEntry> {
+  const known = await limboEntries(repositories, id)
+  const timeMs = Math.max(nowMs, ...known.map((entry) => entry.timeMs + 1))
+  const folder = join(limboOf(repositories, id), `${timeMs}.part`)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return { timeMs, folder, isUnfinished: true }
+}
+
+/** Marks the prune of a folder as ended. A folder without a pack is removed. */
+export async function endEntry({ folder }: LimboEntry): Promise<void> {
+  if ((await packsIn(folder)).length === 0) await rm(folder, { recursive: true, force: true })
+  else await rename(folder, folder.replace(/\.part$/, ''))
+}
+
+/** Returns the number of the objects of an entry and their bytes. */
+export async function measureEntry({ folder }: LimboEntry) {
+  const packs = await packsIn(folder)
+  const sizes = await Promise.all(
+    packs.map((pack) => unlessGone(async () => [(await stat(join(folder, `${pack}.pack`))).size])),
+  )
+  const bytes = sizes.flat().reduce((sum, size) => sum + size, 0)
+  return { bytes, objects: (await objectIds(folder)).length }
+}
+
+/** Returns the ids of the objects in a folder of the limbo. */
+export async function objectIds(folder: string): Promise<string[]> {
+  const ids: string[] = []
+  for (const pack of await packsIn(folder)) {
+    const [index] = await unlessGone(async () => [await readFile(join(folder, `${pack}.idx`))])
+    if (!index) continue
+    const start = INDEX_START_BYTES + FANOUT_BYTES
+    const count = index.readUInt32BE(start - 4)
+    for (let i = 0; i < count; i += 1) {
+      const at = start + i * ID_BYTES
+      ids.push(index.toString('hex', at, at + ID_BYTES))
+    }
+  }
+  return ids
+}
+
+/**
+ * Brings the objects of an entry back into their repository and removes the entry. From then on, the
+ * objects count as just written, so that the next prune keeps them.
+ */
+export async function bringBack(
+  repositories: Repositories,
+  id: number,
+  { folder }: LimboEntry,
+): Promise<void> {
+  const target = join(repositoryPath(repositories, id), 'objects/pack')
+  const now = new Date()
+  for (const pack of await packsIn(folder)) {
+    await utimes(join(folder, `${pack}.pack`), now, now)
+    // Git looks for indexes, so the index comes last. Without its `.mtimes` file, the pack is an
+    // ordinary one.
+    for (const part of ['pack', 'idx'])
+      await linkUnlessThere(join(folder, `${pack}.${part}`), join(target, `${pack}.${part}`))
+  }
+  await flushFolder(target)
+  await rm(folder, { recursive: true, force: true })
+  await dropReaders(repositories, id)
+}
+
+/**
+ * Deletes the entries of a repository that are older than a time, for good.
+ *
+ * @param beforeMs Unix milliseconds.
+ * @returns the number of deleted entries.
+ */
+export async function emptyLimbo(
+  repositories: Repositories,
+  id: number,
+  beforeMs: number,
+): Promise<number> {
+  const all = await limboEntries(repositories, id)
+  const old = all.filter(({ timeMs, isUnfinished }) => timeMs < beforeMs && !isUnfinished)
+  for (const { folder } of old) await rm(folder, { recursive: true, force: true })
+  return old.length
+}
+
+/** Returns the names of the complete packs in a folder, without suffix. */
+async function packsIn(folder: string): Promise<string[]> {
+  const names = new Set((await entriesOf(folder)).map(({ name }) => name))
+  return [...names].flatMap((name) => {
+    const pack = PACK.exec(name)?.[1]
+    return pack !== undefined && names.has(`${pack}.idx`) ? pack : []
+  })
+}
+
+/** A pack of that name has the same content: its name is the checksum. */
+async function linkUnlessThere(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  }
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
