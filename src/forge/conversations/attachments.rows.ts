@@ -148,15 +148,16 @@ export async function deleteIssueAttachment(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('issue_attachments').where('id', '=', id).execute()
 }
 
-/** Returns the files of a conversation and of its comments. */
+/** Returns the files of a conversation and of its comments, in a fixed order. */
 export function filesOfConversation(
-  tx: Tx,
+  db: Db,
   conversationId: number,
 ): Promise<Pick<IssueAttachment, 'uuid' | 'store'>[]> {
-  return tx
+  return db
     .selectFrom('issue_attachments')
     .select(['uuid', 'store'])
     .where('issue_id', '=', conversationId)
+    .orderBy('id')
     .execute()
 }
 

@@ -68,13 +68,18 @@ export async function transferIssue(
     throw new DomainError('INVALID_FIELD', { field: 'repo', rule: 'is another repository' })
   if (isPublic(place) && !isPublic(open) && !target.confirmPublic)
     throw new DomainError('CONFIRM_PUBLIC_REQUIRED')
-  const moved = await changeWatched(app, async (tx) => {
-    const issue = await rereadIssue(tx, open)
-    const files = await filesOfConversation(tx, issue.id)
-    // Before the rows name the other repository, so that no row is without its file.
-    await shareFiles(app, tx, [open.repository.id, place.repository.id], files)
-    return move(app, tx, caller.user.id, issue, place)
-  })
+  const files = await filesOfConversation(app.db, open.issue.id)
+  const repositories = [open.repository.id, place.repository.id] as const
+  // The files come first, so that no row is without its file.
+  const moved = await shareFiles(app, repositories, files, () =>
+    changeWatched(app, async (tx) => {
+      const issue = await rereadIssue(tx, open)
+      const present = await filesOfConversation(tx, issue.id)
+      // A file was attached, detached or moved to another store meanwhile.
+      if (JSON.stringify(present) !== JSON.stringify(files)) throw new DomainError('SERVER_BUSY')
+      return move(app, tx, caller.user.id, issue, place)
+    }),
+  )
   deleteDiscardedFiles(app)
   return viewIssue(app, caller, place, moved)
 }

@@ -146,7 +146,11 @@ describe.skipIf(obstacle)(`files in an object storage${obstacle ? ` (${obstacle}
     expect(await (await fetch(`${server.url}/readyz`)).text()).toBe('ready\n')
     const told = server.logged.filter(({ msg }) => String(msg).startsWith('the object storage'))
     expect(told.filter(({ msg }) => String(msg).endsWith('is unavailable'))).toHaveLength(1)
-    const rows = await server.app.db.selectFrom('storage_deletions').selectAll().execute()
+    const rows = await server.app.db
+      .selectFrom('storage_deletions')
+      .selectAll()
+      .where('object_key', 'like', `%${body.uuid}`)
+      .execute()
     expect(rows).toMatchObject([{ store: 's3', tries: 1 }])
   })
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withDrafts } from '../../../src/forge/repositories/attachments/draft-contents.ts'
 import { finishStorageDeletions } from '../../../src/forge/repositories/attachments/storage-deletions.ts'
 import { testClock } from '../../support/app.ts'
 import { restAt } from '../../support/rest.ts'
@@ -45,6 +46,16 @@ async function withoutDeletions(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
+async function* content() {
+  yield Buffer.from('a picture')
+}
+
+const queued = () =>
+  server.app.db
+    .selectFrom('storage_deletions')
+    .selectAll()
+    .where('claim_time', 'is', null)
+    .execute()
 const sizeOf = (key: string) => server.app.objects.of('disk').size(key)
 
 describe('the content of a row that is deleted', () => {
@@ -73,5 +84,71 @@ describe('the content of a row that is deleted', () => {
     await finishStorageDeletions(server.app)
     expect(await sizeOf(key)).toBe(9)
     expect(await (await fetch(url, { headers: bob })).text()).toBe('a picture')
+  })
+
+  it('stays when the deletion is of an upload that got its row', async () => {
+    const { key } = await fileIn('rotor')
+    const draft = { store: 'disk', object_key: key, due_time: 0 } as const
+    await server.app.db.insertInto('storage_deletions').values(draft).execute()
+    await finishStorageDeletions(server.app)
+    expect(await sizeOf(key)).toBe(9)
+    expect(await queued()).toEqual([])
+  })
+})
+
+describe('the content of an upload', () => {
+  it('is deleted where the server was killed before the row', async () => {
+    const { key } = await fileIn('gear')
+    const uuid = 'ffffffff-0000-4000-8000-000000000000'
+    const draft = key.replace(/[^/]*$/, uuid)
+    const { db, objects, clock: now } = server.app
+    // A killed server leaves the deletion of the content behind, which is due a day later.
+    const upload = withDrafts(
+      server.app,
+      [{ store: 'disk', object_key: draft }],
+      () => objects.of('disk').put(draft, content(), 100),
+      async () => {
+        expect(await queued()).toMatchObject([{ object_key: draft }])
+        await db
+          .updateTable('storage_deletions')
+          .set({ due_time: Math.floor(now.now() / 1000) })
+          .execute()
+        await finishStorageDeletions(server.app)
+        expect(await sizeOf(draft)).toBeUndefined()
+        throw new Error('killed')
+      },
+    )
+    await expect(upload).rejects.toThrow('killed')
+    expect(await queued()).toEqual([])
+    expect(await sizeOf(key)).toBe(9)
+  })
+
+  it('gets no row where its deletion has begun', async () => {
+    const place = { store: 'disk', object_key: 'attachments/1/slow' } as const
+    const rows: string[] = []
+    const upload = withDrafts(
+      server.app,
+      [place],
+      async () => {
+        await server.app.db.updateTable('storage_deletions').set({ claim_time: 1 }).execute()
+      },
+      async () => rows.push('row'),
+    )
+    await expect(upload).rejects.toMatchObject({ reason: 'SERVER_BUSY' })
+    expect(rows).toEqual([])
+  })
+
+  it('is deleted at once where the upload fails after the content', async () => {
+    const { key } = await fileIn('shaft')
+    const draft = key.replace(/[^/]*$/, 'ffffffff-0000-4000-8000-000000000001')
+    const upload = withDrafts(
+      server.app,
+      [{ store: 'disk', object_key: draft }],
+      () => server.app.objects.of('disk').put(draft, content(), 100),
+      () => Promise.reject(new Error('refused')),
+    )
+    await expect(upload).rejects.toThrow('refused')
+    await server.app.background.settled()
+    expect(await sizeOf(draft)).toBeUndefined()
   })
 })

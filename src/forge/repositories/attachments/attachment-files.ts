@@ -1,4 +1,5 @@
 import type { FolderLayout } from '../../../platform/objects/folder-store.ts'
+import type { FilePlace } from './schema.ts'
 
 /**
  * Files that users upload: release assets, and attachments of issues. A file never changes. A file
@@ -22,6 +23,12 @@ export function attachmentKey(repositoryId: number, uuid: string): string {
 /** Returns the beginning of the keys of all files of a repository. */
 export function attachmentPrefix(repositoryId: number): string {
   return `${ATTACHMENT_KEYS}${repositoryId}/`
+}
+
+/** Returns what a key names; undefined for a key of another kind. */
+export function filePlaceOf(key: string): FilePlace | undefined {
+  const { id, name } = KEY.exec(key)?.groups ?? {}
+  return name ? { repositoryId: Number(id), uuid: name } : undefined
 }
 
 /** The form of keys and prefixes of repositories. */

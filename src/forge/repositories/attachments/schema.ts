@@ -1,5 +1,11 @@
 import type { Generated, Selectable } from 'kysely'
 
+/** A file of a repository. */
+export interface FilePlace {
+  readonly repositoryId: number
+  readonly uuid: string
+}
+
 /** Where the content of a row is: in the data folder, or in the object storage. */
 export type ContentStore = 'disk' | 's3'
 

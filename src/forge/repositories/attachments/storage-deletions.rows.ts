@@ -1,6 +1,6 @@
 import type { ExpressionBuilder } from 'kysely'
 import type { Db, Schema, Tx } from '../../../platform/database/schema.ts'
-import type { StorageDeletion } from './schema.ts'
+import type { FilePlace, StorageDeletion } from './schema.ts'
 
 /** Times in Unix seconds. */
 interface ClaimTimes {
@@ -79,12 +79,47 @@ export async function cancelStorageDeletions(
   return deleted.every(({ claim_time }) => claim_time === null || claim_time < staleBefore)
 }
 
-/** Deletes a content when the time comes. */
+/** Deletes a content when the time comes. @returns the number of the deletion. */
 export async function queueStorageDeletion(
   tx: Tx,
   deletion: Pick<StorageDeletion, 'store' | 'object_key' | 'due_time'>,
-): Promise<void> {
-  await tx.insertInto('storage_deletions').values(deletion).execute()
+): Promise<number> {
+  const { id } = await tx
+    .insertInto('storage_deletions')
+    .values(deletion)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** Moves a deletion to a time, in Unix seconds. @returns false if it is done, cancelled or a server's. */
+export async function postponeUnclaimed(db: Db, id: number, dueTime: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('storage_deletions')
+    .set({ due_time: dueTime })
+    .where('id', '=', id)
+    .where('claim_time', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Returns whether a release asset or an attachment has its content in a place. */
+export async function isFileNeeded(
+  db: Db,
+  store: StorageDeletion['store'],
+  { repositoryId, uuid }: FilePlace,
+): Promise<boolean> {
+  for (const table of ['release_assets', 'issue_attachments'] as const) {
+    const row = await db
+      .selectFrom(table)
+      .select('id')
+      .where('uuid', '=', uuid)
+      .where('repository_id', '=', repositoryId)
+      .where('store', '=', store)
+      .executeTakeFirst()
+    if (row) return true
+  }
+  return false
 }
 
 /** Returns whether a content is to be deleted, now or later. */

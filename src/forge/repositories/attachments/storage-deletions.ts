@@ -3,12 +3,14 @@ import type { Worker } from '../../core/coordination.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
+import { filePlaceOf } from './attachment-files.ts'
 import type { StorageDeletion } from './schema.ts'
 import {
   cancelStorageDeletions,
   claimStorageDeletion,
   dueStorageDeletions,
   endStorageDeletion,
+  isFileNeeded,
   postponeStorageDeletion,
 } from './storage-deletions.rows.ts'
 
@@ -67,7 +69,9 @@ async function deleteContent(
   try {
     // Another server may have deleted the content, or a row may need the content again.
     if (!(await claimStorageDeletion(app.db, id, times))) return
-    await app.objects.of(store).delete(object_key)
+    const place = filePlaceOf(object_key)
+    const isNeeded = place && (await isFileNeeded(app.db, store, place))
+    if (!isNeeded) await app.objects.of(store).delete(object_key)
     await endStorageDeletion(app.db, id)
   } catch (err) {
     app.log.warn({ err, store, key: object_key }, 'a stored file could not be deleted yet')

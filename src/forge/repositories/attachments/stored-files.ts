@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { type ObjectStore, PlaceGoneError } from '../../../platform/objects/object-store.ts'
+import { PlaceGoneError, StoreUnavailableError } from '../../../platform/objects/object-store.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
-import { nowSeconds } from '../../core/core.ts'
 import type { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfRepository } from '../quotas/quota-checks.ts'
 import { attachmentKey } from './attachment-files.ts'
+import { withDrafts } from './draft-contents.ts'
 import type { ContentStore } from './schema.ts'
-import { queueStorageDeletion } from './storage-deletions.rows.ts'
-import { cancelDeletion } from './storage-deletions.ts'
 
 /**
  * What release assets and attachments of issues do with files. An upload writes the file before its
@@ -77,19 +74,17 @@ export async function storeFile<T>(
     throw tooLarge()
   }
   const store = app.objects.current
+  if (store.isAway) throw new StoreUnavailableError('the store of new files is away')
   const uuid = randomUUID()
   const key = attachmentKey(repositoryId, uuid)
   const limited = withinLimit(content, limit, refuse)
-  const bytes = await store.put(key, limited, limit).catch((error: unknown) => {
-    throw error instanceof PlaceGoneError ? gone() : error
-  })
-  try {
-    const file = { uuid, bytes, store: store.name }
-    return await insertRow(file, async (tx) => quota?.check(tx, bytes))
-  } catch (error) {
-    await discardFile(app, store, key)
-    throw error
-  }
+  const write = () =>
+    store.put(key, limited, limit).catch((error: unknown) => {
+      throw error instanceof PlaceGoneError ? gone() : error
+    })
+  return withDrafts(app, [{ store: store.name, object_key: key }], write, (bytes) =>
+    insertRow({ uuid, bytes, store: store.name }, async (tx) => quota?.check(tx, bytes)),
+  )
 }
 
 async function* withinLimit(
@@ -105,33 +100,25 @@ async function* withinLimit(
   }
 }
 
-/** Deletes a file without a row, now or later. */
-async function discardFile({ db, clock }: ReposApp, store: ObjectStore, key: string) {
-  try {
-    await store.delete(key)
-  } catch {
-    const deletion = { store: store.name, object_key: key, due_time: nowSeconds(clock) }
-    await transaction(db, (tx) => queueStorageDeletion(tx, deletion))
-  }
-}
-
 /**
- * Copies files of a repository for another one too. Files that the other one has stay.
+ * Copies files of a repository for another one, and then moves their rows. Files that the other one has
+ * stay.
  *
- * @throws SERVER_BUSY
+ * @param moveRows moves the rows, in its transaction, if there are no others than the files.
+ * @throws as `withDrafts`
  */
-export async function shareFiles(
+export function shareFiles<T>(
   app: ReposApp,
-  tx: Tx,
   [from, to]: readonly [repositoryId: number, otherId: number],
   files: readonly Pick<StoredFile, 'uuid' | 'store'>[],
-): Promise<void> {
-  for (const { uuid, store } of files) {
-    const key = attachmentKey(to, uuid)
-    // The files may have been there before, and their deletion may be due.
-    await cancelDeletion(app, tx, { store, object_key: key })
-    await app.objects.of(store).copy(attachmentKey(from, uuid), key)
+  moveRows: () => Promise<T>,
+): Promise<T> {
+  const contents = files.map(({ uuid, store }) => ({ store, object_key: attachmentKey(to, uuid) }))
+  const copy = async () => {
+    for (const { uuid, store } of files)
+      await app.objects.of(store).copy(attachmentKey(from, uuid), attachmentKey(to, uuid))
   }
+  return withDrafts(app, contents, copy, moveRows)
 }
 
 /** What a client wants of a file. */
