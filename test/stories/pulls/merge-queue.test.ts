@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { finishScheduledMerges } from '../../../src/forge/pulls/merging/scheduled-merge-worker.ts'
-import { finishMergeQueues } from '../../../src/forge/pulls/queue/queue-worker.ts'
+import { groupsOf, openMergeQueue, QUEUE_RULE } from '../../support/merge-queues.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 
@@ -16,69 +16,13 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const RULE = {
-  rule_name: 'main',
-  enable_push: true,
-  enable_status_check: true,
-  status_check_contexts: ['ci'],
-  enable_merge_queue: true,
-  merge_queue_only_contexts: ['ci'],
-  // The clock stands, so groups are made when a test lets the time pass.
-  merge_queue_wait_seconds: 1,
-  merge_queue_parallel: 1,
+const pass = (ms: number) => {
+  now += ms
 }
 
 /** A repository of bob's with a queue, where carol may write. */
-async function withQueue(name: string, rule: object = {}) {
-  const { path, pulls } = await forge.repository(users.bob, name)
-  await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-  await forge.ask(users.bob, 'POST', `${path}/branch_protections`, { ...RULE, ...rule })
-  const settle = () => {
-    now += 1_000
-    return finishMergeQueues(server.app)
-  }
-  const get = (what: string) => forge.ask(users.bob, 'GET', `${path}${what}`)
-  const shown = () => get('/merge_queue/main')
-  const status = (sha: string, state: string, context = 'ci') =>
-    forge.ask(users.bob, 'POST', `${path}/statuses/${sha}`, { state, context })
-  return {
-    path,
-    pulls,
-    settle,
-    get,
-    shown,
-    status,
-    /** Opens pull requests of carol's, each with a file of its own. */
-    async open(...names: string[]) {
-      for (const branch of names) {
-        await forge.change(users.carol, path, branch)
-        await forge.ask(users.carol, 'POST', pulls, { head: branch, base: 'main', title: branch })
-      }
-    },
-    /** Opens a pull request of carol's that adds a line to a file that others add, too. */
-    async openClashing(branch: string, text: string) {
-      const content = Buffer.from(text).toString('base64')
-      const change = { content, branch: 'main', new_branch: branch }
-      await forge.ask(users.carol, 'POST', `${path}/contents/same.txt`, change)
-      await forge.ask(users.carol, 'POST', pulls, { head: branch, base: 'main', title: branch })
-    },
-    enter: (number: number, fields: object = {}, who: Actor = users.carol) =>
-      forge.rest(who, 'POST', `${pulls}/${number}/merge_queue`, fields),
-    entry: (number: number) => get(`/pulls/${number}/merge_queue`),
-    /** Answers for the first group, and lets the queue go on. */
-    async answer(state: string) {
-      const { groups } = await shown()
-      await status(groups[0].head_sha, state)
-      await settle()
-    },
-    tip: async () => (await get('/branches/main')).commit.id as string,
-    merged: async (number: number) =>
-      (await forge.rest(users.bob, 'GET', `${pulls}/${number}/merge`)).status === 204,
-  }
-}
-
-const groupsOf = ({ groups }: { groups: { entries: number[]; state: string }[] }) =>
-  groups.map(({ entries, state }) => `${entries} ${state}`)
+const withQueue = (name: string, rule: object = {}) =>
+  openMergeQueue({ server, users, forge, pass }, name, rule)
 
 describe('a merge queue', () => {
   it('moves the branch once, to the commit whose status succeeded', async () => {
@@ -214,10 +158,10 @@ describe('a merge queue', () => {
     await forge.ask(users.bob, 'PATCH', queue.path, { archived: false })
     await queue.settle()
     expect((await queue.entry(1)).state).toBe('BUILDING')
-    now += 57_000
+    now += 55_000
     await queue.settle()
     expect((await queue.entry(1)).state).toBe('BUILDING')
-    now += 3_000
+    now += 5_000
     await queue.settle()
     expect(await queue.entry(1)).toMatchObject({
       state: 'FAILED',
@@ -348,7 +292,7 @@ describe('the settings of a merge queue', () => {
   ])('refuse %j', async (fields, field) => {
     const name = `refused-${field}-${Object.values(fields).join()}`.replaceAll(/[^\w-]/g, '-')
     const { path } = await forge.repository(users.bob, name)
-    const rule = { ...RULE, ...fields }
+    const rule = { ...QUEUE_RULE, ...fields }
     const { status, body } = await forge.rest(users.bob, 'POST', `${path}/branch_protections`, rule)
     expect([status, body.message]).toEqual([422, expect.stringContaining(field)])
   })

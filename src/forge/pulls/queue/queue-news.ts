@@ -1,7 +1,12 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import { type NotedQueue, recordEvent } from '../../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { type HookFacts, queueHookEvents } from '../../webhooks/outbox/webhook-queue.ts'
+import type { RefFacts } from '../../webhooks/outbox/ref-observer.ts'
+import {
+  type HookEvent,
+  type HookFacts,
+  queueHookEvents,
+} from '../../webhooks/outbox/webhook-queue.ts'
 import type { MergeQueueGroup } from '../schema.ts'
 import { entriesOfGroups } from './merge-queue.rows.ts'
 
@@ -75,5 +80,17 @@ async function queueGroupEvent(
     ref: name,
     baseRef: name.replace(/^refs\/queue\/\d+\//, 'refs/heads/'),
   }
-  await queueHookEvents(tx, repository, () => [{ type: 'merge_group', facts }], app.clock.now())
+  const events = (): HookEvent[] => {
+    const event: HookEvent = { type: 'merge_group', facts }
+    if (action === 'destroyed') return [event]
+    const pushed: RefFacts = {
+      repository,
+      actor: facts.actor,
+      ref: name,
+      before: null,
+      after: head,
+    }
+    return [event, { type: 'push', facts: pushed, isOfQueue: true }]
+  }
+  await queueHookEvents(tx, repository, events, app.clock.now())
 }

@@ -6,6 +6,9 @@ import { MAX_WAITING_PER_WEBHOOK, queueMessage } from './waiting-deliveries.ts'
 import { insertMessage } from './webhook-deliveries.rows.ts'
 import { type HookEventType, receives } from './webhook-events.ts'
 
+/** Part of the branch filters of webhooks that ask for pushes to the refs of merge queues. */
+const QUEUE_FILTER = 'queue/'
+
 /**
  * An event of a repository as a message stores it: facts that never change. The resources
  * themselves are read at each attempt, so that a receiver never gets what was hidden meanwhile, and
@@ -23,6 +26,8 @@ export interface HookEvent {
   readonly facts: HookFacts
   /** The branch that branch filters are applied to; undefined if they do not apply. */
   readonly branch?: string | undefined
+  /** Whether the event is for webhooks only whose branch filter names the refs of merge queues. */
+  readonly isOfQueue?: boolean
 }
 
 /**
@@ -60,7 +65,8 @@ function listenerOf(hook: ListeningHook): (event: HookEvent) => number | undefin
   const names = JSON.parse(hook.events) as string[]
   let waiting = hook.waiting_count
   let matches: Matcher | undefined
-  return ({ type, branch }) => {
+  return ({ type, branch, isOfQueue }) => {
+    if (isOfQueue && !hook.branch_filter.includes(QUEUE_FILTER)) return undefined
     if (!receives(names, type) || waiting >= MAX_WAITING_PER_WEBHOOK) return undefined
     if (branch !== undefined) {
       matches ??= branchMatcher(hook.branch_filter)
