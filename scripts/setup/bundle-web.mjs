@@ -52,7 +52,7 @@ async function build() {
       metafile: true,
       write: false,
       logLevel: 'silent',
-      plugins: [withoutReasons],
+      plugins: [withoutReasons, iconsInStyles],
     })
     .catch((/** @type {Error} */ error) => {
       throw new Failure('The web pages do not compile: correct what is said above.', error.message)
@@ -97,6 +97,25 @@ export const file_branchline_v1_error_reason = fileDesc('${descriptor}')`,
         resolveDir: root,
       }
     })
+  },
+}
+
+/**
+ * Writes the icons into the style sheet, so that a page needs no request for them.
+ * @type {import('esbuild').Plugin}
+ */
+const iconsInStyles = {
+  name: 'icons-in-styles',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/]lucide-static[/]icons[/][a-z-]+[.]svg$/ }, ({ path }) => ({
+      // Without the comment, the class and the line breaks.
+      contents: readFileSync(path, 'utf8')
+        .replace(/<!--.*?-->/s, '')
+        .replace(/\s*class="[^"]*"/, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+      loader: 'dataurl',
+    }))
   },
 }
 

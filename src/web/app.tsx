@@ -1,15 +1,16 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
+import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { ApiContext, createApi, useApi } from './api/client.ts'
 import { type Failure, failureOf } from './api/failure.ts'
 import { endReload, reloadOnce, ScriptFailure } from './api/scripts.ts'
 import type { Session } from './api/session.ts'
 import { nextWait, pause } from './api/waiting.ts'
-import { FailureNote, useAction } from './components/load.tsx'
-import { goTo, useNavigation } from './components/navigation.ts'
+import { FailureNote } from './components/load.tsx'
+import { useNavigation } from './components/navigation.ts'
 import { NotFound, SignInLink, useTitle } from './components/page.tsx'
+import { Header } from './header/header.tsx'
 import { loadPage, type Page } from './pages.ts'
 import { type Route, routeOf } from './routes.ts'
 
@@ -153,17 +154,7 @@ function Frame(props: {
       <a class="skip" href="#content">
         Skip to the content
       </a>
-      <header class="top">
-        <nav aria-label="Site">
-          <a class="brand" href="/">
-            Branchline
-          </a>
-          <a href="/explore">Explore</a>
-          <a href="/-/api">API</a>
-          <span class="space" />
-          {user ? <UserLinks user={user} /> : !isLoading && <SignInLink />}
-        </nav>
-      </header>
+      <Header user={user} isLoading={isLoading} />
       <main id="content" tabIndex={-1} aria-busy={isLoading}>
         {session.hasEnded && <EndedSession />}
         {children}
@@ -181,57 +172,5 @@ function EndedSession(): VNode {
         password, or it was not used for 30 days. <SignInLink />
       </p>
     </div>
-  )
-}
-
-function UserLinks({ user }: { user: User }): VNode {
-  const { session } = useApi()
-  const signOut = useAction(async () => {
-    await session.signOut()
-    goTo('/')
-  })
-  return (
-    <>
-      <a href={`/${user.username}`}>{user.username}</a>
-      <a href="/issues">Issues</a>
-      <NotificationsLink href={location.href} />
-      <a href="/memos">Memos</a>
-      <a href="/user/settings">Settings</a>
-      {user.role === User_Role.ADMIN && <a href="/-/admin">Administration</a>}
-      <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
-        Sign out
-      </button>
-      {signOut.failure && <FailureNote failure={signOut.failure} />}
-    </>
-  )
-}
-
-/**
- * The link to the notifications, with the number of unread ones.
- *
- * @param href the address of the page. Each page counts again.
- */
-function NotificationsLink({ href }: { href: string }): VNode {
-  const { of } = useApi()
-  const [count, setCount] = useState(0n)
-  useEffect(() => {
-    const ended = new AbortController()
-    const { signal } = ended
-    // Loaded when the page is there, since the page needs no number to show.
-    import('#gen/branchline/v1/notification_service_pb.ts')
-      .then(({ NotificationService }) =>
-        signal.aborted ? undefined : of(NotificationService).getNotificationCount({}, { signal }),
-      )
-      // Without a number, the link is of use too.
-      .then(
-        (answer) => answer && setCount(answer.new),
-        () => undefined,
-      )
-    return () => ended.abort()
-  }, [href])
-  return (
-    <a href="/notifications">
-      Notifications{count > 0n && <span class="tag">{count.toLocaleString()}</span>}
-    </a>
   )
 }

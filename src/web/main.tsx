@@ -1,9 +1,11 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { keepFocus } from './components/focus-keeper.ts'
+import { applyTheme } from './components/theme.ts'
 
 const root = document.getElementById('app')
 if (!root) throw new Error('the page has no place for the application')
+applyTheme()
 // Replaces what the server wrote for readers without a script.
 root.replaceChildren()
 keepFocus(root)

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import {
   closeWindows,
@@ -81,8 +81,24 @@ export async function visitAs(
   await page.getByLabel('Username').fill(username)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await awaitSignedIn(page)
   return visitor
+}
+
+/** The button of the menu that a user has in the header of all pages. */
+export function accountMenu(page: Page): Locator {
+  return page.getByRole('button', { name: 'Account of' })
+}
+
+/** Waits until a page knows its user. */
+export async function awaitSignedIn(page: Page): Promise<void> {
+  await accountMenu(page).waitFor()
+}
+
+/** Signs the user of a page out. */
+export async function signOut(page: Page): Promise<void> {
+  await accountMenu(page).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
 /** Opens a dangerous action if it is closed, types the name, and sends the action. */

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
@@ -6,6 +7,7 @@ import { blameHref, codeHref, encodePath, type RefName, repositoryHref } from '.
 import { useApi } from '../api/client.ts'
 import { Command } from '../components/command.tsx'
 import { fromBase64, sizeText, Time, textOf } from '../components/formats.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
@@ -144,6 +146,9 @@ function Archive(props: {
   return <Download file={file}>{children}</Download>
 }
 
+/** The most commits that the API has on one page. */
+const SUBJECTS = 50
+
 interface FolderProps {
   readonly name: { readonly owner: string; readonly repo: string }
   readonly place: RefAndPath
@@ -154,6 +159,7 @@ interface FolderProps {
 
 /** A folder: its entries, and its README. */
 function FolderView({ name, place, entries, isCut }: FolderProps): VNode {
+  const subjects = useSubjects(name, place)
   const folders = entries.filter(({ type }) => type === 'dir')
   const others = entries.filter(({ type }) => type !== 'dir')
   const readme = others.find((entry) => /^readme(\.(md|markdown|txt))?$/i.test(entry.name))
@@ -164,13 +170,14 @@ function FolderView({ name, place, entries, isCut }: FolderProps): VNode {
         <thead class="hidden">
           <tr>
             <th scope="col">Name</th>
+            <th scope="col">Last commit</th>
             <th scope="col">Last change</th>
             <th scope="col">Size</th>
           </tr>
         </thead>
         <tbody>
           {[...folders, ...others].map((entry) => (
-            <Entry key={entry.path} name={name} place={place} entry={entry} />
+            <Entry key={entry.path} {...{ name, place, entry, subjects }} />
           ))}
         </tbody>
       </table>
@@ -185,15 +192,52 @@ function FolderView({ name, place, entries, isCut }: FolderProps): VNode {
   )
 }
 
-function Entry(props: Pick<FolderProps, 'name' | 'place'> & { entry: ContentsResponse }): VNode {
-  const { name, place, entry } = props
+const ENTRY_ICONS: Readonly<Record<string, IconName>> = {
+  dir: 'folder',
+  symlink: 'file-symlink',
+  submodule: 'book-marked',
+}
+
+/**
+ * Returns the subjects of the newest commits of a folder by their ids. They come after the entries,
+ * which show without them.
+ */
+function useSubjects(
+  { owner, repo }: FolderProps['name'],
+  { ref, path }: RefAndPath,
+): ReadonlyMap<string, string> | undefined {
+  const { of } = useApi()
+  const { value } = useLoad(
+    async (signal) => {
+      const request = { owner, repo, sha: ref.name, path, limit: SUBJECTS, stat: false }
+      const { commits } = await of(CommitService).listCommits(
+        { ...request, files: false, verification: false },
+        { signal },
+      )
+      return new Map(
+        commits.map(({ sha, commit }) => [sha, commit?.message.split('\n', 1)[0] ?? '']),
+      )
+    },
+    [ref.name, path],
+  )
+  return value
+}
+
+interface EntryProps extends Pick<FolderProps, 'name' | 'place'> {
+  readonly entry: ContentsResponse
+  readonly subjects: ReadonlyMap<string, string> | undefined
+}
+
+function Entry({ name, place, entry, subjects }: EntryProps): VNode {
   const { lastCommitSha, lastCommitterDate } = entry
+  const commit = `${repositoryHref(name)}/commit/${lastCommitSha}`
+  const subject = subjects?.get(lastCommitSha)
   return (
     <tr>
       <td>
-        <span class="kind" aria-hidden="true">
-          {entry.type === 'dir' ? '▸' : ' '}
-        </span>
+        <span class="kind">
+          <Icon name={ENTRY_ICONS[entry.type] ?? 'file'} />
+        </span>{' '}
         {entry.type === 'submodule' ? (
           <span>
             {entry.name} <span class="tag">submodule {entry.sha.slice(0, 10)}</span>
@@ -205,9 +249,10 @@ function Entry(props: Pick<FolderProps, 'name' | 'place'> & { entry: ContentsRes
           </a>
         )}
       </td>
+      <td class="subject">{subject !== undefined && <a href={commit}>{subject}</a>}</td>
       <td>
         {lastCommitSha !== '' && (
-          <a href={`${repositoryHref(name)}/commit/${lastCommitSha}`}>
+          <a href={commit}>
             <Time at={lastCommitterDate} />
           </a>
         )}

@@ -4,12 +4,13 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Website } from '../components/formats.tsx'
-import { ActionButton } from '../components/forms.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
-import { goTo } from '../components/navigation.ts'
 import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
+
+const loadTransfer = async () => (await import('./offered-transfer.tsx')).OfferedTransfer
 
 type Tab =
   | 'Code'
@@ -20,6 +21,17 @@ type Tab =
   | 'Tags'
   | 'Releases'
   | 'Settings'
+
+const ICONS: Readonly<Record<Tab, IconName>> = {
+  Code: 'code',
+  Issues: 'circle-dot',
+  'Pull requests': 'git-pull-request',
+  Commits: 'history',
+  Branches: 'git-branch',
+  Tags: 'tag',
+  Releases: 'package',
+  Settings: 'settings',
+}
 
 interface FrameProps {
   readonly owner: string
@@ -36,7 +48,7 @@ export function RepositoryFrame(props: FrameProps): VNode {
 }
 
 function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNode {
-  const { of } = useApi()
+  const { of, session } = useApi()
   const repository = useLoad(
     (signal) => of(RepositoryService).getRepository({ owner, repo }, { signal }),
     [owner, repo],
@@ -47,7 +59,9 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
       {(value) => (
         <>
           <RepositoryHeader repository={value} tab={tab} reload={repository.reload} />
-          <OfferedTransfer repository={value} />
+          {isOffered(value, session.user?.username) && (
+            <Later load={loadTransfer} with={{ repository: value }} />
+          )}
           {children(value, repository.reload)}
         </>
       )}
@@ -109,6 +123,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
       <nav class="tabs" aria-label="Repository">
         {tabs.map(([name, href]) => (
           <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
+            <Icon name={ICONS[name]} />
             {name}
             {!!counts[name] && <span class="tag">{counts[name].toLocaleString()}</span>}
           </a>
@@ -133,31 +148,7 @@ function Topics({ topics }: { topics: readonly string[] }): VNode {
   )
 }
 
-/** A transfer that waits for the user. */
-function OfferedTransfer({ repository }: { repository: Repository }): VNode | null {
-  const { of, session } = useApi()
-  const { owner, name, repoTransfer } = repository
-  if (!session.user || repoTransfer?.recipient?.login !== session.user.username) return null
-  const request = { owner: owner?.login ?? '', repo: name }
-  return (
-    <div class="note">
-      <p>{repoTransfer.doer?.login} offers you this repository.</p>
-      <p class="row">
-        <ActionButton
-          text="Take the repository"
-          act={async () => {
-            const { fullName } = await of(RepositoryService).acceptRepositoryTransfer(request)
-            goTo(`/${fullName}`)
-          }}
-        />
-        <ActionButton
-          text="Refuse"
-          act={async () => {
-            await of(RepositoryService).rejectRepositoryTransfer(request)
-            goTo('/')
-          }}
-        />
-      </p>
-    </div>
-  )
+/** Returns whether a transfer of a repository waits for a user. */
+function isOffered({ repoTransfer }: Repository, username: string | undefined): boolean {
+  return username !== undefined && repoTransfer?.recipient?.login === username
 }

@@ -13,7 +13,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
-import { confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
+import { accountMenu, confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () => {
   let browser: Browser
@@ -54,6 +54,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
   it('create an account, give and take rights, rename and delete the account', async () => {
     const { page, faults } = ada
     await page.goto('/')
+    await accountMenu(page).click()
     await page.getByRole('link', { name: 'Administration' }).click()
     await page.getByText('New account').click()
     await page.getByLabel('Username').fill('dora')
@@ -156,7 +157,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
   it('show nothing to other users', async () => {
     const { page, faults, leave } = await visitAs(browser, forge.server.url, '/-/admin', 'bob')
     await page.getByText('This page is for administrators').waitFor()
+    await accountMenu(page).click()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
     expect(await page.getByRole('link', { name: 'Administration' }).count()).toBe(0)
+    await page.keyboard.press('Escape')
     await expectAccessible(page)
     expect(faults).toEqual([])
     await leave()

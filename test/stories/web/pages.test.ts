@@ -15,7 +15,7 @@ import type { Forge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { passcodeAt } from '../../support/passcodes.ts'
 import { PASSWORD, transportTo } from '../../support/server.ts'
-import { openWebSuite } from '../../support/web-visitors.ts'
+import { awaitSignedIn, openWebSuite, signOut } from '../../support/web-visitors.ts'
 
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 360, height: 740 }
@@ -49,8 +49,8 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Explore' }).waitFor()
     await page.reload()
-    await page.getByRole('link', { name: 'carol' }).waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Account of carol' }).waitFor()
+    await signOut(page)
     await page.getByRole('link', { name: 'Sign in' }).first().waitFor()
     await leave()
   })
@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     for (const target of ['/..//evil.example/x', '//evil.example/x', '/\\evil.example/x']) {
       const visitor = await web.open(`/user/login?redirect_to=${encodeURIComponent(target)}`)
       await signIn(visitor, 'bob')
-      await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await awaitSignedIn(visitor.page)
       await expect
         .poll(() => visitor.page.url())
         .toMatch(new RegExp(`^${web.forge.server.url}/(evil.example/x)?$`))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
 import type { Forge } from '../../support/forge.ts'
 import { PASSWORD } from '../../support/server.ts'
-import { openWebSuite } from '../../support/web-visitors.ts'
+import { awaitSignedIn, openWebSuite } from '../../support/web-visitors.ts'
 
 const PHONE = { width: 360, height: 740 }
 
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a repository'), () => {
     await expectReads(page)
     await page.getByLabel('Username').fill('bob')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await awaitSignedIn(page)
     await leave()
   })
 })

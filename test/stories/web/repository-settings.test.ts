@@ -12,7 +12,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
-import { confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
+import { awaitSignedIn, confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () => {
   let browser: Browser
@@ -59,9 +59,8 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
   it('are for administrators of the repository', async () => {
     const carol = await open('/bob/tools', 'carol')
     await carol.page.getByRole('heading', { name: 'bob / tools' }).waitFor()
-    // Those of the account.
-    const settings = carol.page.getByRole('link', { name: 'Settings' })
-    await expect.poll(() => settings.count()).toBe(1)
+    await awaitSignedIn(carol.page)
+    expect(await carol.page.getByRole('link', { name: 'Settings' }).count()).toBe(0)
     await carol.page.goto('/bob/tools/settings/hooks')
     await carol.page.getByText('Only administrators of the repository').waitFor()
     expect(carol.faults).toEqual([])

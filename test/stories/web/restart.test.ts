@@ -13,7 +13,7 @@ import { MAIN, type ServerProcess, startServer } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers, signIn } from '../../support/server.ts'
-import { visitAs } from '../../support/web-visitors.ts'
+import { awaitSignedIn, visitAs } from '../../support/web-visitors.ts'
 
 /** A browser, and a server that starts twice, on a busy machine. */
 const STORY_TIMEOUT_MS = 120_000
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
       expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
       await page.getByRole('button', { name: 'Send the comment' }).click()
       await page.getByRole('article').getByText(`Mine, over ${signal}`).waitFor()
-      await expectSignedIn(page)
+      await awaitSignedIn(page)
       expect(faults).toEqual([])
       await leave()
     },
@@ -109,12 +109,12 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
     await page.getByText('Reconnecting.').waitFor()
     await page.getByRole('button', { name: 'Send the comment' }).click()
     await page.getByRole('alert').first().waitFor()
-    await expectSignedIn(page)
+    await awaitSignedIn(page)
     await start()
     await page.getByText('Reconnecting.').waitFor({ state: 'detached', ...PATIENT })
     await page.getByRole('button', { name: 'Send the comment' }).click()
     await page.getByRole('article').getByText('An hour later').waitFor()
-    await expectSignedIn(page)
+    await awaitSignedIn(page)
     expect(faults).toEqual([])
     await leave()
   })
@@ -123,8 +123,4 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
 /** The field of a new comment. */
 function textOf(page: Page): Locator {
   return page.getByRole('textbox', { name: 'Comment', exact: true })
-}
-
-async function expectSignedIn(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { browserName } from '../../../src/web/accounts/browsers.ts'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
 import { PASSWORD, signIn } from '../../support/server.ts'
-import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'
+import { expectReadable, openWebSuite, signOut } from '../../support/web-visitors.ts'
 
 const PATH = '/user/settings/sessions'
 
@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
     await other.page.getByLabel('New memo').waitFor()
     expect(await other.page.getByText('You are signed out.').count()).toBe(0)
     // Who leaves by the button needs no explanation.
-    await other.page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(other.page)
     await other.page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
     expect(await other.page.getByText('You are signed out.').count()).toBe(0)
     await Promise.all([leave(), other.leave()])

@@ -12,6 +12,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { PASSWORD, type TestServerOptions } from '../../support/server.ts'
+import { awaitSignedIn } from '../../support/web-visitors.ts'
 
 const PHONE = { width: 360, height: 740 }
 
@@ -53,7 +54,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page that creates an account'), 
     await page.getByLabel('Username').fill('erin')
     await page.getByLabel('E-mail address').fill('erin@example.org')
     await page.getByRole('button', { name: 'Create the account' }).click()
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await awaitSignedIn(page)
     await expect.poll(() => new URL(page.url()).pathname).toBe('/bob/tools/branches')
     expect(faults).toEqual(['409 POST /branchline.v1.UserService/CreateUser'])
     await leave()

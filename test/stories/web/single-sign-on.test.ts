@@ -15,6 +15,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { PASSWORD } from '../../support/server.ts'
+import { signOut } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('sign-in by another provider'), () => {
   let browser: Browser
@@ -43,7 +44,7 @@ describe.skipIf(!hasChromium)(browserSuite('sign-in by another provider'), () =>
     await page.getByText('You are bob-there there.').waitFor()
     expect(new URL(page.url()).pathname).toBe('/user/settings/security')
     await expectAccessible(page)
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(page)
     await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
     await page.goto('/user/login?redirect_to=/user/settings/security')
     await page.getByRole('button', { name: 'Sign in with Example' }).waitFor()

@@ -1,0 +1,47 @@
+import type { VNode } from 'preact'
+
+/** The icons that `src/web/design/icons.css` has. */
+export type IconName =
+  | 'archive'
+  | 'bell'
+  | 'book-marked'
+  | 'chevron-down'
+  | 'circle-alert'
+  | 'circle-check'
+  | 'circle-dot'
+  | 'circle-x'
+  | 'code'
+  | 'compass'
+  | 'copy'
+  | 'ellipsis'
+  | 'eye'
+  | 'file'
+  | 'file-symlink'
+  | 'folder'
+  | 'git-branch'
+  | 'git-commit-horizontal'
+  | 'git-fork'
+  | 'git-merge'
+  | 'git-pull-request'
+  | 'git-pull-request-closed'
+  | 'git-pull-request-draft'
+  | 'history'
+  | 'info'
+  | 'lock'
+  | 'log-out'
+  | 'menu'
+  | 'milestone'
+  | 'package'
+  | 'plus'
+  | 'search'
+  | 'settings'
+  | 'shield'
+  | 'star'
+  | 'sun-moon'
+  | 'tag'
+  | 'terminal'
+
+/** A picture beside a text. Screen readers leave the picture out, since the text says the same. */
+export function Icon({ name }: { name: IconName }): VNode {
+  return <span class={`icon icon-${name}`} aria-hidden="true" />
+}

@@ -1,0 +1,70 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useId, useRef } from 'preact/hooks'
+
+interface MenuProps {
+  /** The name of the button; the text is hidden if the button has a picture. */
+  readonly label: string
+  /** What the button shows. */
+  readonly button: ComponentChildren
+  readonly className?: string
+  readonly children: ComponentChildren
+}
+
+/**
+ * A button that shows links and buttons, as the disclosure pattern of the ARIA practices says. The
+ * browser closes it by Escape and by a click elsewhere.
+ */
+export function Menu({ label, button, className = '', children }: MenuProps): VNode {
+  const id = useId()
+  const panel = useRef<HTMLDivElement>(null)
+  const opener = useRef<HTMLButtonElement>(null)
+
+  const place = () => {
+    const [box, corner] = [panel.current, opener.current?.getBoundingClientRect()]
+    if (!box || !corner) return
+    const { clientWidth } = document.documentElement
+    box.style.top = `${corner.bottom + scrollY + 4}px`
+    const isLeft = corner.left < clientWidth / 2
+    box.style.left = isLeft ? `${Math.max(corner.left, 8)}px` : 'auto'
+    box.style.right = isLeft ? 'auto' : `${Math.max(clientWidth - corner.right, 8)}px`
+  }
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0 || event.target instanceof HTMLSelectElement) return
+    event.preventDefault()
+    panel.current?.showPopover()
+    const items = [...(panel.current?.querySelectorAll<HTMLElement>('a, button, select') ?? [])]
+    const at = items.indexOf(document.activeElement as HTMLElement)
+    const next = at < 0 && step < 0 ? -1 : (at + step) % items.length
+    items.at(next)?.focus()
+  }
+  const choose = ({ target }: Event) => {
+    if (target instanceof Element && target.closest('a, button')) panel.current?.hidePopover()
+  }
+  return (
+    <>
+      <button
+        ref={opener}
+        type="button"
+        class={`plain ${className}`}
+        popovertarget={id}
+        onKeyDown={move}
+        aria-label={label}
+      >
+        {button}
+      </button>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the links and buttons in it are the controls; their keys and clicks arrive here */}
+      <div
+        ref={panel}
+        id={id}
+        popover="auto"
+        class="menu"
+        onBeforeToggle={place}
+        onKeyDown={move}
+        onClick={choose}
+      >
+        {children}
+      </div>
+    </>
+  )
+}

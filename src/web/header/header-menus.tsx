@@ -1,0 +1,133 @@
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
+import { fieldOf, onSubmit } from '../components/forms.tsx'
+import { Icon } from '../components/icon.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
+import { Menu } from '../components/menu.tsx'
+import { goTo } from '../components/navigation.ts'
+import { ThemeChoice } from '../components/theme-choice.tsx'
+
+/** The search and the menus of the header. */
+export function HeaderMenus({ user }: { user: User | undefined }): VNode {
+  return (
+    <>
+      <Search />
+      {user && <UserMenus user={user} />}
+      {!user && (
+        <Menu label="Display" button={<Icon name="sun-moon" />}>
+          <ThemeChoice />
+        </Menu>
+      )}
+      <Menu label="Places" className="phone" button={<Icon name="menu" />}>
+        <a href="/explore">Explore</a>
+        {user && (
+          <>
+            <a href="/issues">Issues</a>
+            <a href="/memos">Memos</a>
+          </>
+        )}
+        <a href="/-/api">API</a>
+      </Menu>
+    </>
+  )
+}
+
+function Search(): VNode {
+  return (
+    <search class="find wide">
+      <form
+        onSubmit={onSubmit((form) => goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`))}
+      >
+        <Icon name="search" />
+        <input
+          type="search"
+          name="q"
+          aria-label="Find a repository"
+          placeholder="Find a repository"
+        />
+      </form>
+    </search>
+  )
+}
+
+function UserMenus({ user }: { user: User }): VNode {
+  const { session } = useApi()
+  const signOut = useAction(async () => {
+    await session.signOut()
+    goTo('/')
+  })
+  return (
+    <>
+      <Menu label="Create" button={<Icon name="plus" />}>
+        <a href="/">
+          <Icon name="book-marked" /> Repository
+        </a>
+        <a href="/-/import">
+          <Icon name="copy" /> Import of a repository
+        </a>
+        <a href="/-/organizations">
+          <Icon name="compass" /> Organisation
+        </a>
+        <a href="/user/settings/tokens">
+          <Icon name="lock" /> Access token
+        </a>
+      </Menu>
+      <NotificationsLink href={location.href} />
+      <Menu label={`Account of ${user.username}`} button={<Avatar name={user.username} />}>
+        <a href={`/${user.username}`}>
+          <Avatar name={user.username} /> {user.username}
+        </a>
+        <hr />
+        <a href="/user/settings">
+          <Icon name="settings" /> Settings
+        </a>
+        {user.role === User_Role.ADMIN && (
+          <a href="/-/admin">
+            <Icon name="shield" /> Administration
+          </a>
+        )}
+        <ThemeChoice />
+        <hr />
+        <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
+          <Icon name="log-out" /> Sign out
+        </button>
+      </Menu>
+      {signOut.failure && <FailureNote failure={signOut.failure} />}
+    </>
+  )
+}
+
+/**
+ * The link to the notifications, with the number of unread ones.
+ *
+ * @param href the address of the page. Each page counts again.
+ */
+function NotificationsLink({ href }: { href: string }): VNode {
+  const { of } = useApi()
+  const [count, setCount] = useState(0n)
+  useEffect(() => {
+    const ended = new AbortController()
+    const { signal } = ended
+    // Loaded when the page is there, since the page needs no number to show.
+    import('#gen/branchline/v1/notification_service_pb.ts')
+      .then(({ NotificationService }) =>
+        signal.aborted ? undefined : of(NotificationService).getNotificationCount({}, { signal }),
+      )
+      // Without a number, the link is of use too.
+      .then(
+        (answer) => answer && setCount(answer.new),
+        () => undefined,
+      )
+    return () => ended.abort()
+  }, [href])
+  return (
+    <a href="/notifications">
+      <Icon name="bell" />
+      <span class="hidden">Notifications</span>
+      {count > 0n && <span class="tag">{count.toLocaleString()}</span>}
+    </a>
+  )
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
+import { accountMenu, openWebSuite } from '../../support/web-visitors.ts'
+
+const PHONE = { width: 360, height: 740 }
+
+describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () => {
+  const web = openWebSuite(({ ask, users }) =>
+    ask(users.bob, 'POST', '/user/repos', { name: 'tools', auto_init: true }),
+  )
+
+  it('has menus for the keyboard', async () => {
+    const { page, faults, leave } = await web.open('/explore', 'bob')
+    const focused = page.locator(':focus')
+    await accountMenu(page).focus()
+    await page.keyboard.press('ArrowDown')
+    const profile = page.getByRole('link', { name: 'bob', exact: true })
+    await profile.waitFor()
+    expect(await focused.textContent()).toContain('bob')
+    await expectAccessible(page)
+    await page.keyboard.press('ArrowUp')
+    const last = page.getByRole('button', { name: 'Sign out' })
+    expect(await focused.textContent()).toContain('Sign out')
+    await page.keyboard.press('Escape')
+    await last.waitFor({ state: 'hidden' })
+    expect(await focused.getAttribute('aria-label')).toBe('Account of bob')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('link', { name: 'Access token' }).click()
+    await page.waitForURL('**/user/settings/tokens')
+    await page.getByRole('link', { name: 'Access token', exact: true }).waitFor({ state: 'hidden' })
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('finds repositories from every page', async () => {
+    const { page, faults, leave } = await web.open('/bob')
+    await page.getByLabel('Find a repository').fill('tools')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/explore?q=tools')
+    await page.getByRole('link', { name: 'bob/tools' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('has one menu for all places on a phone', async () => {
+    const { page, faults, leave } = await web.open('/bob', 'bob')
+    await page.setViewportSize(PHONE)
+    await page.getByRole('button', { name: 'Places' }).click()
+    await page.getByRole('link', { name: 'Memos' }).waitFor()
+    await expectAccessible(page)
+    await expectFits(page)
+    await page.getByRole('link', { name: 'Explore' }).click()
+    await page.getByRole('heading', { name: 'Explore' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('lets strangers choose the colours, which the browser remembers', async () => {
+    const { page, faults, leave } = await web.open('/bob/tools')
+    const background = () =>
+      page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    const light = await background()
+    const choose = async (theme: string) => {
+      await page.getByRole('button', { name: 'Display' }).click()
+      await page.getByLabel('Colours').selectOption(theme)
+      await page.keyboard.press('Escape')
+    }
+    await choose('dark')
+    expect(await background()).not.toBe(light)
+    await page.reload()
+    await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    expect(await background()).not.toBe(light)
+    await choose('contrast')
+    await expectAccessible(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expectAccessible(page)
+    await choose('system')
+    await page.emulateMedia({ colorScheme: 'light' })
+    expect(await background()).toBe(light)
+    expect(faults).toEqual([])
+    await leave()
+  })
+})
