@@ -10,6 +10,7 @@ import { fromBase64, sizeText, Time, textOf } from '../components/formats.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
+import { Menu } from '../components/menu.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { Download, useIsPublic } from './download.tsx'
@@ -82,10 +83,10 @@ function Contents({
             <Breadcrumbs name={name} place={{ ref, path }} />
             {entry?.type === 'file' && <a href={blameHref(name, ref, path)}>Blame</a>}
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
-              History
+              <Icon name="history" /> History
             </a>
+            {path === '' && <CloneAndDownload repository={repository} at={ref} />}
           </div>
-          {path === '' && <CloneAndDownload repository={repository} at={ref} />}
           {entry ? (
             <FileView repository={repository} at={ref} entry={entry} />
           ) : (
@@ -101,8 +102,15 @@ function Contents({
 function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode {
   const { repository, at } = props
   return (
-    <details>
-      <summary>Clone or download</summary>
+    <Menu
+      className="main"
+      isPanel
+      button={
+        <>
+          <Icon name="code" /> Clone or download <Icon name="chevron-down" />
+        </>
+      }
+    >
       <Command
         label="Command that clones the repository"
         text={`git clone ${repository.cloneUrl}`}
@@ -121,7 +129,7 @@ function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode
           tar.gz archive
         </Archive>
       </div>
-    </details>
+    </Menu>
   )
 }
 

@@ -6,7 +6,9 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { codeHref, type RefName, repositoryHref } from '../addresses.ts'
 import { type Api, useApi } from '../api/client.ts'
+import { Icon } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { Menu } from '../components/menu.tsx'
 
 /** No ref of a person has more parts. */
 const MAX_REF_PARTS = 10
@@ -69,12 +71,21 @@ export function RefChoice({ name, place }: RefChoiceProps): VNode {
   const [isOpen, setOpen] = useState(false)
   const { kind, name: ref } = place.ref
   return (
-    <details class="choice" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>
-        {kind} {kind === 'commit' ? ref.slice(0, 10) : ref}
-      </summary>
+    <Menu
+      className="choice"
+      button={
+        <>
+          <Icon name={kind === 'tag' ? 'tag' : 'git-branch'} />
+          <span>
+            {kind} {kind === 'commit' ? ref.slice(0, 10) : ref}
+          </span>
+          <Icon name="chevron-down" />
+        </>
+      }
+      onOpen={() => setOpen(true)}
+    >
       {isOpen && <Refs name={name} place={place} />}
-    </details>
+    </Menu>
   )
 }
 

@@ -2,11 +2,15 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 
 interface MenuProps {
-  /** The name of the button; the text is hidden if the button has a picture. */
-  readonly label: string
+  /** The name of a button that shows no text. */
+  readonly label?: string
   /** What the button shows. */
   readonly button: ComponentChildren
   readonly className?: string
+  /** Whether the content is more than a list of choices, so that a choice closes nothing. */
+  readonly isPanel?: boolean
+  /** Called before the menu opens. */
+  readonly onOpen?: () => void
   readonly children: ComponentChildren
 }
 
@@ -14,12 +18,14 @@ interface MenuProps {
  * A button that shows links and buttons, as the disclosure pattern of the ARIA practices says. The
  * browser closes it by Escape and by a click elsewhere.
  */
-export function Menu({ label, button, className = '', children }: MenuProps): VNode {
+export function Menu(props: MenuProps): VNode {
+  const { label, button, className = 'plain', isPanel = false, onOpen, children } = props
   const id = useId()
   const panel = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
 
-  const place = () => {
+  const prepare = ({ newState }: Pick<ToggleEvent, 'newState'>) => {
+    if (newState === 'open') onOpen?.()
     const [box, corner] = [panel.current, opener.current?.getBoundingClientRect()]
     if (!box || !corner) return
     const { clientWidth } = document.documentElement
@@ -30,7 +36,7 @@ export function Menu({ label, button, className = '', children }: MenuProps): VN
   }
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (step === 0 || event.target instanceof HTMLSelectElement) return
+    if (step === 0 || isPanel || event.target instanceof HTMLSelectElement) return
     event.preventDefault()
     panel.current?.showPopover()
     const items = [...(panel.current?.querySelectorAll<HTMLElement>('a, button, select') ?? [])]
@@ -39,14 +45,15 @@ export function Menu({ label, button, className = '', children }: MenuProps): VN
     items.at(next)?.focus()
   }
   const choose = ({ target }: Event) => {
-    if (target instanceof Element && target.closest('a, button')) panel.current?.hidePopover()
+    if (!isPanel && target instanceof Element && target.closest('a, button'))
+      panel.current?.hidePopover()
   }
   return (
     <>
       <button
         ref={opener}
         type="button"
-        class={`plain ${className}`}
+        class={className}
         popovertarget={id}
         onKeyDown={move}
         aria-label={label}
@@ -58,8 +65,8 @@ export function Menu({ label, button, className = '', children }: MenuProps): VN
         ref={panel}
         id={id}
         popover="auto"
-        class="menu"
-        onBeforeToggle={place}
+        class={isPanel ? 'menu panel' : 'menu'}
+        onBeforeToggle={prepare}
         onKeyDown={move}
         onClick={choose}
       >

@@ -21,7 +21,7 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
           <ThemeChoice />
         </Menu>
       )}
-      <Menu label="Places" className="phone" button={<Icon name="menu" />}>
+      <Menu label="Places" className="plain phone" button={<Icon name="menu" />}>
         <a href="/explore">Explore</a>
         {user && (
           <>

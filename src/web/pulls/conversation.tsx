@@ -1,14 +1,16 @@
 import type { VNode } from 'preact'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
-import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Icon } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
+import { PullState } from './pull-state.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 
 interface ConversationProps {
@@ -34,45 +36,72 @@ export function Conversation(props: ConversationProps): VNode {
   const discussion = useDiscussion({ repository, name, pull, head, version })
   const comments = useLoad((signal) => readComments(api, name, signal), [version])
   return (
-    <>
-      <EntryView name={name} entry={opening(pull)} discussion={undefined} onChange={onChange} />
-      <Show of={comments}>
-        {(said) => (
-          <Show of={discussion}>
-            {(value) => (
-              <>
-                {entriesOf(said, value.reviews).map((entry) => (
-                  <EntryView
-                    key={entry.key}
-                    name={name}
-                    entry={entry}
-                    discussion={value}
-                    onChange={comments.reload}
-                  />
-                ))}
-                <PendingNote name={name} discussion={value} />
-              </>
-            )}
-          </Show>
+    <div class="conversation">
+      <PullSummary pull={pull} />
+      <div>
+        <EntryView name={name} entry={opening(pull)} discussion={undefined} onChange={onChange} />
+        <Show of={comments}>
+          {(said) => (
+            <Show of={discussion}>
+              {(value) => (
+                <>
+                  {entriesOf(said, value.reviews).map((entry) => (
+                    <EntryView
+                      key={entry.key}
+                      name={name}
+                      entry={entry}
+                      discussion={value}
+                      onChange={comments.reload}
+                    />
+                  ))}
+                  <PendingNote name={name} discussion={value} />
+                </>
+              )}
+            </Show>
+          )}
+        </Show>
+        {discussion.value && (
+          <Later
+            load={loadMergeBox}
+            with={{
+              repository,
+              name,
+              pull,
+              reviews: discussion.value.reviews,
+              version: checks,
+              onChange,
+            }}
+          />
         )}
-      </Show>
-      <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
-      <Checks name={name} sha={head} version={checks} />
-      {discussion.value && (
-        <Later
-          load={loadMergeBox}
-          with={{
-            repository,
-            name,
-            pull,
-            reviews: discussion.value.reviews,
-            version: checks,
-            onChange,
-          }}
-        />
-      )}
-      <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
-    </>
+        <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
+      </div>
+      <div class="side">
+        <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
+        <Checks name={name} sha={head} version={checks} />
+      </div>
+    </div>
+  )
+}
+
+/** What stands between an open pull request and its merge, by the check for conflicts. */
+const MERGEABILITY: Readonly<Partial<Record<PullRequest_Mergeability, string>>> = {
+  [PullRequest_Mergeability.CONFLICT]: 'Conflicts with the target branch',
+  [PullRequest_Mergeability.CHECKING]: 'Looking for conflicts',
+  [PullRequest_Mergeability.MERGEABLE]: 'No conflicts',
+}
+
+/** The state of a pull request, which stays in view, and the way to the merge. */
+function PullSummary({ pull }: { pull: PullRequest }): VNode | null {
+  if (pull.state !== 'open') return null
+  return (
+    <p class="summary">
+      <PullState pull={pull} /> <strong>{pull.title}</strong>
+      <span class="facts">{MERGEABILITY[pull.mergeability]}</span>
+      <span class="space" />
+      <a class="button" href="#merge">
+        <Icon name="git-merge" /> Go to the merge
+      </a>
+    </p>
   )
 }
 

@@ -8,7 +8,9 @@ import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { Menu } from '../components/menu.tsx'
 import { goTo } from '../components/navigation.ts'
 
 /** The most entries that the API has on one page. */
@@ -69,10 +71,18 @@ export function RepositoryActions(props: ActionsProps): VNode {
 function Fork(props: ActionsProps): VNode {
   const [isOpen, setOpen] = useState(false)
   return (
-    <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
-      <summary>Fork ({props.repository.forksCount.toLocaleString()})</summary>
+    <Menu
+      className=""
+      isPanel
+      button={
+        <>
+          <Icon name="git-fork" /> Fork ({props.repository.forksCount.toLocaleString()})
+        </>
+      }
+      onOpen={() => setOpen(true)}
+    >
       {isOpen && <ForkForm {...props} />}
-    </details>
+    </Menu>
   )
 }
 
