@@ -72,6 +72,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
   'administration-providers': async () =>
     (await import('./administration/administration-providers.page.tsx'))
       .AdministrationProvidersPage,
+  components: async () => (await import('./explorer/components.page.tsx')).ComponentsPage,
   import: async () => (await import('./repositories/import.page.tsx')).ImportPage,
   api: async () => (await import('./explorer/api.page.tsx')).ApiPage,
 }

@@ -62,6 +62,7 @@ export type PageName =
   | 'administration-metrics'
   | 'administration-providers'
   | 'import'
+  | 'components'
   | 'api'
 
 /** The page of an address. */
@@ -110,6 +111,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '-/admin': 'administration',
   '-/admin/metrics': 'administration-metrics',
   '-/admin/identity-providers': 'administration-providers',
+  '-/components': 'components',
   '-/import': 'import',
   '-/organizations': 'organizations',
   'user/login': 'login',

@@ -59,6 +59,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
 /** Pages below `/-/`, which no account can be named. They show a stranger the same for every name. */
 const OWN_PAGES: ReadonlyMap<string, string> = new Map([
   ['admin', 'Administration'],
+  ['components', 'Components of the pages'],
   ['import', 'Import a repository'],
   ['organizations', 'Organisations'],
 ])

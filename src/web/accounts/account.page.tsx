@@ -6,6 +6,7 @@ import {
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { NotFound, Pager, pageOf, useIsKnownMissing, useTitle } from '../components/page.tsx'
@@ -29,7 +30,9 @@ function Account({ owner, query }: PageProps): VNode {
     <Show of={account} isPage>
       {(found) => (
         <>
-          <h1>{owner}</h1>
+          <h1>
+            <Avatar name={owner} /> {owner}
+          </h1>
           {found?.$typeName === 'branchline.v1.Organization' ? (
             <>
               <OrganizationSummary organization={found} />

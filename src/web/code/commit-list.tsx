@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import type { Commit } from '#gen/branchline/v1/commit_pb.ts'
 import { repositoryHref, subjectOf } from '../addresses.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
 
 /** Commits, one below the other. */
@@ -15,6 +16,7 @@ export function CommitList(props: {
     <ul class="list">
       {props.commits.map(({ sha, commit, author }) => (
         <li key={sha}>
+          <Avatar name={author?.login ?? commit?.author?.name ?? ''} />{' '}
           <a href={`${base}/commit/${sha}`}>{subjectOf(commit?.message ?? '') || 'No message'}</a>
           <p class="facts">
             <code>{sha.slice(0, 10)}</code> by {author?.login ?? commit?.author?.name}{' '}

@@ -93,28 +93,29 @@ export function Confirmed(props: {
     await act()
     setAsking(false)
   })
-  const focus = useCallback((button: HTMLButtonElement | null) => button?.focus(), [])
-  if (!isAsking)
-    return (
+  const open = useCallback((dialog: HTMLDialogElement | null) => dialog?.showModal(), [])
+  return (
+    <>
       <button type="button" class={isSmall ? 'small' : undefined} onClick={() => setAsking(true)}>
         {text}
         {hidden}
       </button>
-    )
-  return (
-    <section class="note" aria-label={`${text} ${about}`}>
-      <p>{question}</p>
-      {action.failure && <FailureNote failure={action.failure} />}
-      <p class="row">
-        <button type="button" disabled={action.isRunning} onClick={() => action.run()}>
-          Yes, {text.charAt(0).toLowerCase() + text.slice(1)}
-          {hidden}
-        </button>
-        <button type="button" ref={focus} onClick={() => setAsking(false)}>
-          No, keep it
-        </button>
-      </p>
-    </section>
+      {isAsking && (
+        <dialog ref={open} aria-label={`${text} ${about}`} onClose={() => setAsking(false)}>
+          <p>{question}</p>
+          {action.failure && <FailureNote failure={action.failure} />}
+          <p class="buttons">
+            <button type="button" disabled={action.isRunning} onClick={() => action.run()}>
+              Yes, {text.charAt(0).toLowerCase() + text.slice(1)}
+              {hidden}
+            </button>
+            <button type="button" autofocus onClick={() => setAsking(false)}>
+              No, keep it
+            </button>
+          </p>
+        </dialog>
+      )}
+    </>
   )
 }
 

@@ -2,17 +2,19 @@ import type { VNode } from 'preact'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
 import { ActionForm, Checkbox, Field, fieldOf, isChecked } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
 
 /** Repositories, one below the other. */
 export function RepositoryList({ repositories }: { repositories: readonly Repository[] }): VNode {
-  if (repositories.length === 0) return <p>No repositories.</p>
+  if (repositories.length === 0) return <p class="empty">No repositories.</p>
   return (
     <ul class="list">
       {repositories.map((repository) => (
         <li key={repository.fullName}>
+          <Avatar name={repository.owner?.login ?? ''} />{' '}
           <a href={`/${repository.fullName}`}>{repository.fullName}</a>{' '}
           {repository.private && <span class="tag">private</span>}
           {repository.archived && <span class="tag">archived</span>}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
+
+describe.skipIf(!hasChromium)(browserSuite('the page of the components'), () => {
+  const web = openWebSuite()
+
+  it('shows all of them accessibly in all colours, on a phone too', async () => {
+    const { page, faults, leave } = await web.open('/-/components')
+    for (const theme of ['light', 'dark', 'contrast']) {
+      await page.getByRole('main').getByRole('combobox', { name: 'Colours' }).selectOption(theme)
+      await expectAccessible(page)
+    }
+    await page.setViewportSize({ width: 360, height: 740 })
+    await expectAccessible(page)
+    await expectFits(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('asks before a loss in a dialog that Escape closes', async () => {
+    const { page, faults, leave } = await web.open('/-/components')
+    const opener = page.getByRole('button', { name: 'Delete', exact: true })
+    await opener.click()
+    const dialog = page.getByRole('dialog', { name: 'Delete' })
+    const focused = page.locator(':focus')
+    expect(await focused.textContent()).toBe('No, keep it')
+    await expectAccessible(page)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await focused.textContent()).toContain('Delete')
+    await opener.click()
+    await dialog.getByRole('button', { name: 'Yes, delete' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await leave()
+  })
+})
