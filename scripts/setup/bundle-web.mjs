@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { commonParts } from './bundle-common.mjs'
 import { unlessUpToDate } from './bundle-stamp.mjs'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
@@ -12,6 +13,9 @@ export const webFolder = join(root, 'dist', 'web')
 
 /** The most compressed script that a browser loads before it shows a page for the first time. */
 const SCRIPT_BUDGET_BYTES = 90 * 1024
+
+/** The first script of all pages. */
+const MAIN = 'src/web/main.tsx'
 
 /** The ending of the files of pages, whose names `src/web/routes.ts` has. */
 const PAGE_ENDING = '.page.tsx'
@@ -30,12 +34,42 @@ export function bundleWeb() {
 }
 
 async function build() {
+  // The first build finds the modules that many pages need. The second one brings them into one file.
+  const { metafile } = await compile([])
+  const isPage = (/** @type {string} */ path) => path.endsWith(PAGE_ENDING)
+  const result = await compile([commonParts(metafile, MAIN, isPage)])
+  const outputs = new Map(
+    Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
+  )
+  mkdirSync(webFolder, { recursive: true })
+  const sizes = new Map()
+  for (const { path, contents } of result.outputFiles)
+    sizes.set(basename(path), await store(basename(path), contents))
+  const manifest = manifestOf(outputs)
+  const largest = checkBudget(outputs, sizes, manifest.scripts)
+  writeManifest(manifest)
+  removeOthers(new Set(manifest.files))
+  return {
+    inputs: Object.keys(metafile.inputs),
+    outputs: [...manifest.files.flatMap(withForms), 'manifest.json'].map(
+      (name) => `dist/web/${name}`,
+    ),
+    result: `dist/web, at most ${(largest / 1024).toFixed(1)} KiB of script before a page shows`,
+  }
+}
+
+/**
+ * Runs esbuild without writing files.
+ *
+ * @param {import('esbuild').Plugin[]} plugins
+ */
+async function compile(plugins) {
   // Imported here, because it exists only after the installation of the npm packages.
   const esbuild = await import('esbuild')
-  const result = await esbuild
+  return esbuild
     .build({
       absWorkingDir: root,
-      entryPoints: ['src/web/main.tsx', 'src/web/style.css', 'src/web/icon.svg'],
+      entryPoints: [MAIN, 'src/web/style.css', 'src/web/icon.svg'],
       outdir: webFolder,
       entryNames: '[name]-[hash]',
       chunkNames: '[name]-[hash]',
@@ -52,29 +86,11 @@ async function build() {
       metafile: true,
       write: false,
       logLevel: 'silent',
-      plugins: [withoutReasons, iconsInStyles],
+      plugins: [withoutReasons, iconsInStyles, ...plugins],
     })
     .catch((/** @type {Error} */ error) => {
       throw new Failure('The web pages do not compile: correct what is said above.', error.message)
     })
-  const outputs = new Map(
-    Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
-  )
-  mkdirSync(webFolder, { recursive: true })
-  const sizes = new Map()
-  for (const { path, contents } of result.outputFiles)
-    sizes.set(basename(path), await store(basename(path), contents))
-  const manifest = manifestOf(outputs)
-  const largest = checkBudget(outputs, sizes, manifest.scripts)
-  writeManifest(manifest)
-  removeOthers(new Set(manifest.files))
-  return {
-    inputs: Object.keys(result.metafile.inputs),
-    outputs: [...manifest.files.flatMap(withForms), 'manifest.json'].map(
-      (name) => `dist/web/${name}`,
-    ),
-    result: `dist/web, at most ${(largest / 1024).toFixed(1)} KiB of script before a page shows`,
-  }
 }
 
 /**
@@ -151,7 +167,7 @@ function manifestOf(/** @type {Outputs} */ outputs) {
       if (entryPoint === source || (source in inputs && entryPoint === undefined)) return name
     throw new Failure(`The bundle of the web pages lacks ${source}.`, '')
   }
-  const scripts = importsOf(outputs, nameOf('src/web/main.tsx'))
+  const scripts = importsOf(outputs, nameOf(MAIN))
   return {
     scripts,
     pages: Object.fromEntries(
