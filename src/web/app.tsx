@@ -10,6 +10,7 @@ import { nextWait, pause } from './api/waiting.ts'
 import { FailureNote } from './components/load.tsx'
 import { useNavigation } from './components/navigation.ts'
 import { NotFound, SignInLink, useTitle } from './components/page.tsx'
+import { Toast } from './components/toast.tsx'
 import { Header } from './header/header.tsx'
 import { loadPage, type Page } from './pages.ts'
 import { type Route, routeOf } from './routes.ts'
@@ -159,6 +160,7 @@ function Frame(props: {
         {session.hasEnded && <EndedSession />}
         {children}
       </main>
+      <Toast />
     </>
   )
 }

@@ -32,7 +32,8 @@ export interface Visitor {
 
 /** Opens a window for somebody. */
 export async function visit(browser: Browser, baseURL: string): Promise<Visitor> {
-  const context: BrowserContext = await browser.newContext({ baseURL })
+  // Without motion, since axe would read colours in the middle of a change.
+  const context: BrowserContext = await browser.newContext({ baseURL, reducedMotion: 'reduce' })
   const page = await context.newPage()
   // Shorter than a test, so that a failure names the step.
   page.setDefaultTimeout(STEP_TIMEOUT_MS)

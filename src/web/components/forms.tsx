@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX, SubmitEventHandler, VNode } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { FailureNote, useAction } from './load.tsx'
+import { say } from './toast.tsx'
 
 interface ActionFormProps {
   /** The text of the button. */
@@ -92,6 +93,7 @@ export function Confirmed(props: {
   const action = useAction(async () => {
     await act()
     setAsking(false)
+    say(`Done: ${text} ${about}`.trim())
   })
   const open = useCallback((dialog: HTMLDialogElement | null) => dialog?.showModal(), [])
   return (

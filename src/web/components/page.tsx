@@ -16,7 +16,7 @@ export function NotFound(): VNode {
   const { session } = useApi()
   useTitle('Page not found')
   return (
-    <>
+    <div class="empty">
       <h1>Page not found</h1>
       <p>There is nothing at this address, or your account may not see it.</p>
       {session.user ? (
@@ -26,7 +26,12 @@ export function NotFound(): VNode {
           If it is private: <SignInLink />
         </p>
       )}
-    </>
+      <p>
+        <a class="button" href="/explore">
+          Find a repository
+        </a>
+      </p>
+    </div>
   )
 }
 

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { useId } from 'preact/hooks'
 import { useChoice } from './stored.ts'
 import { applyTheme, THEME_KEY } from './theme.ts'
 
@@ -13,11 +14,14 @@ const THEMES = ['system', 'light', 'dark', 'contrast'] as const
 
 /** Chooses the colours of the pages in this browser. */
 export function ThemeChoice(): VNode {
+  const id = useId()
   const [theme, choose] = useChoice(THEME_KEY, THEMES)
   return (
-    <label>
-      Colours
+    // The label is not around the choice, since its text would have the texts of all options.
+    <div class="theme">
+      <label for={id}>Colours</label>
       <select
+        id={id}
         value={theme}
         onChange={({ currentTarget: { value } }) => {
           const chosen = THEMES.find((name) => name === value) ?? 'system'
@@ -31,6 +35,6 @@ export function ThemeChoice(): VNode {
           </option>
         ))}
       </select>
-    </label>
+    </div>
   )
 }

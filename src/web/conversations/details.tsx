@@ -4,33 +4,40 @@ import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { allPages, PAGE, useApi } from '../api/client.ts'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { Person } from '../components/person.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 /** A fact about a conversation, and what changes the fact. */
 export function Detail(props: {
   title: string
-  values: readonly string[]
+  values: readonly VNode[]
   children?: ComponentChildren
 }): VNode {
   const { title, values, children } = props
   return (
     <>
       <dt>{title}</dt>
-      <dd>
-        {values.length === 0
-          ? 'none '
-          : values.map((value) => (
-              <span key={value} class="tag">
-                {value}
-              </span>
-            ))}
+      <dd class="values">
+        {values.length === 0 ? 'none' : values}
         {children}
       </dd>
     </>
   )
+}
+
+/** Returns people as values of a `Detail`. */
+export function peopleOf(users: readonly Pick<User, 'login'>[]): VNode[] {
+  return users.map(({ login }) => <Person key={login} login={login} />)
+}
+
+/** Returns labels as values of a `Detail`. */
+export function tagsOf(labels: Issue['labels']): VNode[] {
+  return labels.map((label) => <LabelTag key={String(label.id)} label={label} />)
 }
 
 interface ChangeProps {

@@ -12,6 +12,7 @@ import { Confirmed } from '../components/forms.tsx'
 import { Later } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Scrolling } from '../components/page.tsx'
+import { Person } from '../components/person.tsx'
 import { type PullName, placeText, type Thread } from '../pulls/reviews.ts'
 import { CommentEditor } from './comment-editor.tsx'
 import type { Discussion } from './discussion.ts'
@@ -58,7 +59,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
   return (
     <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
       <header>
-        <a href={`/${who}`}>{who}</a> {did} <Time at={at} />{' '}
+        <Person login={who} /> {did} <Time at={at} /> <span class="space" />
         {entry.isEdited && (
           <button
             type="button"

@@ -8,6 +8,7 @@ import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
+import { Person } from '../components/person.tsx'
 import { useDraft } from '../components/stored.ts'
 import { placeText, type Thread } from '../pulls/reviews.ts'
 import { CommentEditor } from './comment-editor.tsx'
@@ -90,7 +91,7 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
   return (
     <div class="said">
       <div class="facts">
-        <a href={`/${user?.login}`}>{user?.login}</a> <Time at={createdAt} />{' '}
+        <Person login={user?.login ?? ''} /> <Time at={createdAt} /> <span class="space" />
         {canDelete && canComment && !isEdited && (
           <>
             <button

@@ -1,12 +1,15 @@
 import type { ComponentChildren, VNode } from 'preact'
-import { Avatar } from '../components/avatar.tsx'
 import { Command } from '../components/command.tsx'
 import { Checkbox, Confirmed, Field, onSubmit, Select, TextArea } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
 import { FailureNote } from '../components/load.tsx'
 import { Menu } from '../components/menu.tsx'
 import { useTitle } from '../components/page.tsx'
+import { Person } from '../components/person.tsx'
+import { StateTag } from '../components/state-tag.tsx'
 import { ThemeChoice } from '../components/theme-choice.tsx'
+import { say } from '../components/toast.tsx'
 
 /** Shows each component with its states, for those who write pages. docs/design.md describes them. */
 export function ComponentsPage(): VNode {
@@ -56,6 +59,9 @@ export function ComponentsPage(): VNode {
               <Icon name="star" /> A button
             </button>
           </Menu>
+          <button type="button" onClick={() => say('Something has happened.')}>
+            Show a toast
+          </button>
           <Confirmed action="Delete" question="The thing is deleted for ever." act={nothing} />
         </div>
       </Part>
@@ -71,17 +77,30 @@ export function ComponentsPage(): VNode {
       </Part>
       <Part title="Badges and people">
         <p>
-          {['private', 'open', 'closed', 'merged', 'success', 'failure'].map((state) => (
+          {['private', 'success', 'failure'].map((state) => (
             <span key={state} class={`tag ${state}`}>
               {state}
             </span>
+          ))}
+          {['open', 'closed'].map((state) => (
+            <StateTag key={state} state={state} />
+          ))}
+          {['open', 'draft', 'closed', 'merged'].map((state) => (
+            <StateTag key={state} state={state} isPull />
           ))}
         </p>
         <p>
           {['ada', 'bob', 'carol', 'dave', 'erin', 'frank'].map((name) => (
             <span key={name}>
-              <Avatar name={name} /> {name}{' '}
+              <Person login={name} />{' '}
             </span>
+          ))}
+        </p>
+      </Part>
+      <Part title="Labels">
+        <p>
+          {['000000', '7f1d1d', 'b3261e', '808080', '0ea5e9', 'fde047', 'ffffff'].map((color) => (
+            <LabelTag key={color} label={{ name: color, color }} />
           ))}
         </p>
       </Part>

@@ -43,6 +43,7 @@ export function BulkForm({ name, onChange, children }: BulkFormProps): VNode {
   })
   return (
     <form
+      class="list-form"
       aria-label="Change several issues"
       onSubmit={onSubmit(change.run)}
       onInput={(event) => setSelected(numbersOf(event.currentTarget).length)}

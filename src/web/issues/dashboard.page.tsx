@@ -2,11 +2,12 @@ import type { VNode } from 'preact'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { ownHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { counted, Time } from '../components/formats.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
-import { LabelName } from './label-name.tsx'
 
 const STATES = [
   ['open', 'Open'],
@@ -76,12 +77,11 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
                     {issue.title} {issue.repository?.fullName}#{issue.number.toString()}
                   </a>{' '}
                   {issue.labels.map((label) => (
-                    <span key={String(label.id)} class="tag">
-                      <LabelName label={label} />
-                    </span>
+                    <LabelTag key={String(label.id)} label={label} />
                   ))}
                   <p class="facts">
-                    {issue.user?.login}, updated <Time at={issue.updatedAt} />
+                    <Avatar name={issue.user?.login ?? ''} /> {issue.user?.login}, updated{' '}
+                    <Time at={issue.updatedAt} />
                     {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
                   </p>
                 </li>

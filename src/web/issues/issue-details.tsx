@@ -4,7 +4,14 @@ import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
-import { Assignees, Detail, Labels, TextEditor } from '../conversations/details.tsx'
+import {
+  Assignees,
+  Detail,
+  Labels,
+  peopleOf,
+  TextEditor,
+  tagsOf,
+} from '../conversations/details.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 interface DetailsProps {
@@ -25,21 +32,17 @@ export function IssueDetails({ repository, name, issue, onChange }: DetailsProps
     <section class="box" aria-labelledby="details">
       <h3 id="details">Details</h3>
       <dl>
-        <Detail title="Labels" values={issue.labels.map((label) => label.name)}>
+        <Detail title="Labels" values={tagsOf(issue.labels)}>
           {isWriter && <Labels name={name} labels={issue.labels} onChange={onChange} />}
         </Detail>
-        <Detail title="Assignees" values={issue.assignees.map(({ login }) => login)}>
+        <Detail title="Assignees" values={peopleOf(issue.assignees)}>
           {isWriter && <Assignees name={name} assignees={issue.assignees} onChange={onChange} />}
         </Detail>
-        <Detail title="Milestone" values={issue.milestone ? [issue.milestone.title] : []} />
-        {issue.dueDate && (
-          <>
-            <dt>Due</dt>
-            <dd>
-              <Time at={issue.dueDate} />
-            </dd>
-          </>
-        )}
+        <Detail
+          title="Milestone"
+          values={issue.milestone ? [<span key="milestone">{issue.milestone.title}</span>] : []}
+        />
+        {issue.dueDate && <Detail title="Due" values={[<Time key="due" at={issue.dueDate} />]} />}
       </dl>
       {isEdited && (
         <TextEditor name={name} said={issue} onChange={onChange} onClose={() => setEdited(false)} />

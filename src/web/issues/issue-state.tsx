@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import type { Issue, IssueLink } from '#gen/branchline/v1/issue_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { Time } from '../components/formats.tsx'
+import { StateTag } from '../components/state-tag.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 /** The reasons of closing, in words that follow `closed`. */
@@ -17,7 +18,7 @@ export function StateLine({ name, issue }: { name: PullName; issue: Issue }): VN
   const reason = REASONS.find(([known]) => known === stateReason)?.[1]
   return (
     <p>
-      <span class={`tag ${state}`}>{state}</span>
+      <StateTag state={state} />
       {reason !== undefined && ` ${reason}`}
       {duplicateOf && (
         <>

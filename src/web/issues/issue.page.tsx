@@ -114,33 +114,37 @@ function Conversation(props: ConversationProps): VNode {
     threads: [],
   }
   return (
-    <>
-      <EntryView name={name} entry={opening} discussion={undefined} onChange={onChange} />
-      <Show of={comments}>
-        {(said) => (
-          <>
-            {said.map(commentEntry).map((entry) => (
-              <EntryView
-                key={entry.key}
-                name={name}
-                entry={entry}
-                discussion={discussion}
-                onChange={comments.reload}
-              />
-            ))}
-          </>
+    <div class="conversation">
+      <div>
+        <EntryView name={name} entry={opening} discussion={undefined} onChange={onChange} />
+        <Show of={comments}>
+          {(said) => (
+            <>
+              {said.map(commentEntry).map((entry) => (
+                <EntryView
+                  key={entry.key}
+                  name={name}
+                  entry={entry}
+                  discussion={discussion}
+                  onChange={comments.reload}
+                />
+              ))}
+            </>
+          )}
+        </Show>
+        <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
+        {(discussion.canModerate || isAuthor) && !repository.archived && (
+          <Later load={loadStateForm} with={{ name, issue, onChange }} />
         )}
-      </Show>
-      <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
-      <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
-      {(discussion.canModerate || isAuthor) && !repository.archived && (
-        <Later load={loadStateForm} with={{ name, issue, onChange }} />
-      )}
-      <NewComment name={name} discussion={discussion} onSent={comments.reload} />
-      {discussion.canModerate && (
-        <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
-      )}
-    </>
+        <NewComment name={name} discussion={discussion} onSent={comments.reload} />
+      </div>
+      <div class="side">
+        <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
+        {discussion.canModerate && (
+          <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
+        )}
+      </div>
+    </div>
   )
 }
 

@@ -4,15 +4,18 @@ import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { counted, Time } from '../components/formats.tsx'
 import { Field, onSubmit, Select } from '../components/forms.tsx'
+import { Icon } from '../components/icon.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { StateTag } from '../components/state-tag.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { BulkForm } from './bulk-form.tsx'
-import { LabelName } from './label-name.tsx'
 import { PinnedIssues } from './pinned-issues.tsx'
 
 const STATES = ['open', 'closed', 'all'] as const
@@ -75,10 +78,19 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
     `${base}?${new URLSearchParams(filters)}`
   return (
     <>
-      <p class="bar">
-        {session.user && !repository.archived && <a href={`${base}/new`}>New issue</a>}
-        <a href={`${repositoryHref(name)}/labels`}>Labels</a>
-        <a href={`${repositoryHref(name)}/milestones`}>Milestones</a>
+      <p class="actions">
+        <a href={`${repositoryHref(name)}/labels`}>
+          <Icon name="tag" /> Labels
+        </a>
+        <a href={`${repositoryHref(name)}/milestones`}>
+          <Icon name="milestone" /> Milestones
+        </a>
+        <span class="space" />
+        {session.user && !repository.archived && (
+          <a class="button main" href={`${base}/new`}>
+            New issue
+          </a>
+        )}
       </p>
       {Object.keys(kept).length === 0 && page === 1 && <PinnedIssues name={name} />}
       <Later load={loadSavedViews} with={{ name, query: q, isWriter }} />
@@ -179,17 +191,16 @@ function IssueRow({ issue, href, hrefOfLabel, isSelectable }: IssueRowProps): VN
           aria-label={`Select #${issue.number}`}
         />
       )}{' '}
-      <span class={`tag ${issue.state}`}>{issue.state}</span>{' '}
+      <StateTag state={issue.state} />{' '}
       <a href={href}>
         {issue.title} #{issue.number.toString()}
       </a>{' '}
       {issue.labels.map((label) => (
-        <a key={label.name} class="tag" href={hrefOfLabel(label.name)}>
-          <LabelName label={label} />
-        </a>
+        <LabelTag key={label.name} label={label} href={hrefOfLabel(label.name)} />
       ))}
       <p class="facts">
-        {issue.user?.login}, updated <Time at={issue.updatedAt} />
+        <Avatar name={issue.user?.login ?? ''} /> {issue.user?.login}, updated{' '}
+        <Time at={issue.updatedAt} />
         {issue.milestone && `, milestone ${issue.milestone.title}`}
         {issue.assignees.length > 0 &&
           `, assigned to ${issue.assignees.map(({ login }) => login).join(', ')}`}

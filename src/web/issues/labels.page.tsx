@@ -12,11 +12,11 @@ import {
   fieldOf,
   isChecked,
 } from '../components/forms.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
-import { LabelName } from './label-name.tsx'
 
 /** The labels of a repository, and for writers the forms that change them. */
 export function LabelsPage({ owner, repo, query }: PageProps): VNode {
@@ -56,12 +56,10 @@ function Labels({ name, page, isWriter }: LabelsProps): VNode {
             <ul class="list">
               {labels.map((label) => (
                 <li key={String(label.id)}>
-                  <a
-                    class="tag"
+                  <LabelTag
+                    label={label}
                     href={`${base}?${new URLSearchParams({ state: 'all', labels: label.name })}`}
-                  >
-                    <LabelName label={label} />
-                  </a>
+                  />
                   {label.isArchived && <span class="tag">archived</span>}
                   {label.exclusive && <span class="tag">exclusive</span>}
                   {label.description !== '' && <p>{label.description}</p>}
@@ -119,7 +117,7 @@ function LabelActions({ name, label, reload }: ActionsProps): VNode {
           <LabelFields label={label} />
         </ActionForm>
       </details>
-      <div class="row">
+      <div class="buttons">
         <ActionButton
           text={isArchived ? 'Use again' : 'Archive'}
           about={label.name}

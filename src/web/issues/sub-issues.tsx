@@ -5,6 +5,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { StateTag } from '../components/state-tag.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 interface SubIssuesProps {
@@ -96,7 +97,7 @@ function Part({ name, issue, position, isWriter, onChange }: PartProps): VNode {
   }
   return (
     <li>
-      <span class={`tag ${issue.state}`}>{issue.state}</span>{' '}
+      <StateTag state={issue.state} />{' '}
       <a href={`${repositoryHref({ owner, repo })}/issues/${issue.number}`}>
         {issue.title} #{issue.number.toString()}
       </a>{' '}

@@ -7,7 +7,15 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { FailureNote, useAction } from '../components/load.tsx'
-import { Assignees, Choices, Detail, Labels, TextEditor } from '../conversations/details.tsx'
+import {
+  Assignees,
+  Choices,
+  Detail,
+  Labels,
+  peopleOf,
+  TextEditor,
+  tagsOf,
+} from '../conversations/details.tsx'
 import type { PullName } from './reviews.ts'
 
 interface DetailsProps {
@@ -29,16 +37,23 @@ export function PullDetails(props: DetailsProps): VNode {
     <section class="box" aria-labelledby="details">
       <h3 id="details">Details</h3>
       <dl>
-        <Detail title="Labels" values={pull.labels.map(({ name }) => name)}>
+        <Detail title="Labels" values={tagsOf(pull.labels)}>
           {isWriter && <Labels name={name} labels={pull.labels} onChange={onChange} />}
         </Detail>
         <Detail
           title="Requested reviewers"
-          values={[...requested(pull), ...pull.requestedReviewersTeams.map(({ name }) => name)]}
+          values={[
+            ...peopleOf(pull.requestedReviewers),
+            ...pull.requestedReviewersTeams.map(({ id, name }) => (
+              <span key={String(id)} class="tag">
+                {name}
+              </span>
+            )),
+          ]}
         >
           {mayEdit && pull.state === 'open' && <Reviewers {...props} />}
         </Detail>
-        <Detail title="Assignees" values={pull.assignees.map(({ login }) => login)}>
+        <Detail title="Assignees" values={peopleOf(pull.assignees)}>
           {isWriter && <Assignees name={name} assignees={pull.assignees} onChange={onChange} />}
         </Detail>
       </dl>

@@ -1,9 +1,10 @@
 import type { VNode } from 'preact'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { StateTag } from '../components/state-tag.tsx'
 
 /** The state of a pull request in one word. */
 export function PullState({ pull }: { pull: PullRequest }): VNode {
   const { merged, state, draft } = pull
   const text = merged ? 'merged' : state === 'closed' ? 'closed' : draft ? 'draft' : 'open'
-  return <span class={`tag ${text}`}>{text}</span>
+  return <StateTag state={text} isPull />
 }

@@ -2,7 +2,9 @@ import type { VNode } from 'preact'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
@@ -60,10 +62,13 @@ function Pulls({
                   <PullState pull={pull} />{' '}
                   <a href={`${base}/${pull.number}`}>
                     {pull.title} #{pull.number.toString()}
-                  </a>
+                  </a>{' '}
+                  {pull.labels.map((label) => (
+                    <LabelTag key={String(label.id)} label={label} />
+                  ))}
                   <p class="facts">
-                    {pull.user?.login}, updated <Time at={pull.updatedAt} />, {pull.head?.label} →{' '}
-                    {pull.base?.label}
+                    <Avatar name={pull.user?.login ?? ''} /> {pull.user?.login}, updated{' '}
+                    <Time at={pull.updatedAt} />, {pull.head?.label} → {pull.base?.label}
                   </p>
                 </li>
               ))}

@@ -18,6 +18,22 @@ describe.skipIf(!hasChromium)(browserSuite('the page of the components'), () => 
     await leave()
   })
 
+  it('says what has happened until the reader closes the toast', async () => {
+    const { page, faults, leave } = await web.open('/-/components')
+    await page.getByRole('button', { name: 'Show a toast' }).click()
+    const toast = page.getByRole('status').filter({ hasText: 'Something has happened.' })
+    await toast.waitFor()
+    // The text stays while the focus is on the toast, and on the next page.
+    await toast.getByRole('button', { name: 'Close' }).focus()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Explore' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Explore' }).waitFor()
+    await toast.getByRole('button', { name: 'Close' }).click()
+    await toast.waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('asks before a loss in a dialog that Escape closes', async () => {
     const { page, faults, leave } = await web.open('/-/components')
     const opener = page.getByRole('button', { name: 'Delete', exact: true })

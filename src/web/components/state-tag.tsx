@@ -1,0 +1,26 @@
+import type { VNode } from 'preact'
+import { Icon, type IconName } from './icon.tsx'
+
+const ISSUE_ICONS: Readonly<Record<string, IconName>> = {
+  open: 'circle-dot',
+  closed: 'circle-check',
+}
+
+const PULL_ICONS: Readonly<Record<string, IconName>> = {
+  open: 'git-pull-request',
+  draft: 'git-pull-request-draft',
+  closed: 'git-pull-request-closed',
+  merged: 'git-merge',
+}
+
+/** The state of an issue or a pull request: a word on a colour, beside an icon. */
+export function StateTag(props: { state: string; isPull?: boolean }): VNode {
+  const { state, isPull = false } = props
+  const icon = (isPull ? PULL_ICONS : ISSUE_ICONS)[state]
+  return (
+    <span class={`tag ${state}`}>
+      {icon !== undefined && <Icon name={icon} />}
+      {state}
+    </span>
+  )
+}
