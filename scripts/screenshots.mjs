@@ -17,19 +17,22 @@ const ACCOUNTS = ['ada', 'bob', 'carol'].map((username) => ({
 /** Pages by the name of their picture, and a text that the page shows when it is complete. */
 const PAGES = /** @type {const} */ ([
   ['repo', '/bob/observatory', 'How to build it'],
+  ['issue', '/bob/observatory/issues/2', 'A filter may help'],
   ['pull', '/bob/observatory/pulls/1', 'The lock sticks'],
   ['files', '/bob/observatory/pulls/1/files', 'Why twice?'],
-  ['explore', '/explore?q=observatory', 'bob/observatory'],
-  ['settings', '/bob/observatory/settings/branches', 'main'],
-  ['tokens', '/user/settings/tokens', 'laptop'],
-  ['notifications', '/notifications', 'mentioned'],
-  ['api', '/-/api/branchline.v1.PullMergeService/MergePullRequest', 'MergePullRequest'],
 ])
 
 /** The two looks of each picture. */
 const LOOKS = /** @type {const} */ ([
   [1280, 'light'],
-  [360, 'dark'],
+  [390, 'dark'],
+])
+
+/** Labels with their colours. */
+const LABELS = /** @type {const} */ ([
+  ['mechanics', '#2f6f4f'],
+  ['camera', '#fde047'],
+  ['bug', '#b3261e'],
 ])
 
 const README = `# Observatory
@@ -129,13 +132,15 @@ async function prepare({ url, tokens }) {
   })
   await bob('PUT', `${path}/topics`, { topics: ['astronomy', 'telescope'] })
   await bob('PUT', `${path}/collaborators/carol`, { permission: 'write' })
-  await bob('POST', `${path}/labels`, { name: 'mechanics', color: '#2f6f4f' })
   await bob('POST', `${path}/branch_protections`, {
     rule_name: 'main',
     required_approvals: 1,
     enable_status_check: true,
     status_check_contexts: ['build'],
   })
+  const labels = []
+  for (const [name, color] of LABELS)
+    labels.push((await bob('POST', `${path}/labels`, { name, color })).id)
   const { sha } = await carol('GET', `${path}/contents/src/dome.js`)
   const { commit } = await carol('PUT', `${path}/contents/src/dome.js`, {
     message: 'Open the dome slowly',
@@ -148,7 +153,7 @@ async function prepare({ url, tokens }) {
     body: 'The motor gets **hot** when the dome opens at once.',
     head: 'slow-dome',
     base: 'main',
-    labels: [],
+    labels: labels.slice(0, 1),
   })
   await bob('POST', `${path}/pulls/1/reviews`, {
     event: 'COMMENT',
@@ -156,6 +161,13 @@ async function prepare({ url, tokens }) {
     comments: [{ path: 'src/dome.js', body: 'Why twice?', new_position: 7 }],
   })
   await carol('POST', `${path}/issues/1/comments`, { body: 'The lock sticks in winter, @bob.' })
+  await bob('POST', `${path}/issues`, {
+    title: 'The moon is too bright',
+    body: 'At full moon, pictures are **white**.',
+    labels: labels.slice(1),
+    assignees: ['bob', 'carol'],
+  })
+  await carol('POST', `${path}/issues/2/comments`, { body: 'A filter may help, @bob.' })
   await carol('POST', `${path}/statuses/${commit.sha}`, {
     state: 'success',
     context: 'build',
