@@ -41,6 +41,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
   dashboard: async () => (await import('./issues/dashboard.page.tsx')).DashboardPage,
   pulls: async () => (await import('./pulls/pulls.page.tsx')).PullsPage,
   pull: async () => (await import('./pulls/pull.page.tsx')).PullPage,
+  'merge-queue': async () => (await import('./pulls/merge-queue.page.tsx')).MergeQueuePage,
   compare: async () => (await import('./code/compare.page.tsx')).ComparePage,
   'general-settings': async () =>
     (await import('./repositories/general-settings.page.tsx')).GeneralSettings,

@@ -45,6 +45,7 @@ export type PageName =
   | 'pulls'
   | 'pull'
   | 'compare'
+  | 'merge-queue'
   | 'general-settings'
   | 'branch-rules'
   | 'collaborators'
@@ -85,6 +86,7 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   milestones: 'milestones',
   pulls: 'pulls',
   compare: 'compare',
+  queue: 'merge-queue',
 }
 
 /** The pages of the settings of a repository. */

@@ -7,6 +7,7 @@ const at = (path: string) => routeOf(new URL(path, 'http://localhost'))
 describe('the page of an address', () => {
   it.each([
     ['/bob/tools/settings', 'general-settings', []],
+    ['/bob/tools/queue/release/1', 'merge-queue', ['release', '1']],
     ['/bob/tools/settings/hooks/7', 'repository-webhooks', ['7']],
     ['/bob/tools/settings/branches/new', 'branch-rules', ['new']],
     ['/-/admin', 'administration', []],

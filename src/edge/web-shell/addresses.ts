@@ -31,6 +31,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'labels',
   'milestones',
   'pulls',
+  'queue',
   'releases',
   'settings',
   'src',

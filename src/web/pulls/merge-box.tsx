@@ -5,6 +5,7 @@ import type { Branch } from '#gen/branchline/v1/branch_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { CommitStatus } from '#gen/branchline/v1/commit_status_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import {
   type MergeMessage as MergeMessageOfStyle,
   PullMergeService,
@@ -15,9 +16,11 @@ import { type Api, useApi } from '../api/client.ts'
 import { adviceFor } from '../api/failure.ts'
 import { Time } from '../components/formats.tsx'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
-import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
 import { MERGE_STYLES } from './merge-styles.ts'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
+
+const loadQueueBox = async () => (await import('./queue-box.tsx')).QueueBox
 
 interface MergeProps {
   readonly repository: Repository
@@ -31,7 +34,7 @@ export function MergeBox(
   props: MergeProps & { reviews: readonly ReviewWithThreads[]; version: number },
 ): VNode {
   const api = useApi()
-  const { pull, repository, name, reviews, version } = props
+  const { pull, repository, name, reviews, version, onChange } = props
   const target = useLoad(
     (signal) => readTarget(api, name, pull, signal),
     [pull.base?.ref, pull.head?.sha, version],
@@ -57,7 +60,10 @@ export function MergeBox(
                 ))}
               <UpdateBranch {...props} />
               {final !== undefined && <p>{final}</p>}
-              {final === undefined && canAsk(pull, obstacles.length === 0) && (
+              {value.hasQueue && pull.state === 'open' && (
+                <Later load={loadQueueBox} with={{ repository, name, pull, final, onChange }} />
+              )}
+              {final === undefined && !value.hasQueue && canAsk(pull, obstacles.length === 0) && (
                 <MergeForm {...props} isReady={obstacles.length === 0} />
               )}
             </>
@@ -244,6 +250,8 @@ interface Target {
   readonly branch: Branch | undefined
   /** The statuses of the head, if the target branch requires any. */
   readonly statuses: readonly CommitStatus[]
+  /** Whether the target branch has a merge queue, which asks other statuses. */
+  readonly hasQueue: boolean
 }
 
 /** Reads what the target branch of a pull request demands. */
@@ -254,17 +262,25 @@ async function readTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const { owner, repo } = name
-  if (!base?.sha) return { branch: undefined, statuses: [] }
-  const branch = await of(BranchService)
-    .getBranch({ owner, repo, branch: base.ref }, { signal })
-    .catch((error: unknown) => {
-      if (ConnectError.from(error).code === Code.NotFound) return undefined
-      throw error
-    })
-  if (!branch?.enableStatusCheck) return { branch, statuses: [] }
+  const none = { branch: undefined, statuses: [], hasQueue: false }
+  if (!base?.sha) return none
+  const branch = await found(
+    of(BranchService).getBranch({ owner, repo, branch: base.ref }, { signal }),
+  )
+  if (!branch?.enableStatusCheck) return { ...none, branch }
+  const place = { owner, repo, base: base.ref }
+  const queue = await found(of(MergeQueueService).getMergeQueue(place, { signal }))
   const request = { owner, repo, ref: head?.sha ?? '' }
   const { statuses } = await of(CommitStatusService).getCombinedStatus(request, { signal })
-  return { branch, statuses }
+  return { branch, statuses, hasQueue: queue !== undefined }
+}
+
+/** Returns what a call returns; undefined for what does not exist. */
+async function found<Answer>(call: Promise<Answer>): Promise<Answer | undefined> {
+  return call.catch((error: unknown) => {
+    if (ConnectError.from(error).code === Code.NotFound) return undefined
+    throw error
+  })
 }
 
 /** Returns why nobody, or not this user, can merge, whatever happens to the pull request. */
@@ -285,7 +301,7 @@ function finalObstacle(
 /** Returns why a merge would be refused now, as far as the API tells. */
 function obstaclesOf(
   pull: PullRequest,
-  { branch, statuses }: Target,
+  { branch, statuses, hasQueue }: Target,
   reviews: readonly ReviewWithThreads[],
 ): Obstacle[] {
   const obstacles: Obstacle[] = []
@@ -300,7 +316,7 @@ function obstaclesOf(
   const given = approvalsOf(reviews)
   if (given < needed)
     add('APPROVALS_MISSING', `Does not have enough approvals: ${given} of ${needed}.`)
-  if (branch?.enableStatusCheck) {
+  if (branch?.enableStatusCheck && !hasQueue) {
     const missing = missingChecks(branch.statusCheckContexts, statuses)
     if (missing.length > 0)
       add(

@@ -19,6 +19,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { MERGE_STYLES } from '../pulls/merge-styles.ts'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -110,6 +111,7 @@ function factsOf(rule: BranchProtection): string[] {
     rule.enableStatusCheck && 'checks',
     rule.requireSignedCommits && 'signed commits',
     rule.enableMergeWhitelist && 'merges by some',
+    rule.enableMergeQueue && 'merge queue',
   ]
   return facts.filter((fact) => fact !== false)
 }
@@ -207,6 +209,7 @@ function RuleForm(props: {
       )}
       <Pushes rule={rule} hasTeams={hasTeams} />
       <Merges rule={rule} hasTeams={hasTeams} />
+      <Queue rule={rule} />
       <Files rule={rule} />
     </ActionForm>
   )
@@ -299,6 +302,88 @@ function Merges({ rule, hasTeams }: RuleProps): VNode {
   )
 }
 
+const QUEUE_STYLES = [
+  ['', 'The default style of the repository'],
+  ...MERGE_STYLES.filter(([style]) => style !== 'fast-forward-only').map(
+    ([style, text]) => [style, text] as const,
+  ),
+] as const
+
+const BYPASSES = [
+  ['nobody', 'Nobody'],
+  ['administrators', 'Administrators of the repository'],
+  ['bypass_allowlist', 'Everybody who may merge what is not ready'],
+] as const
+
+/** Whole numbers of a rule about its queue: field, label, least and largest value, default. */
+const QUEUE_NUMBERS = [
+  ['mergeQueueMaxGroup', 'Pull requests that are tried together', 1, 50, 5n],
+  ['mergeQueueParallel', 'Groups that wait for checks at once', 1, 10, 2n],
+  ['mergeQueueWaitSeconds', 'Seconds that a pull request waits for others', 0, 3600, 5n],
+  ['mergeQueueCheckTimeoutSeconds', 'Seconds that checks may take', 10, 86_400, 3600n],
+] as const
+
+function Queue({ rule }: Pick<RuleProps, 'rule'>): VNode {
+  return (
+    <fieldset>
+      <legend>Merge queue</legend>
+      <Checkbox
+        label="Merge through a queue"
+        name="queue"
+        isChecked={rule?.enableMergeQueue ?? false}
+        hint="Needs a rule for one branch, and the names of checks."
+      />
+      <Select
+        label="Style of the merges"
+        name="queueStyle"
+        value={rule?.mergeQueueStyle ?? ''}
+        options={QUEUE_STYLES}
+      />
+      {QUEUE_NUMBERS.map(([field, label, min, max, initial]) => (
+        <Field
+          key={field}
+          label={label}
+          name={field}
+          type="number"
+          min={min}
+          max={max}
+          required
+          defaultValue={String(rule?.[field] ?? initial)}
+        />
+      ))}
+      <Lines
+        label="Checks that only the queue needs"
+        name="queueOnly"
+        lines={rule?.mergeQueueOnlyContexts ?? []}
+        hint="One on each line. A pull request enters the queue without them."
+      />
+      <Lines
+        label="Checks that only entering needs"
+        name="queueHead"
+        lines={rule?.mergeQueueHeadContexts ?? []}
+        hint="One on each line, such as checks of review bots."
+      />
+      <Select
+        label="Who may merge past the queue"
+        name="queueBypass"
+        value={rule?.mergeQueueBypass ?? 'bypass_allowlist'}
+        options={BYPASSES}
+      />
+    </fieldset>
+  )
+}
+
+/** Reads the settings of the queue. */
+function readQueue(form: HTMLFormElement) {
+  const numbers = QUEUE_NUMBERS.map(([field]) => [field, BigInt(fieldOf(form, field))] as const)
+  return {
+    ...(Object.fromEntries(numbers) as Record<(typeof QUEUE_NUMBERS)[number][0], bigint>),
+    enableMergeQueue: isChecked(form, 'queue'),
+    mergeQueueStyle: fieldOf(form, 'queueStyle'),
+    mergeQueueBypass: fieldOf(form, 'queueBypass'),
+  }
+}
+
 function Files({ rule }: Pick<RuleProps, 'rule'>): VNode {
   return (
     <fieldset>
@@ -342,6 +427,7 @@ function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
       checks.length > 0 ||
       (rule?.enableStatusCheck === true && rule.statusCheckContexts.length === 0),
     requiredApprovals: BigInt(fieldOf(form, 'approvals') || '0'),
+    ...readQueue(form),
     protectedFilePatterns: fieldOf(form, 'protected'),
     unprotectedFilePatterns: fieldOf(form, 'unprotected'),
   }
@@ -353,6 +439,8 @@ function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
     forcePushAllowlistTeams: linesOf(form, 'forceTeams'),
     mergeWhitelistTeams: mergeTeams,
     statusCheckContexts: checks,
+    mergeQueueOnlyContexts: linesOf(form, 'queueOnly'),
+    mergeQueueHeadContexts: linesOf(form, 'queueHead'),
   }
   return { flags, lists }
 }
