@@ -86,7 +86,8 @@ const CORRECTIONS = [
       + 'rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-dss';`,
     to: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,'
       + 'rsa-sha2-512,rsa-sha2-256,'
-      + 'sk-ssh-ed25519@openssh.com,sk-ecdsa-sha2-nistp256@openssh.com';`,
+      + 'sk-ssh-ed25519@openssh.com,sk-ecdsa-sha2-nistp256@openssh.com'
+      + (proto.moreSignatureAlgorithms || '');`,
   },
 ]
 

@@ -62,6 +62,8 @@ export interface SshConfig {
   readonly hostKeyFiles: readonly string[]
   /** File with keys that may not sign in. */
   readonly revokedKeysFile?: string | undefined
+  /** File with the keys of authorities whose certificates sign users in. */
+  readonly userAuthoritiesFile?: string | undefined
   /** Text that clients show before they sign in. */
   readonly banner?: string | undefined
 }
@@ -108,6 +110,7 @@ export interface ServeFlags extends PlainFlags {
   sshPublic?: { readonly host: string; readonly port?: number }
   sshUser: string
   sshHostKeys: string[]
+  sshUserCa?: string
   sshRevokedKeys?: string
   sshBanner?: string
   tlsCert?: string
@@ -217,15 +220,18 @@ function sshOf({
   sshPublic,
   sshUser,
   sshHostKeys,
+  sshUserCa,
   sshRevokedKeys,
   sshBanner,
   workers,
 }: ServeFlags): SshConfig | undefined {
   if (sshListen === undefined) {
-    const isUsed = [sshPublic, sshRevokedKeys, sshBanner].some((value) => value !== undefined)
+    const isUsed = [sshPublic, sshUserCa, sshRevokedKeys, sshBanner].some(
+      (value) => value !== undefined,
+    )
     if (isUsed || sshHostKeys.length > 0)
       throw new Error(
-        '--ssh-public, --ssh-host-keys, --ssh-revoked-keys and --ssh-banner need --ssh-listen',
+        '--ssh-public, --ssh-host-keys, --ssh-user-ca, --ssh-revoked-keys and --ssh-banner need --ssh-listen',
       )
     return undefined
   }
@@ -240,6 +246,7 @@ function sshOf({
     user: sshUser,
     hostKeyFiles: sshHostKeys,
     revokedKeysFile: sshRevokedKeys,
+    userAuthoritiesFile: sshUserCa,
     banner: sshBanner === undefined ? undefined : readBanner(sshBanner),
   }
 }

@@ -130,8 +130,14 @@ function addressOptions(): Option[] {
     setting('--ssh-user <name>', 'login name of SSH', 'git', values.loginName),
     hostKeysOption(),
     setting(
+      '--ssh-user-ca <file>',
+      'file with public keys whose user certificates sign in; read again when it changes',
+      undefined,
+      values.path,
+    ),
+    setting(
       '--ssh-revoked-keys <file>',
-      'file with fingerprints or public keys that may not sign in; read again when it changes',
+      'file with keys and certificates that may not sign in; read again when it changes',
       undefined,
       values.path,
     ),

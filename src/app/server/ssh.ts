@@ -88,7 +88,7 @@ export async function startSsh(
   parts: StartedParts,
 ): Promise<ServedSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
-  const { listen, user, hostKeyFiles, revokedKeysFile, banner } = config.ssh
+  const { listen, user, hostKeyFiles, revokedKeysFile, userAuthoritiesFile, banner } = config.ssh
   const ssh = await startGitSsh(app, {
     program,
     settings: {
@@ -100,6 +100,7 @@ export async function startSsh(
       limitLoopback: config.limitLoopback,
     },
     revokedKeysFile,
+    userAuthoritiesFile,
     slots,
     limits: gitHttpLimits(config.settings.maxPushBytes),
     log: app.log,

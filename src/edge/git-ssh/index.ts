@@ -1,23 +1,26 @@
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
-import { findSshKey } from '../../forge/accounts/keys/ssh-identities.ts'
 import type { App } from '../../forge/app.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
-import { RevokedKeys } from '../../platform/ssh/revoked-keys.ts'
+import { openRevokedKeys } from '../../platform/ssh/revoked-keys.ts'
 import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
 import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
+import { openUserAuthorities } from '../../platform/ssh/user-authorities.ts'
 import type { SessionLimits } from '../git-http/session.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
 import { FailureLog } from './failure-log.ts'
+import { type IdentityFiles, SshIdentities } from './identities.ts'
 import { RunningSessions } from './running-sessions.ts'
 import { runSession } from './session.ts'
 
 interface GitSshOptions {
   /** Path of the bundled `ssh-program.ts`. */
   readonly program: string
-  readonly settings: Omit<SshSettings, 'socketPath'>
+  readonly settings: Omit<SshSettings, 'socketPath' | 'takesCertificates'>
   /** File with keys that may not sign in. */
   readonly revokedKeysFile: string | undefined
+  /** File with the keys of authorities whose certificates sign users in. */
+  readonly userAuthoritiesFile: string | undefined
   /** Shared with Git over HTTP. */
   readonly slots: FairSlots
   readonly limits: SessionLimits
@@ -42,22 +45,31 @@ export interface GitSsh extends SshListening {
  */
 export async function startGitSsh(
   app: App,
-  { program, settings, revokedKeysFile, slots, limits, log, metrics }: GitSshOptions,
+  {
+    program,
+    settings,
+    revokedKeysFile,
+    userAuthoritiesFile,
+    slots,
+    limits,
+    log,
+    metrics,
+  }: GitSshOptions,
 ): Promise<GitSsh> {
   const { limitLoopback } = settings
-  const revoked = revokedKeysFile === undefined ? undefined : new RevokedKeys(revokedKeysFile)
-  await revoked?.read()
+  const files = await openFiles(revokedKeysFile, userAuthoritiesFile)
+  const identities = new SshIdentities(app, files)
   const running = new RunningSessions((err) =>
     log.warn({ err }, 'the keys of Git sessions could not be checked'),
   )
-  const parts = { app, slots, limits, limitLoopback, revoked, running, metrics }
+  const parts = { app, slots, limits, limitLoopback, identities, running, metrics }
   const failures = new FailureLog(log)
   let hostKeys: GitSsh['hostKeys'] = []
   const ssh = new SshProcess(program, {
-    async decide(fingerprint) {
-      const isRevoked = await revoked?.has(fingerprint)
-      return isRevoked ? undefined : findSshKey(app, fingerprint)
-    },
+    decide: (question) =>
+      'certificate' in question
+        ? identities.findCertificate(question.certificate, question.peer)
+        : identities.findKey(question.fingerprint),
     run: (session) => {
       runSession(parts, session).catch((err: unknown) => {
         log.error({ err }, 'a Git session over SSH failed')
@@ -76,7 +88,10 @@ export async function startGitSsh(
     },
   })
   try {
-    const listening = await ssh.start(settings)
+    const listening = await ssh.start({
+      ...settings,
+      takesCertificates: files.authorities !== undefined,
+    })
     hostKeys = listening.hostKeys
     return {
       port: listening.port,
@@ -92,4 +107,17 @@ export async function startGitSsh(
     await ssh.stop(0)
     throw error
   }
+}
+
+/** @throws Error with a sentence for the operator when a file cannot be read. */
+async function openFiles(
+  revokedKeysFile: string | undefined,
+  userAuthoritiesFile: string | undefined,
+): Promise<IdentityFiles> {
+  const revoked = revokedKeysFile === undefined ? undefined : openRevokedKeys(revokedKeysFile)
+  const authorities =
+    userAuthoritiesFile === undefined ? undefined : openUserAuthorities(userAuthoritiesFile)
+  await revoked?.read()
+  await authorities?.read()
+  return { revoked, authorities }
 }

@@ -2,11 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { ConnectError } from '@connectrpc/connect'
-import {
-  identityOfSshKey,
-  recordAccountKeyUse,
-  type SshIdentity,
-} from '../../forge/accounts/keys/ssh-identities.ts'
+import { recordAccountKeyUse, type SshIdentity } from '../../forge/accounts/keys/ssh-identities.ts'
 import type { App } from '../../forge/app.ts'
 import type { Peer } from '../../forge/core/access.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
@@ -19,7 +15,6 @@ import {
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { feed } from '../../platform/concurrency/feed.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
-import type { RevokedKeys } from '../../platform/ssh/revoked-keys.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
@@ -36,6 +31,7 @@ import {
   readArchiveRequest,
 } from './archive-request.ts'
 import { readSshCommand, type SshService, type SshTarget } from './command.ts'
+import type { SshIdentities } from './identities.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
 /** The parts of the server that sessions use. */
@@ -44,8 +40,7 @@ interface SessionParts {
   readonly slots: FairSlots
   readonly limits: SessionLimits
   readonly limitLoopback: boolean
-  /** Undefined where the operator names no file. */
-  readonly revoked: RevokedKeys | undefined
+  readonly identities: SshIdentities
   readonly running: RunningSessions
   readonly metrics: Metrics
 }
@@ -93,7 +88,7 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
   const entry = {
     ...facts,
     ...session.transport,
-    key: session.keyId,
+    key: 'keyId' in session.key ? session.key.keyId : undefined,
     peer: session.peer,
     bytes_in: session.socket.bytesRead - session.openingBytes,
     bytes_out: session.socket.bytesWritten,
@@ -113,6 +108,12 @@ interface SessionFacts {
   readonly user?: number
   readonly deploy_key?: number
   readonly fingerprint?: string
+  readonly certificate?: {
+    readonly name: string
+    readonly serial: string
+    /** Fingerprint of its key. */
+    readonly authority: string
+  }
 }
 
 /** @param tell gets facts as soon as they are known. */
@@ -123,13 +124,9 @@ async function answer(
 ): Promise<SessionEnd> {
   const { app } = parts
   // The key may be gone since the connection began.
-  const identity = await identityOf(parts, session.keyId)
+  const identity = await parts.identities.of(session.key, session.peer)
   if (!identity) return refused('this key is not valid any more')
-  const { kind, keyId, fingerprint } = identity
-  tell({
-    fingerprint,
-    ...(kind === 'account' ? { user: identity.user.id } : { deploy_key: keyId }),
-  })
+  tell(factsOf(identity))
   const command = readSshCommand(session.command)
   if (command.kind === 'shell') return { code: 0, text: await greeting(app, identity) }
   if (command.kind === 'invalid') return refused(command.text, command.code)
@@ -138,10 +135,24 @@ async function answer(
   return serveGit(parts, session, identity, command.target)
 }
 
+function factsOf(identity: SshIdentity): SessionFacts {
+  const { kind, fingerprint, keyId } = identity
+  if (kind === 'deploy key') return { fingerprint, deploy_key: keyId }
+  const { certificate, title, user } = identity
+  return {
+    fingerprint,
+    user: user.id,
+    ...(certificate && { certificate: { name: title, ...certificate } }),
+  }
+}
+
 async function greeting(app: App, identity: SshIdentity): Promise<string> {
   const [name, key] =
     identity.kind === 'account'
-      ? [identity.user.username, `key named ${identity.title}`]
+      ? [
+          identity.user.username,
+          `${identity.certificate ? 'certificate' : 'key'} named ${identity.title}`,
+        ]
       : ['there', `deploy key named ${await titleOfDeployKey(app, identity.keyId)}`]
   return `Hi ${name}! You've successfully authenticated with the ${key}, but Branchline does not provide shell access.\n`
 }
@@ -171,15 +182,16 @@ async function serveGit(
   const release = parts.slots.tryAcquire(slot)
   if (!release) return BUSY
   const run = new GitRun(parts, session, grant, slot)
+  const startedAtMs = parts.app.clock.now()
   const forget = parts.running.add({
     view: {
       user: identity.kind === 'account' ? identity.user.username : '',
       keyFingerprint: identity.fingerprint,
       address: session.peer,
       command: session.command,
-      startedAtMs: parts.app.clock.now(),
+      startedAtMs,
     },
-    isAllowed: () => isAllowed(parts, identity, opened.repositoryId),
+    isAllowed: () => isAllowed(parts, session, opened.repositoryId, startedAtMs),
     stop: () => run.stop(),
   })
   try {
@@ -203,25 +215,16 @@ function gitServiceOf(service: SshService): GitTarget['service'] {
   return service === 'git-upload-archive' ? 'git-upload-pack' : service
 }
 
-/** Returns whether a key may still use a repository. */
+/** Returns whether the key of a session, which began at a time, may still use a repository. */
 async function isAllowed(
-  parts: SessionParts,
-  { kind, keyId }: SshIdentity,
+  { app, identities }: SessionParts,
+  { key, peer }: SshSession,
   id: number,
+  startedAtMs: number,
 ): Promise<boolean> {
-  const identity = await identityOf(parts, keyId)
-  if (!identity) return false
-  return kind === 'deploy key' ? isDeployKeyOf(parts.app, keyId, id) : true
-}
-
-/** Returns whom a key acts for now; undefined for a key that may not sign in any more. */
-async function identityOf(
-  { app, revoked }: SessionParts,
-  keyId: number,
-): Promise<SshIdentity | undefined> {
-  const identity = await identityOfSshKey(app, keyId)
-  const isRevoked = identity && (await revoked?.has(identity.fingerprint))
-  return isRevoked ? undefined : identity
+  const identity = await identities.of(key, peer, startedAtMs)
+  if (identity?.kind === 'deploy key') return isDeployKeyOf(app, identity.keyId, id)
+  return identity !== undefined
 }
 
 /** Opens an archive of the files of a repository. */

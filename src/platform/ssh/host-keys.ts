@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import keygen from 'ssh2/lib/keygen.js'
 import keyParser, { type ParsedKey } from 'ssh2/lib/protocol/keyParser.js'
+import { fingerprintOf } from './public-key-lines.ts'
 import type { PublicHostKey } from './ssh-messages.ts'
 
 /** The files of the host keys, with their types. */
@@ -106,11 +107,10 @@ export async function activateHostKeys(folder: string): Promise<HostKey[]> {
 /** The public part of a host key. */
 export function publicPartOf({ parsed, isActive }: HostKey): PublicHostKey {
   const data = parsed.getPublicSSH()
-  const digest = createHash('sha256').update(data).digest('base64')
   return {
     type: parsed.type,
     key: data.toString('base64'),
-    fingerprint: `SHA256:${digest.replace(/=+$/, '')}`,
+    fingerprint: fingerprintOf(data),
     isActive,
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import keyParser from 'ssh2/lib/protocol/keyParser.js'
 import type {
   AuthContext,
@@ -7,9 +6,16 @@ import type {
   ServerChannel,
   Session,
 } from 'ssh2/lib/server.js'
+import {
+  CERTIFICATE_ALGORITHMS,
+  isCertificateAlgorithm,
+  isSignedByCertified,
+  readCertificate,
+} from './certificates.ts'
 import { offerOf, PROOF_REQUEST, proofsFor } from './host-key-proofs.ts'
 import type { HostKey } from './host-keys.ts'
-import type { KnownKey, SshTransportFacts } from './ssh-messages.ts'
+import { fingerprintOf } from './public-key-lines.ts'
+import type { KeyReference, KnownKey, SshTransportFacts } from './ssh-messages.ts'
 import { isSignatureOf, writeStrings } from './ssh-signatures.ts'
 
 /** Reasons to disconnect (RFC 4253, section 11.1). */
@@ -66,9 +72,12 @@ const USER_KEY_TYPES: ReadonlySet<string> = new Set([
 /** One byte of flags and a counter of four bytes (OpenSSH, PROTOCOL.u2f, "SSH U2F Signatures"). */
 const DEVICE_BYTES = 5
 
+/** A key by its fingerprint, or a certificate in base64. */
+export type OfferedKey = { readonly fingerprint: string } | { readonly certificate: string }
+
 /** A command that a client wants to run. */
 export interface ExecRequest {
-  readonly keyId: number
+  readonly key: KeyReference
   /** Empty for a shell. */
   readonly command: string
   readonly protocol: string
@@ -84,8 +93,10 @@ interface ConnectionPort {
   readonly user: string
   /** Clients learn the present and the next ones. */
   readonly hostKeys: readonly HostKey[]
+  /** Whether user certificates sign in. */
+  readonly takesCertificates: boolean
   /** Returns a key that somebody has. Rejects when the database cannot answer. */
-  decide(fingerprint: string): Promise<KnownKey | undefined>
+  decide(key: OfferedKey): Promise<KnownKey | undefined>
   run(request: ExecRequest): void
   /** Returns whether the holder of the key may have one more connection. */
   onAuthenticated(holder: string): boolean
@@ -117,6 +128,8 @@ export class SshConnection {
       this.#transport = { client: name, kex, cipher: sc.cipher }
       this.#hostKeyAlgorithm = serverHostKey
     })
+    if (port.takesCertificates)
+      client._protocol.moreSignatureAlgorithms = `,${CERTIFICATE_ALGORITHMS}`
     this.#client = client
     this.#port = port
     this.#timer = setTimeout(() => this.#onTimeout(), AUTH_TIMEOUT_MS)
@@ -213,14 +226,18 @@ export class SshConnection {
   }
 
   async #knownKey({ username, key, hashAlgo }: PublicKeyContext): Promise<KnownKey | undefined> {
+    if (username !== this.#port.user) return undefined
+    if (isCertificateAlgorithm(key.algo)) {
+      const isTaken = this.#port.takesCertificates
+      return isTaken ? this.#port.decide({ certificate: key.data.toString('base64') }) : undefined
+    }
     const type = typeOf(key.data)
     // An RSA key without a named hash would be verified by SHA-1.
     const isAccepted =
-      username === this.#port.user &&
       USER_KEY_TYPES.has(type) &&
       type === key.algo &&
       (type !== 'ssh-rsa' || hashAlgo !== undefined)
-    return isAccepted ? this.#port.decide(fingerprintOf(key.data)) : undefined
+    return isAccepted ? this.#port.decide({ fingerprint: fingerprintOf(key.data) }) : undefined
   }
 
   /** Proves the host keys to a client, once: a signature by RSA costs time. */
@@ -260,7 +277,7 @@ export class SshConnection {
       channel.on('error', () => {})
       channel.stderr.on('error', () => {})
       session.on('signal', () => channel.emit('interrupt'))
-      this.#port.run({ keyId: this.#key.id, command, protocol, channel, connection: this })
+      this.#port.run({ key: this.#key.reference, command, protocol, channel, connection: this })
     }
     session.on('exec', (start, _reject, { command }) => run(start(), command))
     session.on('shell', (start) => run(start(), ''))
@@ -299,14 +316,14 @@ function typeOf(data: Buffer): string {
   return length > 64 ? '' : data.toString('latin1', 4, 4 + length)
 }
 
-function fingerprintOf(data: Buffer): string {
-  return `SHA256:${createHash('sha256').update(data).digest('base64').replace(/=+$/, '')}`
-}
-
 /** Returns whether the key of a request has signed the request. */
 async function isSignedBy(context: PublicKeyContext): Promise<boolean> {
   const { key, blob, signature, hashAlgo } = context
   if (!blob || !signature) return false
+  if (isCertificateAlgorithm(key.algo)) {
+    const certificate = readCertificate(key.data)
+    return certificate !== undefined && isSignedByCertified(certificate, key.algo, signature, blob)
+  }
   const type = typeOf(key.data)
   if (type.startsWith('sk-')) {
     // The package has removed the name of the algorithm, and the length of what the key has signed.

@@ -14,13 +14,18 @@ export interface SshSettings {
   readonly socketPath: string
   /** Text that clients show before they sign in. */
   readonly banner: string | undefined
+  /** Whether user certificates sign in. */
+  readonly takesCertificates: boolean
   /** Whether limits of one network apply to this machine too. */
   readonly limitLoopback: boolean
 }
 
-/** A key that somebody has. */
+/** What a client signs in by: the row of a public key, or a certificate in base64. */
+export type KeyReference = { readonly keyId: number } | { readonly certificate: string }
+
+/** A key or a certificate that somebody has. */
 export interface KnownKey {
-  readonly id: number
+  readonly reference: KeyReference
   /** The account or deploy key whose connections are counted together. */
   readonly holder: string
 }
@@ -83,6 +88,13 @@ export type FromSshProgram =
   | { readonly kind: 'failed'; readonly message: string }
   /** Whether the key with this fingerprint belongs to somebody. */
   | { readonly kind: 'question'; readonly question: number; readonly fingerprint: string }
+  /** Whether a certificate, in base64, belongs to somebody who may sign in from an address. */
+  | {
+      readonly kind: 'question'
+      readonly question: number
+      readonly certificate: string
+      readonly peer: string
+    }
   /** What happened since the last figures, at most once a second. */
   | ({ readonly kind: 'figures' } & ConnectionFigures)
   /** A connection has ended without authentication. `client` is empty without a version line. */
@@ -93,8 +105,8 @@ export type FromSshProgram =
 /** The first line of the connection of a session, as JSON. */
 export interface SessionOpening {
   readonly session: number
-  /** Row of the key whose signature the program has verified. */
-  readonly keyId: number
+  /** The key whose signature the program has verified. */
+  readonly key: KeyReference
   /** Empty for a shell. */
   readonly command: string
   /** Value of `GIT_PROTOCOL`, empty without one. */

@@ -41,10 +41,13 @@ export interface SshSession extends Omit<SessionOpening, 'session'> {
   end(code: number, text: string): void
 }
 
+/** Whose a key or a certificate is. */
+export type SshQuestion = Extract<FromSshProgram, { kind: 'question' }>
+
 /** What the server does for the program. */
 interface SshWork {
   /** Returns a key that may sign in. */
-  decide(fingerprint: string): Promise<KnownKey | undefined>
+  decide(question: SshQuestion): Promise<KnownKey | undefined>
   run(session: SshSession): void
   warn(facts: object, message: string): void
   /** Tells of a connection that ended without authentication. */
@@ -228,7 +231,7 @@ export class SshProcess {
       return
     }
     const { question } = message
-    this.#work.decide(message.fingerprint).then(
+    this.#work.decide(message).then(
       (key) => this.#send({ kind: 'decision', question, key }),
       (err: unknown) => {
         this.#work.warn({ err }, 'an SSH key could not be looked up')

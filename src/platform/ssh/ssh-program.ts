@@ -2,7 +2,13 @@ import { connect, createServer, Socket } from 'node:net'
 import Server, { type ServerChannel } from 'ssh2/lib/server.js'
 import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
 import { publicPartOf, readHostKeys } from './host-keys.ts'
-import { DISCONNECT, DISCONNECT_TEXTS, type ExecRequest, SshConnection } from './ssh-connection.ts'
+import {
+  DISCONNECT,
+  DISCONNECT_TEXTS,
+  type ExecRequest,
+  type OfferedKey,
+  SshConnection,
+} from './ssh-connection.ts'
 import type {
   FromSshProgram,
   KnownKey,
@@ -172,7 +178,8 @@ async function useHostKeys(settings: SshSettings): Promise<PublicHostKey[]> {
     peer.connection = new SshConnection(client, header.versions.software, {
       user: settings.user,
       hostKeys,
-      decide,
+      takesCertificates: settings.takesCertificates,
+      decide: (key) => decide(key, peer.address),
       run: (request) => run(settings.socketPath, peer.address, request),
       onAuthenticated(holder) {
         const others = [...peers].filter((other) => other.holder === holder)
@@ -335,7 +342,7 @@ function rekeyOld(): void {
 }
 
 /** Asks the server whose key this is. */
-function decide(fingerprint: string): Promise<KnownKey | undefined> {
+function decide(key: OfferedKey, peer: string): Promise<KnownKey | undefined> {
   lastId += 1
   const question = lastId
   return new Promise((resolve, reject) => {
@@ -344,18 +351,18 @@ function decide(fingerprint: string): Promise<KnownKey | undefined> {
       if (decision instanceof Error) reject(decision)
       else resolve(decision)
     })
-    send({ kind: 'question', question, fingerprint })
+    send({ kind: 'question', question, peer, ...key })
   })
 }
 
 /** Passes the bytes of a command between its client and the server. */
 function run(socketPath: string, peer: string, request: ExecRequest): void {
-  const { channel, connection, keyId, command, protocol } = request
+  const { channel, connection, key, command, protocol } = request
   lastId += 1
   const session = lastId
   const socket = connect({ path: socketPath, allowHalfOpen: true })
   const { transport } = connection
-  const opening: SessionOpening = { session, keyId, command, protocol, peer, transport }
+  const opening: SessionOpening = { session, key, command, protocol, peer, transport }
   const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
     sessions.set(session, (code, text) => resolve([code, text]))
     channel.once('close', () => resolve([1, '']))

@@ -63,6 +63,8 @@ declare module 'ssh2/lib/server.js' {
       exitStatus(channel: number, code: number): void
       /** Sends a message (a correction of `scripts/setup/ssh2-corrections.mjs`). */
       sendPayload(payload: Buffer): void
+      /** Follow those in `server-sig-algs` (a correction). */
+      moreSignatureAlgorithms?: string
       readonly _kex: { readonly sessionID: Buffer }
     }
     on(event: 'handshake', listener: (negotiated: Negotiated) => void): this

@@ -1,6 +1,7 @@
+import { nameKey } from '../../core/names.ts'
 import type { User } from '../../core/schema.ts'
 import type { AccountsApp } from '../ports.ts'
-import { findUserById } from '../users/users.rows.ts'
+import { findActiveUsersByUsernameKeys, findUserById } from '../users/users.rows.ts'
 import { findKeyByFingerprint, findKeyById, recordPublicKeyUse } from './public-keys.rows.ts'
 
 /** Whom a connection by SSH acts for. */
@@ -10,10 +11,13 @@ export type SshIdentity =
       readonly user: User
       readonly title: string
       readonly readOnly: boolean
-      readonly keyId: number
+      /** Row of the public key; undefined for a certificate. */
+      readonly keyId: number | undefined
       readonly fingerprint: string
-      /** Unix seconds; null before the first use. */
-      readonly lastUsedTime: number | null
+      /** Unix seconds; null before the first use. Undefined for a certificate. */
+      readonly lastUsedTime?: number | null
+      /** The certificate of the key, whose name is `title`. */
+      readonly certificate?: { readonly serial: string; readonly authority: string }
     }
   /** A key of repositories. */
   | { readonly kind: 'deploy key'; readonly keyId: number; readonly fingerprint: string }
@@ -55,6 +59,16 @@ export async function identityOfSshKey(
   }
 }
 
+/** Returns the first active account among usernames, which are compared exactly. */
+export async function findAccountOfPrincipals(
+  app: AccountsApp,
+  principals: readonly string[],
+): Promise<User | undefined> {
+  const named = await findActiveUsersByUsernameKeys(app.db, principals.map(nameKey))
+  const found = new Map(named.map((user) => [user.username, user]))
+  return principals.map((name) => found.get(name)).find((user) => user !== undefined)
+}
+
 /** Shortest time between two records of the use of a key, so that not every fetch writes. */
 const USE_INTERVAL_S = 60
 
@@ -75,11 +89,12 @@ export function recordKeyUse(
   app.background.run('record the use of an SSH key', () => record(now, staleUntil))
 }
 
-/** Records a use of the key of an account. */
+/** Records a use of the key of an account. A certificate has no record. */
 export function recordAccountKeyUse(
   app: AccountsApp,
-  { keyId, lastUsedTime }: SshIdentity & { readonly kind: 'account' },
+  { keyId, lastUsedTime = null }: SshIdentity & { readonly kind: 'account' },
 ): void {
+  if (keyId === undefined) return
   recordKeyUse(app, lastUsedTime, (usedAt, staleUntil) =>
     recordPublicKeyUse(app.db, keyId, usedAt, staleUntil),
   )
