@@ -3,6 +3,7 @@ import { BlockList } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '../forge/core/core.ts'
 import type { AllowedHosts } from '../platform/outbound/allowed-hosts.ts'
+import type { ProxyNetwork } from '../platform/ssh/ssh-messages.ts'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
 import type { HostPort, Network, SmtpServer } from './config/values.ts'
 import type { DataPlace } from './data-folder.ts'
@@ -64,6 +65,8 @@ export interface SshConfig {
   readonly revokedKeysFile?: string | undefined
   /** File with the keys of authorities whose certificates sign users in. */
   readonly userAuthoritiesFile?: string | undefined
+  /** Networks of load balancers that speak the PROXY protocol. */
+  readonly proxies?: readonly ProxyNetwork[] | undefined
   /** Text that clients show before they sign in. */
   readonly banner?: string | undefined
 }
@@ -112,6 +115,7 @@ export interface ServeFlags extends PlainFlags {
   sshHostKeys: string[]
   sshUserCa?: string
   sshRevokedKeys?: string
+  sshProxyProtocol: boolean
   sshBanner?: string
   tlsCert?: string
   tlsKey?: string
@@ -222,19 +226,23 @@ function sshOf({
   sshHostKeys,
   sshUserCa,
   sshRevokedKeys,
+  sshProxyProtocol,
   sshBanner,
+  trustedProxies,
   workers,
 }: ServeFlags): SshConfig | undefined {
   if (sshListen === undefined) {
     const isUsed = [sshPublic, sshUserCa, sshRevokedKeys, sshBanner].some(
       (value) => value !== undefined,
     )
-    if (isUsed || sshHostKeys.length > 0)
+    if (isUsed || sshProxyProtocol || sshHostKeys.length > 0)
       throw new Error(
-        '--ssh-public, --ssh-host-keys, --ssh-user-ca, --ssh-revoked-keys and --ssh-banner need --ssh-listen',
+        '--ssh-public, --ssh-host-keys, --ssh-user-ca, --ssh-revoked-keys, --ssh-proxy-protocol and --ssh-banner need --ssh-listen',
       )
     return undefined
   }
+  if (sshProxyProtocol && sshListen === 'same')
+    throw new Error('--ssh-proxy-protocol needs a port of its own in --ssh-listen')
   if (workers > 1) {
     throw new Error(
       `--ssh-listen needs --workers 1 for now: start a server of its own for SSH over the same data, or leave --workers ${workers} out`,
@@ -247,6 +255,7 @@ function sshOf({
     hostKeyFiles: sshHostKeys,
     revokedKeysFile: sshRevokedKeys,
     userAuthoritiesFile: sshUserCa,
+    proxies: sshProxyProtocol ? trustedProxies : undefined,
     banner: sshBanner === undefined ? undefined : readBanner(sshBanner),
   }
 }

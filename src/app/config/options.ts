@@ -141,6 +141,11 @@ function addressOptions(): Option[] {
       undefined,
       values.path,
     ),
+    toggle(
+      '--ssh-proxy-protocol',
+      'on: each SSH connection of --trusted-proxies names its client, others are refused',
+      'off',
+    ),
     setting(
       '--ssh-banner <file>',
       'file with a text that SSH clients show before they sign in',

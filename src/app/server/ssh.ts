@@ -88,7 +88,7 @@ export async function startSsh(
   parts: StartedParts,
 ): Promise<ServedSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
-  const { listen, user, hostKeyFiles, revokedKeysFile, userAuthoritiesFile, banner } = config.ssh
+  const { listen, user, hostKeyFiles, revokedKeysFile, userAuthoritiesFile } = config.ssh
   const ssh = await startGitSsh(app, {
     program,
     settings: {
@@ -96,7 +96,8 @@ export async function startSsh(
       user,
       hostKeyFiles,
       hostKeyFolder: hostKeysFolderOf(config.data),
-      banner,
+      banner: config.ssh.banner,
+      proxies: config.ssh.proxies,
       limitLoopback: config.limitLoopback,
     },
     revokedKeysFile,

@@ -1,5 +1,12 @@
 /** The messages between the server and the SSH program, over the IPC channel of the program. */
 
+/** A network of load balancers. */
+export interface ProxyNetwork {
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
 /** What the SSH program needs to serve. */
 export interface SshSettings {
   /** Port 0 takes any free port. Undefined: the server passes connections. */
@@ -14,6 +21,11 @@ export interface SshSettings {
   readonly socketPath: string
   /** Text that clients show before they sign in. */
   readonly banner: string | undefined
+  /**
+   * Networks of load balancers, which begin each connection with a header of the PROXY protocol. Any
+   * other peer is refused. Undefined where clients connect themselves.
+   */
+  readonly proxies: readonly ProxyNetwork[] | undefined
   /** Whether user certificates sign in. */
   readonly takesCertificates: boolean
   /** Whether limits of one network apply to this machine too. */

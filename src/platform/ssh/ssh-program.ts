@@ -1,7 +1,8 @@
-import { connect, createServer, Socket } from 'node:net'
+import { BlockList, connect, createServer, isIPv6, Socket } from 'node:net'
 import Server, { type ServerChannel } from 'ssh2/lib/server.js'
 import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
 import { publicPartOf, readHostKeys } from './host-keys.ts'
+import { readProxyHeader } from './proxy-header.ts'
 import {
   DISCONNECT,
   DISCONNECT_TEXTS,
@@ -12,6 +13,7 @@ import {
 import type {
   FromSshProgram,
   KnownKey,
+  ProxyNetwork,
   PublicHostKey,
   SessionOpening,
   SshSettings,
@@ -107,7 +109,7 @@ let isStopping = false
 let stopListening = () => {}
 let readHostKeysAgain: (() => Promise<PublicHostKey[]>) | undefined
 /** Serves a connection from its first byte. Set when the program is ready. */
-let begin = (socket: Socket): void => {
+let begin = (socket: Socket, _address = addressOf(socket)): void => {
   socket.destroy()
 }
 
@@ -155,7 +157,7 @@ async function serve(settings: SshSettings): Promise<void> {
   readHostKeysAgain = () => useHostKeys(settings)
   setInterval(rekeyOld, REKEY_CHECK_MS).unref()
   setInterval(sendFigures, FIGURES_INTERVAL_MS).unref()
-  if (settings.address) listen(settings.address, publicKeys)
+  if (settings.address) listen(settings.address, publicKeys, settings.proxies)
   else send({ kind: 'listening', port: undefined, hostKeys: publicKeys })
 }
 
@@ -189,8 +191,8 @@ async function useHostKeys(settings: SshSettings): Promise<PublicHostKey[]> {
       },
     })
   })
-  begin = (socket) => {
-    if (admit(socket, settings.limitLoopback)) transport.injectSocket(socket)
+  begin = (socket, address = addressOf(socket)) => {
+    if (admit(socket, address, settings.limitLoopback)) transport.injectSocket(socket)
   }
   return hostKeys.map(publicPartOf)
 }
@@ -198,8 +200,10 @@ async function useHostKeys(settings: SshSettings): Promise<PublicHostKey[]> {
 function listen(
   { host, port }: NonNullable<SshSettings['address']>,
   hostKeys: readonly PublicHostKey[],
+  proxies: SshSettings['proxies'],
 ): void {
-  const listener = createServer({ noDelay: true }, (socket) => begin(socket))
+  const accept = proxies ? acceptFrom(proxies) : (socket: Socket) => begin(socket)
+  const listener = createServer({ noDelay: true }, accept)
   listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
   stopListening = () => listener.close()
   listener.listen(port, host, () => {
@@ -209,6 +213,23 @@ function listen(
   })
 }
 
+/** Returns what accepts connections of load balancers only, whose header names the client. */
+function acceptFrom(proxies: readonly ProxyNetwork[]): (socket: Socket) => void {
+  const trusted = new BlockList()
+  for (const { address, prefix, family } of proxies) trusted.addSubnet(address, prefix, family)
+  return (socket) => {
+    const address = addressOf(socket)
+    if (trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
+      readProxyHeader(socket, (client) => begin(socket, client))
+    else socket.destroy()
+  }
+}
+
+/** Returns the address of the other end, IPv4-mapped IPv6 unwrapped. */
+function addressOf(socket: Socket): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+}
+
 /** Serves a connection that the server has accepted. */
 function takeOver(socket: Socket, begun: Buffer): void {
   begin(socket)
@@ -216,9 +237,8 @@ function takeOver(socket: Socket, begun: Buffer): void {
 }
 
 /** Counts a connection. Returns whether it may begin. */
-function admit(socket: Socket, limitLoopback: boolean): boolean {
+function admit(socket: Socket, address: string, limitLoopback: boolean): boolean {
   socket.on('error', () => {})
-  const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
   const isExempt = isLoopback(address) && !limitLoopback
   const network = isExempt ? undefined : peerNetwork(address)
   const ofNetwork = network === undefined ? [] : [...peers].filter((p) => p.network === network)

@@ -117,6 +117,45 @@ describe.skipIf(!hasSsh)('the operator (skipped where ssh is not installed)', ()
   })
 })
 
+describe('load balancers', () => {
+  const trusted = { address: '127.0.0.0', prefix: 8, family: 'ipv4' } as const
+
+  /** What a peer gets that begins with some bytes. */
+  async function answerOf({ sshAddress = '' }: TestServer, bytes: string): Promise<string> {
+    const socket = connect(Number(sshAddress.split(':').at(-1)), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(bytes)
+    const answer = await new Promise<string>((resolve) => {
+      socket.once('data', (chunk) => resolve(String(chunk)))
+      socket.once('close', () => resolve('closed'))
+    })
+    socket.destroy()
+    return answer
+  }
+
+  it('name the client of each connection, and are the only peers', async () => {
+    const server = await startTestServer({ ssh: { ...SSH, proxies: [trusted] } })
+    expect(await answerOf(server, 'SSH-2.0-Direct\r\n')).toBe('closed')
+    for (const [header, peer] of [
+      ['PROXY TCP4 192.0.2.7 10.0.0.1 1000 22\r\n', '192.0.2.7'],
+      ['PROXY TCP6 2001:db8::7 ::1 1000 22\r\n', '2001:db8::7'],
+      ['PROXY UNKNOWN\r\n', '127.0.0.1'],
+    ]) {
+      expect(await answerOf(server, `${header}SSH-2.0-Proxied\r\n`)).toContain('SSH-2.0-Branchline')
+      const failed = () => server.logged.find((line) => line.peer === peer)
+      await expect.poll(failed).toMatchObject({
+        msg: 'an SSH connection did not authenticate',
+        client: 'Proxied',
+      })
+    }
+    await server.stop()
+    const other = { ...trusted, address: '10.0.0.0' }
+    const strict = await startTestServer({ ssh: { ...SSH, proxies: [other] } })
+    expect(await answerOf(strict, 'PROXY UNKNOWN\r\nSSH-2.0-x\r\n')).toBe('closed')
+    await strict.stop()
+  })
+})
+
 describe.skipIf(!hasSsh)('the port of HTTP (skipped where ssh is not installed)', () => {
   const onSamePort = { ...SSH, listen: 'same' } as const
 
