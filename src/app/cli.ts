@@ -8,6 +8,7 @@ import {
   restoreCommand,
   serveCommand,
   sshKeysCommand,
+  storageCommand,
   userCommand,
 } from './cli/commands.ts'
 import { ignoreClosedReaders, print } from './cli/print.ts'
@@ -49,6 +50,7 @@ export function program(): Command {
   root.addCommand(limboCommand())
   root.addCommand(sshKeysCommand())
   root.addCommand(migrateCommand())
+  root.addCommand(storageCommand())
   root
     .command('version')
     .description('print the version of this program')

@@ -17,9 +17,11 @@ import {
 import { bringObjectsBack, readLimbo } from '../../forge/administration/limbo.ts'
 import { restoreBackup } from '../../forge/administration/restore.ts'
 import { checkStorage } from '../../forge/administration/storage-check.ts'
+import { type ContentKind, moveContents } from '../../forge/administration/storage-move.ts'
 import type { Settings } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { VERSION } from '../../forge/core/version.ts'
+import type { ContentStore } from '../../forge/repositories/attachments/schema.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
 import {
@@ -205,6 +207,40 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     await lock?.release()
     await db.destroy()
   }
+}
+
+export interface MoveStorageFlags extends DataPlace, ObjectStorage {
+  readonly to: ContentStore
+  readonly only?: ContentKind
+  /** Bytes in a second. */
+  readonly rate?: number
+  readonly logLevel: LogLevel
+}
+
+/** Moves contents to another store. Sets the exit code 1 when some were not moved. */
+export async function moveStorage(flags: MoveStorageFlags): Promise<void> {
+  const { data, to, only, rate, logLevel } = flags
+  if (!flags.objectStorage) throw new Error('--object-storage is missing: it names the S3 server')
+  const db = await openDataAsItIs(flags)
+  const log = createLog(logLevel)
+  const objects = await openStores(flags, db, log)
+  const counts = { moved: 0, bytes: 0, left: 0, failed: 0 }
+  try {
+    const parts = { db, folder: data, objects: objects.stores, settings: OPERATOR_SETTINGS, log }
+    const app = await createApp(parts)
+    for await (const result of moveContents(app, { to, only, bytesPerSecond: rate })) {
+      counts[result.outcome] += 1
+      if (result.outcome === 'moved') counts.bytes += result.bytes
+      if (result.outcome === 'failed') print(`${result.key}: ${result.reason}`)
+    }
+    await app.background.settled()
+  } finally {
+    const { moved, bytes, left, failed } = counts
+    print(`moved ${moved} to ${to} (${bytes} bytes), left ${left} as they were, failed ${failed}`)
+    await objects.close()
+    await db.destroy()
+  }
+  if (counts.failed > 0) process.exitCode = 1
 }
 
 /** Finds, and with --fix corrects, what other users may access of the data folder. */

@@ -8,6 +8,7 @@ import {
   placeOptions,
   serveOptions,
 } from '../config/options.ts'
+import { byteSize } from '../config/values.ts'
 import type { ServeFlags } from '../config.ts'
 import type { DataPlace } from '../data-folder.ts'
 import { tuneForStart } from '../server/heap-tuning.ts'
@@ -15,6 +16,7 @@ import type {
   BackupFlags,
   DoctorFlags,
   MigrateFlags,
+  MoveStorageFlags,
   RestoreFlags,
   SshKeysFlags,
   SshKeysStep,
@@ -132,6 +134,24 @@ export function limboCommand(): Command {
     .description('manage objects that maintenance has removed from repositories')
     .addCommand(list)
     .addCommand(restored)
+}
+
+/** `branchline storage …` */
+export function storageCommand(): Command {
+  const move = commandOnFiles('move')
+    .description(
+      'move release assets and attachments between the data folder and the object storage, with or without running servers; run it again after an interruption',
+    )
+    .addOption(
+      new Option('--to <store>', 'where the contents are to be')
+        .choices(['s3', 'disk'])
+        .makeOptionMandatory(),
+    )
+    .addOption(new Option('--only <kind>', 'the contents to move').choices(['attachments']))
+    .option('--rate <size>', 'the most bytes to move in a second, such as 50MiB', byteSize)
+    .addOption(logLevelOption())
+    .action((flags: MoveStorageFlags) => run(({ moveStorage }) => moveStorage(flags)))
+  return new Command('storage').description('manage stored files').addCommand(move)
 }
 
 /** `branchline user …` */

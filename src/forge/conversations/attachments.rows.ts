@@ -1,6 +1,6 @@
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { ContentStore } from '../repositories/attachments/schema.ts'
+import type { ContentStore, StoreChange } from '../repositories/attachments/schema.ts'
 import { grouped } from './conversations.rows.ts'
 import type { IssueAttachment, NewIssueAttachment } from './schema.ts'
 
@@ -168,6 +168,22 @@ export async function deleteUnlinkedBefore(tx: Tx, time: number): Promise<void> 
     .where('issue_id', 'is', null)
     .where('create_time', '<', time)
     .execute()
+}
+
+/** Changes the store of an attachment. @returns false if the row is not as it was. */
+export async function setStoreOfAttachment(
+  tx: Tx,
+  row: { readonly id: number; readonly repository_id: number },
+  { from, to }: StoreChange,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('issue_attachments')
+    .set({ store: to })
+    .where('id', '=', row.id)
+    .where('repository_id', '=', row.repository_id)
+    .where('store', '=', from)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** Names the store that has all files. */

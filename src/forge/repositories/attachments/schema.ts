@@ -1,5 +1,11 @@
 import type { Generated, Selectable } from 'kysely'
 
+/** A change of the store of a content. */
+export interface StoreChange {
+  readonly from: ContentStore
+  readonly to: ContentStore
+}
+
 /** A file of a repository. */
 export interface FilePlace {
   readonly repositoryId: number

@@ -1,6 +1,6 @@
 import { numbersOf, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
-import type { ContentStore } from '../attachments/schema.ts'
+import type { ContentStore, StoreChange } from '../attachments/schema.ts'
 import type { NewReleaseAsset, ReleaseAsset } from './schema.ts'
 
 /** A file with a row. */
@@ -98,6 +98,22 @@ export async function deleteReleaseAsset(tx: Tx, id: number): Promise<void> {
 /** Deletes the assets of a release. */
 export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<void> {
   await tx.deleteFrom('release_assets').where('release_id', '=', releaseId).execute()
+}
+
+/** Changes the store of an asset. @returns false if the row is not as it was. */
+export async function setStoreOfAsset(
+  tx: Tx,
+  row: { readonly id: number; readonly repository_id: number },
+  { from, to }: StoreChange,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('release_assets')
+    .set({ store: to })
+    .where('id', '=', row.id)
+    .where('repository_id', '=', row.repository_id)
+    .where('store', '=', from)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** Names the store that has all files. */
