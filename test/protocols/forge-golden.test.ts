@@ -57,6 +57,9 @@ const SAME_AS = {
   ],
   'PublicKeyService.ListMyPublicKeys': ['PublicKeyService.ListUserPublicKeys'],
   'PullRequestService.GetPullRequest': ['PullFileService.GetCommitPullRequest'],
+  'OrganizationService.ListPublicMembers': ['QuotaGroupService.AdminListQuotaGroupUsers'],
+  'QuotaGroupService.AdminGetQuotaRule': ['QuotaGroupService.AdminEditQuotaRule'],
+  'QuotaService.CheckMyQuota': ['QuotaService.CheckOrganizationQuota'],
   'ReleaseService.GetRelease': [
     'ReleaseService.GetLatestRelease',
     'ReleaseService.GetReleaseByTag',

@@ -41,6 +41,8 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { QuotaGroupService } from '#gen/branchline/v1/quota_group_service_pb.ts'
+import { QuotaService } from '#gen/branchline/v1/quota_service_pb.ts'
 import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
@@ -116,6 +118,8 @@ const topics = TopicService.method
 const templates = TemplateService.method
 const instance = InstanceService.method
 const ssh = SshService.method
+const quotas = QuotaService.method
+const quotaGroups = QuotaGroupService.method
 const follows = FollowService.method
 const stars = StarService.method
 const emails = UserEmailService.method
@@ -278,6 +282,42 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('ada', ssh.adminListSshSessions, 'GET /admin/ssh/sessions'),
   by('ada', ssh.adminDeleteSshSession, 'DELETE /admin/ssh/sessions/1'),
   by('ada', admin.adminListUserOrganizations, 'GET /admin/users/bob/orgs'),
+  by('ada', quotaGroups.adminCreateQuotaRule, 'POST /admin/quota/rules', {
+    name: 'files',
+    limit: 1000,
+    subjects: ['size:assets:all', 'size:git:lfs'],
+  }),
+  by('ada', quotaGroups.adminEditQuotaRule, 'PATCH /admin/quota/rules/files', { limit: -1 }),
+  by('ada', quotaGroups.adminGetQuotaRule, 'GET /admin/quota/rules/files'),
+  by('ada', quotaGroups.adminListQuotaRules, 'GET /admin/quota/rules'),
+  by('ada', quotaGroups.adminCreateQuotaGroup, 'POST /admin/quota/groups', {
+    name: 'guests',
+    rules: [{ name: 'all', limit: 1000000000, subjects: ['size:all'] }],
+  }),
+  by('ada', quotaGroups.adminAddQuotaGroupRule, 'PUT /admin/quota/groups/guests/rules/files'),
+  by('ada', quotaGroups.adminGetQuotaGroup, 'GET /admin/quota/groups/guests'),
+  by('ada', quotaGroups.adminListQuotaGroups, 'GET /admin/quota/groups'),
+  by('ada', quotaGroups.adminAddQuotaGroupUser, 'PUT /admin/quota/groups/guests/users/bob'),
+  by('ada', quotaGroups.adminListQuotaGroupUsers, 'GET /admin/quota/groups/guests/users'),
+  by('ada', quotas.adminGetUserQuota, 'GET /admin/users/bob/quota'),
+  bob(quotas.getMyQuota, 'GET /user/quota'),
+  bob(quotas.checkMyQuota, 'GET /user/quota/check?subject=size:all'),
+  bob(quotas.listMyQuotaAttachments, 'GET /user/quota/attachments'),
+  bob(quotas.listMyQuotaArtifacts, 'GET /user/quota/artifacts'),
+  bob(quotas.listMyQuotaPackages, 'GET /user/quota/packages'),
+  bob(quotas.getOrganizationQuota, 'GET /orgs/guild/quota'),
+  bob(quotas.checkOrganizationQuota, 'GET /orgs/guild/quota/check?subject=size:all'),
+  bob(quotas.listOrganizationQuotaAttachments, 'GET /orgs/guild/quota/attachments'),
+  bob(quotas.listOrganizationQuotaArtifacts, 'GET /orgs/guild/quota/artifacts'),
+  bob(quotas.listOrganizationQuotaPackages, 'GET /orgs/guild/quota/packages'),
+  by('ada', quotas.adminListUsage, 'GET /admin/usage'),
+  by('ada', quotaGroups.adminRemoveQuotaGroupUser, 'DELETE /admin/quota/groups/guests/users/bob'),
+  by('ada', quotaGroups.adminSetUserQuotaGroups, 'POST /admin/users/bob/quota/groups', {
+    groups: ['guests'],
+  }),
+  by('ada', quotaGroups.adminRemoveQuotaGroupRule, 'DELETE /admin/quota/groups/guests/rules/files'),
+  by('ada', quotaGroups.adminDeleteQuotaRule, 'DELETE /admin/quota/rules/files'),
+  by('ada', quotaGroups.adminDeleteQuotaGroup, 'DELETE /admin/quota/groups/guests'),
   bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
   bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),

@@ -109,7 +109,6 @@ export async function createApp({
     patience: { mergeCheckMs: 3_000, headRefsMs: 2_000, closingMs: 5_000 },
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
-    quotas: { mayApply: true },
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),

@@ -83,6 +83,12 @@ export const REPOSITORIES = {
     restStatus: 422,
     field: 'mirror_interval',
   },
+  INVALID_QUOTA: {
+    code: Code.InvalidArgument,
+    message: ({ field, value }) =>
+      value === '' ? `${field} is required` : `"${value}" is not a valid value of ${field}`,
+    restStatus: 422,
+  },
   INVALID_REPOSITORY_NAME: {
     code: Code.InvalidArgument,
     message: ({ name }) => `"${name}" is not a valid repository name`,
@@ -125,6 +131,30 @@ export const REPOSITORIES = {
       ...(limit !== undefined && { limit: Number(limit) }),
       ...(used !== undefined && { used: Number(used) }),
     }),
+  },
+  QUOTA_GROUP_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ group }) => `quota group "${group}" already exists`,
+    restStatus: 409,
+  },
+  QUOTA_GROUP_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ group }) => `quota group "${group}" does not exist`,
+  },
+  QUOTA_MEMBER_EXISTS: {
+    code: Code.AlreadyExists,
+    message: 'the user is in the quota group already',
+    restStatus: 409,
+  },
+  QUOTA_MEMBER_NOT_FOUND: { code: Code.NotFound, message: 'the user is not in the quota group' },
+  QUOTA_RULE_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ rule }) => `quota rule "${rule}" already exists`,
+    restStatus: 409,
+  },
+  QUOTA_RULE_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ rule }) => `quota rule "${rule}" does not exist`,
   },
   REPOSITORY_ACCESS_DENIED: {
     code: Code.PermissionDenied,

@@ -32,8 +32,6 @@ export interface ReposApp extends AccountsApp {
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
   readonly maintenance: MaintenanceWork
-  /** Whether quotas limited anything at the last check of this process. True before the first one. */
-  readonly quotas: { mayApply: boolean }
   /** Whether changes of issues and pull requests tell no users. Set for a part of a call. */
   readonly isQuiet?: boolean
 }

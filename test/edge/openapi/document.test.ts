@@ -153,6 +153,8 @@ describe('the document', () => {
       'PullFileService',
       'PullMergeService',
       'PullRequestService',
+      'QuotaGroupService',
+      'QuotaService',
       'ReactionService',
       'ReleaseService',
       'RepositoryEventService',

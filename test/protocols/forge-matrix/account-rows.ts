@@ -14,6 +14,8 @@ import { NotificationService } from '#gen/branchline/v1/notification_service_pb.
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { QuotaGroupService } from '#gen/branchline/v1/quota_group_service_pb.ts'
+import { QuotaService } from '#gen/branchline/v1/quota_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
@@ -83,6 +85,8 @@ const systemHooks = SystemHookService.method
 const follows = FollowService.method
 const stars = StarService.method
 const emails = UserEmailService.method
+const quotas = QuotaService.method
+const quotaGroups = QuotaGroupService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
@@ -121,6 +125,29 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(tokens.deleteAccessToken, byPassword, { username: 'bob', token: '0' }),
   row(tokens.getCurrentAccessToken, signedIn),
   { ...row(tokens.deleteCurrentAccessToken, signedIn), endsToken: true },
+
+  row(quotas.getMyQuota, owners),
+  row(quotas.checkMyQuota, owners, { subject: 'size:all' }),
+  row(quotas.listMyQuotaAttachments, owners),
+  row(quotas.listMyQuotaArtifacts, owners),
+  row(quotas.listMyQuotaPackages, owners),
+  row(quotas.adminGetUserQuota, administratorsWhoLook, { username: 'bob' }),
+  row(quotas.adminListUsage, administratorsWhoLook),
+  row(quotaGroups.adminListQuotaGroups, administratorsWhoLook),
+  row(quotaGroups.adminCreateQuotaGroup, administrators, { name: '..' }),
+  row(quotaGroups.adminGetQuotaGroup, administratorsWhoLook, { group: NOBODY }),
+  row(quotaGroups.adminDeleteQuotaGroup, administrators, { group: NOBODY }),
+  row(quotaGroups.adminAddQuotaGroupRule, administrators, { group: NOBODY, rule: NOBODY }),
+  row(quotaGroups.adminRemoveQuotaGroupRule, administrators, { group: NOBODY, rule: NOBODY }),
+  row(quotaGroups.adminListQuotaGroupUsers, administratorsWhoLook, { group: NOBODY }),
+  row(quotaGroups.adminAddQuotaGroupUser, administrators, { group: NOBODY, username: 'bob' }),
+  row(quotaGroups.adminRemoveQuotaGroupUser, administrators, { group: NOBODY, username: 'bob' }),
+  row(quotaGroups.adminSetUserQuotaGroups, administrators, { username: NOBODY }),
+  row(quotaGroups.adminListQuotaRules, administratorsWhoLook),
+  row(quotaGroups.adminCreateQuotaRule, administrators, { name: '..' }),
+  row(quotaGroups.adminGetQuotaRule, administratorsWhoLook, { rule: NOBODY }),
+  row(quotaGroups.adminEditQuotaRule, administrators, { rule: NOBODY }),
+  row(quotaGroups.adminDeleteQuotaRule, administrators, { rule: NOBODY }),
 
   row(admin.adminListUsers, administratorsWhoLook),
   row(admin.adminListOrganizations, administratorsWhoLook),

@@ -4,6 +4,7 @@ import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { QuotaService } from '#gen/branchline/v1/quota_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import type { OrganizationNeeds } from './model.ts'
@@ -62,6 +63,7 @@ const labels = LabelService.method
 const hooks = OrganizationHookService.method
 const teams = TeamService.method
 const applications = OAuth2ApplicationService.method
+const quotas = QuotaService.method
 
 export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(organizations.getOrganization, visitors),
@@ -92,6 +94,12 @@ export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(accounts.checkOrganizationBlockedUser, blockReaders, { username: NOBODY }),
   row(accounts.blockOrganizationUser, blockers, { username: NOBODY }),
   row(accounts.unblockOrganizationUser, blockers, { username: NOBODY }),
+
+  row(quotas.getOrganizationQuota, blockReaders),
+  row(quotas.checkOrganizationQuota, blockReaders, { subject: 'size:all' }),
+  row(quotas.listOrganizationQuotaAttachments, blockReaders),
+  row(quotas.listOrganizationQuotaArtifacts, blockReaders),
+  row(quotas.listOrganizationQuotaPackages, blockReaders),
 
   row(labels.listOrganizationLabels, visitors),
   row(labels.getOrganizationLabel, visitors, { id: NO_NUMBER }),

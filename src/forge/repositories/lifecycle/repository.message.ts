@@ -12,7 +12,6 @@ import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { suffices } from '../../core/levels.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import type { OpenRepository } from '../access/permissions.ts'
 import { formatInterval } from './mirrors.ts'
 import type { RepositoryView } from './repository-views.ts'
 
@@ -259,7 +258,10 @@ interface GitUrls {
 /** Returns the URL builders of a repository. Paths begin with a slash and are already encoded. */
 export function gitUrls(
   app: App,
-  { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,
+  {
+    owner,
+    repository,
+  }: { readonly owner: { readonly name: string }; readonly repository: { readonly name: string } },
 ): GitUrls {
   const base = app.publicUrl()
   const name = `${owner.name}/${repository.name}`

@@ -131,16 +131,13 @@ export function reservationOf(quota: Quota, bytes: number): Reservation {
   return { bytes, checkIn: (tx) => quota.check(tx, bytes) }
 }
 
-/**
- * Returns the bytes of a push after which Git ends the push; undefined without a limit. Instances
- * whose quotas were never set are not asked for them.
- */
+/** Returns the bytes of a push after which Git ends the push; undefined without a limit. */
 export async function maxInputBytes(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
 ): Promise<number | undefined> {
-  const quota = app.quotas.mayApply ? await quotaOfRepository(app, caller, repositoryId) : undefined
+  const quota = await quotaOfRepository(app, caller, repositoryId)
   return quota && transferBytes(quota)
 }
 
@@ -154,7 +151,7 @@ export async function checkRoom(
   caller: SignedIn,
   repositoryId: number,
 ): Promise<void> {
-  const quota = app.quotas.mayApply ? await quotaOfRepository(app, caller, repositoryId) : undefined
+  const quota = await quotaOfRepository(app, caller, repositoryId)
   await quota?.check(app.db, 1)
 }
 
@@ -173,7 +170,6 @@ async function findLimits(
   const { quotas } = app.settings
   const groups = groupsOf(await rulesOf(app.db, id, JSON.stringify(quotas.defaultGroups)))
   const isLimited = groups.some(({ rules }) => rules.length > 0) || limitsAnything(quotas)
-  app.quotas.mayApply = isLimited
   return isLimited ? { groups, settings: quotas } : undefined
 }
 
@@ -187,7 +183,8 @@ async function openQuota(
   return {
     async left() {
       const usage = await readUsageAt(app.db, limits, place)
-      const limit = usage && tightestLimit(limitsAt(limits, place), place.owner, place.kind, usage)
+      const limit =
+        usage && tightestLimit(limitsAt(limits, place), place.owner, SUBJECT_OF[place.kind], usage)
       return limit ? Math.max(limit.left, 0) : Number.POSITIVE_INFINITY
     },
     async check(db, bytes) {
@@ -197,7 +194,7 @@ async function openQuota(
       if (!usage) return
       const grown = withBytes(usage, added)
       for (const kind of kinds) {
-        const limit = tightestLimit(limitsAt(limits, place), place.owner, kind, grown)
+        const limit = tightestLimit(limitsAt(limits, place), place.owner, SUBJECT_OF[kind], grown)
         if (!limit || limit.left >= 0) continue
         const showsNumbers = caller !== undefined && (await seesNumbers(db, caller, place, limit))
         throw quotaExceeded(place, kind, limit, showsNumbers, sumOf(added))

@@ -1,8 +1,7 @@
 import type { Owner } from '../../accounts/schema.ts'
 import type { Settings } from '../../core/core.ts'
 import type { CountedUsage, RuleRow } from './quotas.rows.ts'
-import type { Kind } from './schema.ts'
-import { findSubject, type QuotaGroup, SUBJECT_OF, tightestRule } from './subjects.ts'
+import { findSubject, type QuotaGroup, type Subject, tightestRule } from './subjects.ts'
 
 /** The limits of an owner: those of groups, or else those of the settings. */
 export interface Limits {
@@ -46,25 +45,32 @@ export interface TightestLimit {
   readonly left: number
 }
 
-/** Returns the tightest limit of bytes of one kind; undefined if there is no limit. */
+/** Returns the limit of the settings for all bytes of an owner. */
+export function ownerLimit(
+  { account, organization }: Settings['quotas'],
+  { kind }: Pick<Owner, 'kind'>,
+): number | undefined {
+  return kind === 'ORGANIZATION' ? organization : account
+}
+
+/** Returns the tightest limit of the bytes of a subject; undefined if there is no limit. */
 export function tightestLimit(
   { groups, settings }: Limits,
   owner: Pick<Owner, 'kind'>,
-  kind: Kind,
+  subject: Subject,
   usage: CountedUsage,
 ): TightestLimit | undefined {
   const own: Scope = owner.kind === 'ORGANIZATION' ? 'organisation' : 'account'
-  const found = tightestRule(groups, SUBJECT_OF[kind], usage.owner)
+  const found = tightestRule(groups, subject, usage.owner)
   if (found) {
     const { rule, used, left } = found
     return rule.limit < 0 ? undefined : { scope: own, used, limit: rule.limit, left }
   }
   const total = Object.values(usage.owner).reduce((sum, bytes) => sum + bytes, 0)
-  const ofOwner = own === 'account' ? settings.account : settings.organization
   const [tightest] = (
     [
       ['repository', usage.repository, settings.repository],
-      [own, total, ofOwner],
+      [own, total, ownerLimit(settings, owner)],
       ['instance', usage.instance, settings.instance],
     ] as const
   )

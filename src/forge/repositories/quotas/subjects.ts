@@ -87,11 +87,16 @@ export function tightestRule(
     .sort((a, b) => b.left - a.left)[0]
 }
 
-function judge(rule: QuotaRule, subject: Subject, usage: Usage): TightestRule {
+/** Returns the sum of the bytes of subjects. */
+export function usedBy(subjects: readonly Subject[], usage: Usage): number {
   const bytes: Readonly<Record<string, number>> = usage
-  const used = rule.subjects
-    .flatMap((counted): readonly string[] => PARTS[counted])
+  return subjects
+    .flatMap((subject): readonly string[] => PARTS[subject])
     .reduce((sum, kind) => sum + (bytes[kind] ?? 0), 0)
+}
+
+function judge(rule: QuotaRule, subject: Subject, usage: Usage): TightestRule {
+  const used = usedBy(rule.subjects, usage)
   const left =
     rule.limit < 0
       ? Number.POSITIVE_INFINITY
