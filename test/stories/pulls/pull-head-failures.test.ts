@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { pullsBehind } from '../../../src/forge/pulls/heads/pull-heads.rows.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { pullForge } from '../../support/pull-forge.ts'
 import { createTestUsers, startTestServer, type TestServer } from '../../support/server.ts'
@@ -50,6 +51,23 @@ it('refs of many pull requests that cannot be updated are tried once each, then 
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
   await server.app.background.settled()
   expect(failures()).toHaveLength(FAILING)
+})
+
+it('issues have no refs to update, whatever their columns of pull requests hold', async () => {
+  const { db, signals } = server.app
+  const { id: _, ...one } = await db.selectFrom('issues').selectAll().executeTakeFirstOrThrow()
+  const issue = { ...one, number: 9_000, is_pull: 0, state: 'CLOSED' as const }
+  await db
+    .insertInto('issues')
+    .values({ ...issue, head_ref_commit: null })
+    .execute()
+  const behind = await pullsBehind(db, issue.repository_id, 2 * FAILING)
+  expect(behind.filter(({ is_pull }) => is_pull === 0)).toEqual([])
+  signals.pullHeads.notify()
+  const seen = signals.pullHeads.count
+  for (let i = 0; i < 20; i += 1) await fetch(`${server.url}/healthz`)
+  // Each end of an update notifies the worker.
+  expect(signals.pullHeads.count).toBeLessThanOrEqual(seen + 1)
 })
 
 function chunks<T>(values: readonly T[], size: number): T[][] {

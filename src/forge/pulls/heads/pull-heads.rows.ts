@@ -6,10 +6,11 @@ import type { PullRequest } from '../schema.ts'
 /** The heads and bases of open pull requests, as their branches move. */
 
 /**
- * Has the form of the condition of the partial index. The sign before the columns keeps SQLite from
- * using larger indexes.
+ * Has the form of the condition of the partial index, and leaves out issues, which have no head. The
+ * sign before other columns keeps SQLite from using larger indexes.
  */
-const isBehind = sql<SqlBool>`(head_ref_commit is null or head_ref_commit <> head_commit)`
+const isBehind = sql<SqlBool>`(head_ref_commit is null or head_ref_commit <> head_commit)
+  and is_pull = 1`
 
 /** Lists the pull requests of a repository whose refs differ from their rows, oldest first. */
 export const pullsBehind = prepareQuery((db, repositoryId: number, limit: number) =>

@@ -193,11 +193,11 @@ function headWork(app: ReposApp): DueWork {
       try {
         await follow(app, id)
       } catch (error) {
-        const pull = await findPullRequestById(app.db, id)
-        if (!pull) return
-        notFollowed(app, pull, error)
+        // Before anything else: without a pause, the same row would be the next one at once.
         failed.delete(id)
         failed.set(id, app.clock.now() + RETRY_MS)
+        const pull = await findPullRequestById(app.db, id)
+        if (pull) notFollowed(app, pull, error)
       }
     },
   }
