@@ -4,6 +4,7 @@ import {
   backupCommand,
   doctorCommand,
   limboCommand,
+  maintainCommand,
   migrateCommand,
   restoreCommand,
   serveCommand,
@@ -49,6 +50,7 @@ export function program(): Command {
   root.addCommand(doctorCommand())
   root.addCommand(limboCommand())
   root.addCommand(sshKeysCommand())
+  root.addCommand(maintainCommand())
   root.addCommand(migrateCommand())
   root.addCommand(storageCommand())
   root

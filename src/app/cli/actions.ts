@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { refusal } from '../../edge/errors.ts'
@@ -15,12 +16,20 @@ import {
   rebuildSearch,
 } from '../../forge/administration/doctor.ts'
 import { bringObjectsBack, readLimbo } from '../../forge/administration/limbo.ts'
+import {
+  namedSteps,
+  requestAsOperator,
+  resultOfRequest,
+} from '../../forge/administration/maintain.ts'
 import { restoreBackup } from '../../forge/administration/restore.ts'
 import { checkStorage } from '../../forge/administration/storage-check.ts'
 import { type ContentKind, moveContents } from '../../forge/administration/storage-move.ts'
 import type { Settings } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { VERSION } from '../../forge/core/version.ts'
+import { finishMaintenance } from '../../forge/repositories/maintenance/maintenance.ts'
+import { DatabaseBusyError } from '../../platform/database/coordination/session.ts'
+import { DataFolderBusyError } from '../../platform/database/data-lock.ts'
 import type { ContentStore } from '../../forge/repositories/attachments/schema.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
@@ -47,6 +56,7 @@ import { openRestoreTarget } from '../restore-target.ts'
 import { createApp, systemClock } from '../server/app.ts'
 import { PrimaryProcess } from '../server/primary-process.ts'
 import { type Server, startServer } from '../server/server.ts'
+import { wakeServer } from '../server/wake.ts'
 import { print } from './print.ts'
 
 /** Means standard input or output. */
@@ -293,6 +303,56 @@ export async function restoreLimbo(name: string, place: DataPlace): Promise<void
   } finally {
     await db.destroy()
   }
+}
+
+export interface MaintainFlags extends DataPlace {
+  readonly all: boolean
+  readonly step: readonly string[]
+  readonly pruneAfter?: number
+  readonly logLevel: LogLevel
+}
+
+/** The time between two looks whether a running server has ended the steps of a repository. */
+const LOOK_MS = 250
+
+/**
+ * Runs steps of maintenance of a repository, or of all: by the server that uses the data, or in this
+ * process if there is none. Sets the exit code 1 when a step has failed.
+ */
+export async function maintain(target: string | undefined, flags: MaintainFlags): Promise<void> {
+  if ((target === undefined) !== flags.all)
+    throw new Error('name one repository, such as ada/tools, or give --all')
+  const steps = namedSteps(flags.step)
+  const db = await openDataAsItIs(flags)
+  const lock = await useData(flags, 'alone').catch((error: unknown) => {
+    if (error instanceof DataFolderBusyError || error instanceof DatabaseBusyError) return undefined
+    throw error
+  })
+  try {
+    const found = await requestAsOperator(db, target, steps, systemClock.now())
+    if (lock) await maintainAlone(db, flags)
+    else if (flags.database === undefined) await wakeServer(flags.data)
+    for (const { id, name } of found) {
+      let result = await resultOfRequest(db, id)
+      for (; result === undefined; result = await resultOfRequest(db, id)) await pause(LOOK_MS)
+      print(`${name}: ${result === '' ? steps.join(', ') : `failed: ${result}`}`)
+      if (result !== '') process.exitCode = 1
+    }
+  } finally {
+    await lock?.release()
+    await db.destroy()
+  }
+}
+
+async function maintainAlone(db: Db, { data, logLevel, pruneAfter }: MaintainFlags): Promise<void> {
+  const app = await createApp({
+    db,
+    folder: data,
+    settings: { ...OPERATOR_SETTINGS, pruneAfterMs: pruneAfter },
+    log: createLog(logLevel),
+  })
+  await finishMaintenance(app)
+  await app.background.settled()
 }
 
 export interface UserFlags extends DataPlace {

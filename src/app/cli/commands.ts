@@ -6,6 +6,7 @@ import {
   minPasswordLengthOption,
   objectStorageOptions,
   placeOptions,
+  pruneAfterOption,
   serveOptions,
 } from '../config/options.ts'
 import { byteSize } from '../config/values.ts'
@@ -15,6 +16,7 @@ import { tuneForStart } from '../server/heap-tuning.ts'
 import type {
   BackupFlags,
   DoctorFlags,
+  MaintainFlags,
   MigrateFlags,
   MoveStorageFlags,
   RestoreFlags,
@@ -136,6 +138,25 @@ export function limboCommand(): Command {
     .addCommand(restored)
 }
 
+/** `branchline maintain` */
+export function maintainCommand(): Command {
+  return commandOnData('maintain')
+    .description(
+      'run steps of the maintenance of repositories, by the running server or without one; exits 1 when a step fails',
+    )
+    .argument('[repository]', 'owner and name, such as ada/tools, or the number of the repository')
+    .option('--all', 'all repositories', false)
+    .option(
+      '--step <name>',
+      'full, prune, geometric, bitmap, commit-graph or refs; may be repeated (default: all but full and prune)',
+      (name: string, names: string[]) => [...names, name],
+      [],
+    )
+    .addOption(pruneAfterOption())
+    .addOption(logLevelOption())
+    .action((target: string | undefined, flags: MaintainFlags) =>
+      run(({ maintain }) => maintain(target, flags)),
+    )
 /** `branchline storage …` */
 export function storageCommand(): Command {
   const move = commandOnFiles('move')

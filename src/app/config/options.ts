@@ -80,6 +80,16 @@ export function logLevelOption(): Option {
   )
 }
 
+/** The age from which maintenance removes objects. */
+export function pruneAfterOption(): Option {
+  return setting(
+    '--prune-after <time>',
+    'age from which objects that no ref reaches are removed, at least 1d; off: never',
+    '14d',
+    values.pruneAge,
+  )
+}
+
 /** The shortest password that may be set. */
 export function minPasswordLengthOption(): Option {
   return setting(
@@ -305,12 +315,7 @@ function repositoryOptions(): Option[] {
       undefined,
       values.dailyWindow,
     ),
-    setting(
-      '--prune-after <time>',
-      'age from which objects that no ref reaches are removed, at least 1d; off: never',
-      '14d',
-      values.pruneAge,
-    ),
+    pruneAfterOption(),
     setting(
       '--limbo <time>',
       'how long removed objects can be brought back',

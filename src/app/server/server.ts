@@ -52,6 +52,7 @@ import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { StartedParts, serve } from './serving.ts'
 import { createSshPort, sshAddressOf, startSsh } from './ssh.ts'
+import { watchForWakes } from './wake.ts'
 
 /** A running server. */
 export interface Server {
@@ -180,9 +181,20 @@ async function startParts(
   const ssh = await startSsh(config, app, { slots, metrics, program, url }, parts)
   sshPort.attach(ssh)
   await workers.start(app)
+  if (!shared) wakeByCommands(config, app, parts)
   app.background.run('forget old events', () => pruneUserEvents(app))
   const sshAddress = ssh && sshAddressOf(config, ssh)
   return { ...serving, app, sshAddress, readHostKeys: () => sshPort.readHostKeys() }
+}
+
+/** Lets commands of the operator wake the worker of maintenance. */
+function wakeByCommands({ data }: Config, { signals, log }: App, parts: StartedParts): void {
+  try {
+    const watcher = watchForWakes(data, () => signals.maintenance.notify())
+    parts.add(() => watcher.close())
+  } catch (err) {
+    log.warn({ err }, 'the command `maintain` has to wait for up to an hour for this server')
+  }
 }
 
 /** Opens the folder or the mail server for outgoing mail; undefined for no mail. */

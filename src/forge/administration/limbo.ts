@@ -6,10 +6,9 @@ import {
   repositoriesInLimbo,
 } from '../../platform/git/maintenance/limbo.ts'
 import type { Repositories } from '../../platform/git/repositories/repositories.ts'
-import { findOwnerById, findOwnerByNameKey } from '../accounts/users/owners.rows.ts'
-import { nameKey } from '../core/names.ts'
-import { findRepository, findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
-import { repositoryNameKey } from '../repositories/lifecycle/repository-fields.ts'
+import { findOwnerById } from '../accounts/users/owners.rows.ts'
+import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
+import { findByName } from './maintain.ts'
 
 /** What a prune has removed from a repository. */
 interface RemovedObjects {
@@ -50,9 +49,7 @@ export async function bringObjectsBack(
   git: Repositories,
   fullName: string,
 ): Promise<number> {
-  const [ownerName = '', name = ''] = fullName.split('/')
-  const owner = await findOwnerByNameKey(db, nameKey(ownerName))
-  const repository = owner && (await findRepository(db, owner.id, repositoryNameKey(name)))
+  const repository = await findByName(db, fullName)
   if (!repository) throw new Error(`there is no repository ${fullName}`)
   const entries = await limboEntries(git, repository.id)
   let count = 0

@@ -19,7 +19,7 @@ export interface DataLock {
  * An empty file, which is never removed: after a removal, two processes could lock two files with
  * the same name.
  */
-const LOCK_FILE = 'lock'
+export const LOCK_FILE = 'lock'
 
 /**
  * Locks a data folder for this process: for the server, and for commands that cannot run beside a

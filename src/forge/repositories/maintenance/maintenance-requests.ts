@@ -13,7 +13,7 @@ import { storeSize } from '../refs/repository-size.ts'
 import type { RepositoryMaintenance } from '../schema.ts'
 import { dueSteps } from './due-steps.ts'
 import * as rows from './maintenance.rows.ts'
-import { reasonOf } from './maintenance.ts'
+import { stepFailure } from './maintenance.ts'
 import { dueSince } from './maintenance-checks.ts'
 import { purge } from './prunes.ts'
 import { isStep, parseSteps } from './step-reports.ts'
@@ -121,7 +121,7 @@ async function purgeLocked(app: ReposApp, id: number): Promise<string> {
     await purge(app, id, deletion.signal)
   } catch (error) {
     if (deletion.signal.aborted) throw new DomainError('REPOSITORY_NOT_FOUND')
-    cause = reasonOf(error)
+    cause = stepFailure(error)
   } finally {
     app.maintenance.running.delete(id)
   }

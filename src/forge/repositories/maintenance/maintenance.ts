@@ -294,7 +294,7 @@ async function attempt(
     return ''
   } catch (error) {
     signal.throwIfAborted()
-    return reasonOf(error)
+    return stepFailure(error)
   }
 }
 
@@ -356,7 +356,7 @@ async function timed(
  *
  * @throws other errors, which are faults of the server.
  */
-export function reasonOf(error: unknown): string {
+export function stepFailure(error: unknown): string {
   if (error instanceof StepError) return error.message
   if (error instanceof GitError && error.kind in REASONS) return REASONS[error.kind] ?? ''
   throw error
