@@ -44,7 +44,10 @@ import { readWebBundle } from '../../edge/web-shell/bundle.ts'
 import { createWebPages } from '../../edge/web-shell/index.ts'
 import type { App } from '../../forge/app.ts'
 import { VERSION } from '../../forge/core/version.ts'
-import { countDueMaintenance } from '../../forge/repositories/maintenance/maintenance-requests.ts'
+import {
+  bytesByKind,
+  countDueMaintenance,
+} from '../../forge/repositories/maintenance/maintenance-requests.ts'
 import { registerServices, services } from '../../forge/service-registry.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { checkDatabase } from '../../platform/database/database.ts'
@@ -120,6 +123,7 @@ export async function serve(
           return app.maintenance.figures.all
         },
         due: () => countDueMaintenance(app),
+        bytes: () => bytesByKind(app),
       },
       objectStorage: {
         isAway: () => app.objects.current.isAway,

@@ -106,6 +106,9 @@ const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
 /** A number from the database is read again after this time, since that takes a query. */
 const COUNT_AGE_MS = 10_000
 
+/** Sums over all repositories take longer. */
+const BYTES_AGE_MS = 60_000
+
 /** Longest interval of a timer of Node. */
 const NEVER_MS = 2 ** 31 - 1
 
@@ -121,6 +124,7 @@ const AGGREGATORS: Readonly<Record<string, string>> = {
   branchline_database_bytes: 'max',
   branchline_maintenance_due: 'max',
   branchline_object_storage_away: 'max',
+  branchline_repositories_bytes: 'max',
   nodejs_eventloop_lag_seconds: 'max',
   process_max_fds: 'min',
 }
@@ -226,6 +230,8 @@ interface MaintenanceFigures {
   }[]
   /** Reads the number of repositories that wait for a step. */
   due(): Promise<number>
+  /** Reads the bytes of all repositories by their kinds. */
+  bytes(): Promise<Readonly<Record<string, number>>>
 }
 
 /** Adds the steps of maintenance that this process has run, and how many repositories wait. */
@@ -253,6 +259,25 @@ function addMaintenance(registry: Registry, figures: MaintenanceFigures): void {
   addCount(registry, 'branchline_maintenance_due', 'Repositories that wait for maintenance.', () =>
     figures.due(),
   )
+  addBytes(registry, figures)
+}
+
+/** Adds the bytes of repositories, which have no values while the database cannot be reached. */
+function addBytes(registry: Registry, figures: MaintenanceFigures): void {
+  let readAtMs = Number.NEGATIVE_INFINITY
+  new Gauge({
+    name: 'branchline_repositories_bytes',
+    help: 'Stored bytes of all repositories, by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+    async collect() {
+      if (performance.now() - readAtMs < BYTES_AGE_MS) return
+      readAtMs = performance.now()
+      this.reset()
+      const bytes = await figures.bytes().catch(() => ({}))
+      for (const [kind, value] of Object.entries<number>(bytes)) this.set({ kind }, value)
+    },
+  })
 }
 
 /** The requests to the object storage. */

@@ -72,6 +72,7 @@ import * as importReferences from './0072-import-references.ts'
 import * as userCountShards from './0081-user-count-shards.ts'
 import * as dueIssues from './0082-due-issues.ts'
 import * as prunes from './0083-prunes.ts'
+import * as looseBytes from './0084-loose-bytes.ts'
 import * as objectStores from './0085-object-stores.ts'
 import * as multipartUploads from './0086-multipart-uploads.ts'
 import * as quotas from './0087-quotas.ts'
@@ -152,6 +153,7 @@ export const migrations: readonly Migration[] = [
   { name: '0081-user-count-shards', ...userCountShards },
   { name: '0082-due-issues', ...dueIssues },
   { name: '0083-prunes', ...prunes },
+  { name: '0084-loose-bytes', ...looseBytes },
   { name: '0085-object-stores', ...objectStores },
   { name: '0086-multipart-uploads', ...multipartUploads },
   { name: '0087-quotas', ...quotas },

@@ -242,6 +242,8 @@ interface RepositoriesTable {
    * parts. Measured, and raised by pushes before that.
    */
   owned_bytes: Generated<number>
+  /** The part of `owned_bytes` that is in no pack, at the latest measurement. */
+  loose_bytes: Generated<number>
   /** Objects of Git LFS. */
   lfs_bytes: Generated<number>
   /** Files of releases. Maintained by triggers, like the next column. */

@@ -128,6 +128,9 @@ describe('a repository after many pushes', () => {
     )
     expect(metrics).toMatch(/branchline_maintenance_seconds_total\{step="geometric"\} \d/)
     expect(metrics).toContain('branchline_maintenance_due 0')
+    expect(metrics).toMatch(/branchline_repositories_bytes\{kind="packs"\} [1-9]/)
+    for (const kind of ['loose', 'lfs', 'assets', 'limbo'])
+      expect(metrics).toContain(`branchline_repositories_bytes{kind="${kind}"} `)
     expect(forge.server.logged).toContainEqual(
       expect.objectContaining({ msg: 'maintenance', step: 'geometric', repository: id }),
     )

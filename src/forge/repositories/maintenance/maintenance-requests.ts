@@ -1,4 +1,5 @@
 import { transaction } from '../../../platform/database/database.ts'
+import { limboBytes } from '../../../platform/git/maintenance/limbo.ts'
 import { type RepositoryState, readState } from '../../../platform/git/maintenance/state.ts'
 import { STEPS, type Step } from '../../../platform/git/maintenance/steps.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
@@ -131,6 +132,11 @@ async function purgeLocked(app: ReposApp, id: number): Promise<string> {
   app.signals.maintained.notify()
   await storeSize(app, id)
   return cause
+}
+
+/** Returns the bytes of all repositories by their kinds, for metrics. */
+export async function bytesByKind({ db, git }: ReposApp): Promise<Record<string, number>> {
+  return { ...(await rows.sumBytes(db)), limbo: await limboBytes(git) }
 }
 
 /** Returns the number of repositories that wait for a step, for metrics. */

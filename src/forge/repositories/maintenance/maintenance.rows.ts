@@ -141,6 +141,24 @@ export async function countDue(db: Db, now: number): Promise<number> {
   return Number(count)
 }
 
+/** Returns the bytes of all repositories by their kinds. */
+export async function sumBytes(db: Db) {
+  const row = await db
+    .selectFrom('repositories')
+    .select(({ fn }) => [
+      fn.sum<number>('owned_bytes').as('owned'),
+      fn.sum<number>('loose_bytes').as('loose'),
+      fn.sum<number>('lfs_bytes').as('lfs'),
+      fn.sum<number>('release_bytes').as('releases'),
+      fn.sum<number>('attachment_bytes').as('attachments'),
+    ])
+    .executeTakeFirstOrThrow()
+  const [loose, lfs] = [Number(row.loose ?? 0), Number(row.lfs ?? 0)]
+  const packs = Math.max(0, Number(row.owned ?? 0) - loose)
+  const assets = Number(row.releases ?? 0) + Number(row.attachments ?? 0)
+  return { packs, loose, lfs, assets }
+}
+
 /** Returns a page of the repositories that wait for a step or whose steps fail, and their number. */
 export async function listQueue(db: Db, now: number, offset: number, limit: number) {
   const queue = db

@@ -139,6 +139,7 @@ export function listUnmeasured(
 export interface MeasuredSize {
   readonly size_kib: number
   readonly owned_bytes: number
+  readonly loose_bytes: number
 }
 
 /** What a size that is measured now depends on. */
@@ -154,6 +155,7 @@ export async function findSizeState(db: Db, id: number): Promise<SizeState | und
     .select((eb) => [
       'size_kib',
       'owned_bytes',
+      'loose_bytes',
       'size_stale',
       eb
         .selectFrom('pending_ref_updates')

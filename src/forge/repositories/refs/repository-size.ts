@@ -42,6 +42,9 @@ function endRest(app: ReposApp, repositoryId: number, { isStale, rest }: SizeMea
   if (isStale) measureLater(app, repositoryId)
 }
 
+/** The size of a repository whose folder is missing. */
+const NOTHING = { bytes: 0, ownedBytes: 0, looseBytes: 0 }
+
 /** Unmeasured repositories that are read at a time. */
 const BATCH = 100
 
@@ -108,8 +111,9 @@ export async function storeSize(
 ): Promise<boolean> {
   const before = await findSizeState(app.db, repositoryId)
   if (!before) return true
-  const measured = (await measureRepository(app.git, repositoryId)) ?? { bytes: 0, ownedBytes: 0 }
+  const measured = (await measureRepository(app.git, repositoryId)) ?? NOTHING
   const size_kib = Math.ceil(measured.bytes / 1024)
+  const loose_bytes = measured.looseBytes
   return transaction(app.db, async (tx) => {
     const present = await findSizeState(tx, repositoryId)
     if (!present) return true
@@ -118,10 +122,12 @@ export async function storeSize(
     const owned = isSteady || isForced ? measured.ownedBytes : undefined
     const isKnown =
       present.size_kib === size_kib &&
+      present.loose_bytes === loose_bytes &&
       (owned === undefined || (present.size_stale === 0 && present.owned_bytes === owned))
     if (!isKnown)
       await updateRepository(tx, repositoryId, {
         size_kib,
+        loose_bytes,
         ...(owned !== undefined && { owned_bytes: owned, size_stale: 0 }),
       })
     return owned !== undefined

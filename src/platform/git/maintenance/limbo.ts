@@ -73,14 +73,25 @@ export async function endEntry({ folder }: LimboEntry): Promise<void> {
   else await rename(folder, folder.replace(/\.part$/, ''))
 }
 
+/** Returns the bytes of all packs in the limbo. */
+export async function limboBytes(repositories: Repositories): Promise<number> {
+  let sum = 0
+  for (const id of await repositoriesInLimbo(repositories))
+    for (const { folder } of await limboEntries(repositories, id)) sum += await bytesIn(folder)
+  return sum
+}
+
 /** Returns the number of the objects of an entry and their bytes. */
 export async function measureEntry({ folder }: LimboEntry) {
+  return { bytes: await bytesIn(folder), objects: (await objectIds(folder)).length }
+}
+
+async function bytesIn(folder: string): Promise<number> {
   const packs = await packsIn(folder)
   const sizes = await Promise.all(
     packs.map((pack) => unlessGone(async () => [(await stat(join(folder, `${pack}.pack`))).size])),
   )
-  const bytes = sizes.flat().reduce((sum, size) => sum + size, 0)
-  return { bytes, objects: (await objectIds(folder)).length }
+  return sizes.flat().reduce((sum, size) => sum + size, 0)
 }
 
 /** Returns the ids of the objects in a folder of the limbo. */

@@ -12,7 +12,12 @@ export interface RepositorySize {
   readonly bytes: number
   /** A file that forks share counts in parts, one for each link, rounded up. */
   readonly ownedBytes: number
+  /** The part of `ownedBytes` that is in no pack. */
+  readonly looseBytes: number
 }
+
+/** The folders of loose objects, by the first byte of their ids. */
+const LOOSE = /^[0-9a-f]{2}$/
 
 /** Files that are examined at a time, which leaves threads of libuv to other work. */
 const FILES_AT_ONCE = 16
@@ -57,7 +62,7 @@ export async function measureNewObjects(
 }
 
 async function sizeOf(folder: string): Promise<RepositorySize> {
-  let [bytes, ownedBytes] = [0, 0]
+  let [bytes, ownedBytes, looseBytes] = [0, 0, 0]
   const entries = await entriesOf(folder)
   const files = entries.filter((entry) => entry.isFile())
   for (let start = 0; start < files.length; start += FILES_AT_ONCE) {
@@ -75,6 +80,7 @@ async function sizeOf(folder: string): Promise<RepositorySize> {
     const below = await sizeOf(join(folder, entry.name))
     bytes += below.bytes
     ownedBytes += below.ownedBytes
+    if (LOOSE.test(entry.name)) looseBytes += below.ownedBytes
   }
-  return { bytes, ownedBytes }
+  return { bytes, ownedBytes, looseBytes }
 }
