@@ -53,6 +53,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
     (await import('./webhooks/repository-webhooks.page.tsx')).WebhooksPage,
   'deploy-keys': async () => (await import('./repositories/deploy-keys.page.tsx')).DeployKeysPage,
   'tag-rules': async () => (await import('./repositories/tag-rules.page.tsx')).TagRulesPage,
+  maintenance: async () => (await import('./repositories/maintenance.page.tsx')).MaintenancePage,
   'git-hooks': async () => (await import('./repositories/git-hooks.page.tsx')).GitHooksPage,
   organizations: async () =>
     (await import('./organizations/organizations.page.tsx')).OrganizationsPage,
@@ -68,6 +69,9 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
     (await import('./administration/administration.page.tsx')).AdministrationPage,
   'administration-account': async () =>
     (await import('./administration/administration-account.page.tsx')).AdministrationAccountPage,
+  'administration-maintenance': async () =>
+    (await import('./administration/administration-maintenance.page.tsx'))
+      .AdministrationMaintenancePage,
   'administration-metrics': async () =>
     (await import('./administration/administration-metrics.page.tsx')).AdministrationMetricsPage,
   'administration-providers': async () =>

@@ -52,6 +52,7 @@ export type PageName =
   | 'repository-webhooks'
   | 'deploy-keys'
   | 'tag-rules'
+  | 'maintenance'
   | 'git-hooks'
   | 'organizations'
   | 'organization-general'
@@ -60,6 +61,7 @@ export type PageName =
   | 'organization-webhooks'
   | 'administration'
   | 'administration-account'
+  | 'administration-maintenance'
   | 'administration-metrics'
   | 'administration-providers'
   | 'import'
@@ -97,6 +99,7 @@ const SETTINGS_PAGES: Readonly<Record<string, PageName>> = {
   hooks: 'repository-webhooks',
   keys: 'deploy-keys',
   tags: 'tag-rules',
+  maintenance: 'maintenance',
 }
 
 /** The pages of the settings of an organisation. */
@@ -111,6 +114,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
   '-/admin': 'administration',
+  '-/admin/maintenance': 'administration-maintenance',
   '-/admin/metrics': 'administration-metrics',
   '-/admin/identity-providers': 'administration-providers',
   '-/components': 'components',

@@ -10,6 +10,8 @@ describe('the page of an address', () => {
     ['/bob/tools/queue/release/1', 'merge-queue', ['release', '1']],
     ['/bob/tools/settings/hooks/7', 'repository-webhooks', ['7']],
     ['/bob/tools/settings/branches/new', 'branch-rules', ['new']],
+    ['/bob/tools/settings/maintenance', 'maintenance', []],
+    ['/-/admin/maintenance', 'administration-maintenance', []],
     ['/-/admin', 'administration', []],
     ['/-/admin/accounts/bob', 'administration-account', ['bob']],
     ['/constructor', 'account', []],

@@ -6,6 +6,7 @@ import { SignInLink, useTitle } from '../components/page.tsx'
 const PAGES = [
   ['/-/admin', 'Server and accounts'],
   ['/-/admin/identity-providers', 'Identity providers'],
+  ['/-/admin/maintenance', 'Maintenance'],
   ['/-/admin/metrics', 'Metrics'],
 ] as const
 

@@ -13,6 +13,7 @@ const PAGES = [
   ['/hooks', 'Webhooks'],
   ['/keys', 'Deploy keys'],
   ['/tags', 'Tag rules'],
+  ['/maintenance', 'Maintenance'],
   ['/hooks/git', 'Git hooks'],
 ] as const
 

@@ -46,6 +46,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     ['/bob/tools/settings/branches/new', 'Branch rules', 'Create the rule'],
     ['/bob/tools/settings/collaborators', 'Collaborators', 'Add the collaborator'],
     ['/bob/tools/settings/hooks', 'Webhooks', undefined],
+    ['/bob/tools/settings/maintenance', 'Maintenance', 'Run now'],
     ['/bob/tools/settings/hooks/new', 'Webhooks', 'Create the webhook'],
   ])('are accessible and fit a phone: %s', async (path, heading, button) => {
     const { page, faults } = bob
@@ -54,6 +55,27 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     if (button) await page.getByRole('button', { name: button }).waitFor()
     await expectReadable(page)
     expect(faults).toEqual([])
+  })
+
+  it('show the steps of maintenance, and run them', async () => {
+    const { page, faults } = await open('/bob/tools/settings/maintenance', 'bob')
+    await page.getByText('No step has run.').waitFor()
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByText('The server has the request.').waitFor()
+    const path = '/repos/bob/tools/maintenance'
+    await expect
+      .poll(async () => (await forge.ask(forge.users.bob, 'GET', path)).requested, {
+        timeout: 60_000,
+      })
+      .toEqual([])
+    await page.reload()
+    await page.getByRole('cell', { name: 'geometric' }).waitFor()
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByText('less than an hour ago').waitFor()
+    expect(faults).toEqual([expect.stringContaining('429')])
+    const ada = await open('/-/admin/maintenance', 'ada')
+    await ada.page.getByText('No repository waits for a step').waitFor()
+    await expectReadable(ada.page)
   })
 
   it('are for administrators of the repository', async () => {

@@ -1,0 +1,78 @@
+import type { VNode } from 'preact'
+import type { QueuedMaintenance } from '#gen/branchline/v1/maintenance_service_pb.ts'
+import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { counted, Time } from '../components/formats.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
+import type { PageProps } from '../routes.ts'
+import { Administration } from './administration.tsx'
+
+/** The repositories that wait for maintenance or whose steps fail. */
+export function AdministrationMaintenancePage({ query }: PageProps): VNode {
+  return (
+    <Administration title="Maintenance" page="Maintenance">
+      <Queue page={pageOf(query)} />
+    </Administration>
+  )
+}
+
+function Queue({ page }: { page: number }): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) => of(MaintenanceService).adminListMaintenance({ page }, { signal }),
+    [page],
+  )
+  return (
+    <Show of={list}>
+      {({ repositories, total, limit }) => (
+        <>
+          {total === 0n ? (
+            <p>No repository waits for a step, and no step has failed.</p>
+          ) : (
+            <p>Repositories that wait or whose latest step failed: {total.toLocaleString()}</p>
+          )}
+          <ul class="list">
+            {repositories.map((entry) => (
+              <Entry key={String(entry.id)} {...entry} />
+            ))}
+          </ul>
+          <Pager page={page} limit={limit} total={total} />
+        </>
+      )}
+    </Show>
+  )
+}
+
+function Entry({
+  fullName,
+  dueAt,
+  requested,
+  failures,
+  error,
+  pausedUntil,
+}: QueuedMaintenance): VNode {
+  const [owner = '', repo = ''] = fullName.split('/')
+  return (
+    <li>
+      <a href={`${repositoryHref({ owner, repo })}/settings/maintenance`}>{fullName}</a>{' '}
+      {failures > 0 && <span class="tag">{counted(failures, 'failure')}</span>}
+      {error !== '' && <p>{error}</p>}
+      <p class="facts">
+        {requested.length > 0 && `requested: ${requested.join(', ')} `}
+        {pausedUntil ? (
+          <>
+            paused, next try <Time at={pausedUntil} />
+          </>
+        ) : (
+          dueAt && (
+            <>
+              due <Time at={dueAt} />
+            </>
+          )
+        )}
+      </p>
+    </li>
+  )
+}
