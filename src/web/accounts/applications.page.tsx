@@ -48,7 +48,7 @@ function Grants(): VNode {
       <Show of={list}>
         {({ grants, total }) => (
           <>
-            {total === 0n && <p>No application acts for you.</p>}
+            {total === 0n && <p class="empty">No application acts for you.</p>}
             <ul class="list">
               {grants.map((grant) => (
                 <GrantItem key={String(grant.id)} grant={grant} onRevoked={list.reload} />
@@ -98,7 +98,7 @@ function Applications({ page }: { page: number }): VNode {
       <Show of={list}>
         {({ applications, total, limit }) => (
           <>
-            {total === 0n && <p>You have no applications.</p>}
+            {total === 0n && <p class="empty">You have no applications.</p>}
             <ul class="list">
               {applications.map((application) => (
                 <ApplicationItem

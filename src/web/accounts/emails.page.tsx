@@ -109,7 +109,7 @@ function Addresses(): VNode {
       <Show of={list}>
         {({ emails }) => (
           <>
-            {emails.length === 0 && <p>You have no addresses.</p>}
+            {emails.length === 0 && <p class="empty">You have no addresses.</p>}
             <ul class="list">
               {emails.map((email) => (
                 <AddressItem key={email.email} email={email} onDeleted={list.reload} />

@@ -46,7 +46,7 @@ function SshKeys({ page }: { page: number }): VNode {
       <Show of={list}>
         {({ keys, total, limit }) => (
           <>
-            {total === 0n && <p>You have no SSH keys.</p>}
+            {total === 0n && <p class="empty">You have no SSH keys.</p>}
             <ul class="list">
               {keys.map((key) => (
                 <SshKeyItem key={String(key.id)} sshKey={key} onDeleted={list.reload} />
@@ -144,7 +144,7 @@ function GpgKeys(): VNode {
       <Show of={list}>
         {({ keys, total }) => (
           <>
-            {total === 0n && <p>You have no GPG keys.</p>}
+            {total === 0n && <p class="empty">You have no GPG keys.</p>}
             <ul class="list">
               {keys.map((key) => (
                 <GpgKeyItem

@@ -60,7 +60,7 @@ function Identities({ user }: { user: string }): VNode {
       <Show of={list}>
         {({ identities, others }) => (
           <>
-            {identities.length === 0 && <p>No other provider signs you in.</p>}
+            {identities.length === 0 && <p class="empty">No other provider signs you in.</p>}
             <ul class="list">
               {identities.map((entry) => (
                 <IdentityItem key={entry.identity.name} {...entry} onDeleted={list.reload} />

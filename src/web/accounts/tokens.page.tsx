@@ -51,7 +51,7 @@ function Tokens({ user }: { user: User }): VNode {
       <Show of={list}>
         {({ personalAccessTokens, totalSize }) => (
           <>
-            {totalSize === 0 && <p>You have no tokens.</p>}
+            {totalSize === 0 && <p class="empty">You have no tokens.</p>}
             <ul class="list">
               {personalAccessTokens.map((token) => (
                 <TokenItem key={token.name} token={token} onDeleted={list.reload} />

@@ -31,7 +31,7 @@ function Providers(): VNode {
       <Show of={list}>
         {({ identityProviders }) => (
           <>
-            {identityProviders.length === 0 && <p>No identity providers.</p>}
+            {identityProviders.length === 0 && <p class="empty">No identity providers.</p>}
             {identityProviders.map((provider) => (
               <Provider key={provider.name} provider={provider} reload={list.reload} />
             ))}

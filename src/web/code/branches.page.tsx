@@ -29,7 +29,7 @@ function Branches({ repository, page }: { repository: Repository; page: number }
     <Show of={list}>
       {({ branches, total, limit }) => (
         <>
-          {branches.length === 0 && <p>No branches.</p>}
+          {branches.length === 0 && <p class="empty">No branches.</p>}
           <ul class="list">
             {branches.map((branch) => (
               <li key={branch.name}>

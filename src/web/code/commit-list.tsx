@@ -11,7 +11,7 @@ export function CommitList(props: {
   commits: readonly Commit[]
 }): VNode {
   const base = repositoryHref(props)
-  if (props.commits.length === 0) return <p>No commits.</p>
+  if (props.commits.length === 0) return <p class="empty">No commits.</p>
   return (
     <ul class="list">
       {props.commits.map(({ sha, commit, author }) => (

@@ -23,7 +23,7 @@ function Tags({ name, page }: { name: { owner: string; repo: string }; page: num
     <Show of={list}>
       {({ tags, total, limit }) => (
         <>
-          {tags.length === 0 && <p>No tags.</p>}
+          {tags.length === 0 && <p class="empty">No tags.</p>}
           <ul class="list">
             {tags.map((tag) => (
               <li key={tag.name}>

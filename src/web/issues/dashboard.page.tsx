@@ -68,7 +68,7 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
-            {issues.length === 0 && <p>Nothing here.</p>}
+            {issues.length === 0 && <p class="empty">Nothing here.</p>}
             <ul class="list">
               {issues.map((issue) => (
                 <li key={String(issue.id)}>

@@ -99,7 +99,7 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
-            {issues.length === 0 && <p>No issues.</p>}
+            {issues.length === 0 && <p class="empty">No issues.</p>}
             <Selectable name={name} isSelectable={isWriter} onChange={list.reload}>
               <ul class="list">
                 {issues.map((issue) => (

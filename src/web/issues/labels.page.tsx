@@ -52,7 +52,7 @@ function Labels({ name, page, isWriter }: LabelsProps): VNode {
       <Show of={list}>
         {({ labels, total, limit }) => (
           <>
-            {labels.length === 0 && <p>No labels.</p>}
+            {labels.length === 0 && <p class="empty">No labels.</p>}
             <ul class="list">
               {labels.map((label) => (
                 <li key={String(label.id)}>

@@ -68,7 +68,7 @@ function Milestones({ name, query, isWriter }: MilestonesProps): VNode {
       <Show of={list}>
         {({ milestones, total, limit }) => (
           <>
-            {milestones.length === 0 && <p>No {state} milestones.</p>}
+            {milestones.length === 0 && <p class="empty">No {state} milestones.</p>}
             <ul class="list">
               {milestones.map((milestone) => (
                 <MilestoneEntry key={String(milestone.id)} milestone={milestone} {...context} />

@@ -64,7 +64,7 @@ function Memos({ user, query }: { user: string; query: URLSearchParams }): VNode
       <Show of={list}>
         {({ memos, nextPageToken }) => (
           <>
-            {memos.length === 0 && <p>No memos.</p>}
+            {memos.length === 0 && <p class="empty">No memos.</p>}
             {memos.map((memo) => (
               <MemoItem key={memo.name} memo={memo} onChange={reload} />
             ))}
@@ -236,7 +236,7 @@ function Comments({ memo: { name }, label }: { memo: Memo; label: string }): VNo
       <Show of={list}>
         {({ memos, nextPageToken }) => (
           <>
-            {memos.length === 0 && <p>No comments.</p>}
+            {memos.length === 0 && <p class="empty">No comments.</p>}
             {memos.map((comment) => (
               <Comment key={comment.name} comment={comment} onDeleted={list.reload} />
             ))}

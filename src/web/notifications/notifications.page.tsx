@@ -76,7 +76,7 @@ function Threads({ query }: { query: URLSearchParams }): VNode {
       <Show of={list}>
         {({ threads, total, limit }) => (
           <>
-            {threads.length === 0 && <p>No notifications.</p>}
+            {threads.length === 0 && <p class="empty">No notifications.</p>}
             {status === 'unread' && <ReadAll newest={threads[0]} onRead={list.reload} />}
             <ul class="list">
               {threads.map((thread) => (
@@ -179,7 +179,7 @@ function MemoNotifications({ user }: { user: string }): VNode {
       <Show of={list}>
         {({ notifications }) => (
           <>
-            {notifications.length === 0 && <p>No notifications of memos.</p>}
+            {notifications.length === 0 && <p class="empty">No notifications of memos.</p>}
             <ul class="list">
               {notifications.map((notification) => (
                 <Item

@@ -115,7 +115,7 @@ export function People(props: {
   remove: (login: string) => Promise<unknown>
 }): VNode {
   const { people, remove } = props
-  if (people.length === 0) return <p>No members.</p>
+  if (people.length === 0) return <p class="empty">No members.</p>
   return (
     <ul class="list">
       {people.map(({ login }) => (

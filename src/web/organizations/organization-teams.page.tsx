@@ -152,7 +152,7 @@ function Repositories({ org, id }: { org: string; id: bigint }): VNode {
       <Show of={list}>
         {({ repositories }) => (
           <>
-            {repositories.length === 0 && <p>No repositories.</p>}
+            {repositories.length === 0 && <p class="empty">No repositories.</p>}
             <ul class="list">
               {repositories.map(({ name, fullName }) => (
                 <li key={name} class="bar">

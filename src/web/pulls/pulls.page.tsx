@@ -55,7 +55,7 @@ function Pulls({
       <Show of={list}>
         {({ pullRequests, total, limit }) => (
           <>
-            {pullRequests.length === 0 && <p>No pull requests.</p>}
+            {pullRequests.length === 0 && <p class="empty">No pull requests.</p>}
             <ul class="list">
               {pullRequests.map((pull) => (
                 <li key={String(pull.number)}>

@@ -83,7 +83,7 @@ function RuleList(props: {
   return (
     <>
       <p>The first rule that matches the name of a branch applies, and no other rule.</p>
-      {rules.length === 0 && <p>No rules.</p>}
+      {rules.length === 0 && <p class="empty">No rules.</p>}
       <ol class="list">
         {rules.map((rule) => (
           <li key={rule.ruleName}>

@@ -70,7 +70,7 @@ function People(props: {
     <Show of={list}>
       {({ people, total, limit }) => (
         <>
-          {people.length === 0 && <p>No collaborators.</p>}
+          {people.length === 0 && <p class="empty">No collaborators.</p>}
           <ul class="list">
             {people.map(({ login, level }) => (
               <li key={login}>

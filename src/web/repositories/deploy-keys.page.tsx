@@ -50,7 +50,7 @@ function DeployKeys(props: { name: RepositoryName; page: number; isFrozen: boole
       <Show of={list}>
         {({ keys, total, limit }) => (
           <>
-            {total === 0n && <p>No deploy keys.</p>}
+            {total === 0n && <p class="empty">No deploy keys.</p>}
             <ul class="list">
               {keys.map((key) => (
                 <KeyItem

@@ -49,7 +49,7 @@ function Releases({ page, ...place }: Place & { page: number }): VNode {
     <Show of={list}>
       {({ releases, total, limit }) => (
         <>
-          {releases.length === 0 && <p>No releases.</p>}
+          {releases.length === 0 && <p class="empty">No releases.</p>}
           {releases.map((release) => (
             <ReleaseView
               key={String(release.id)}

@@ -56,7 +56,7 @@ function TagRules({ name, isFrozen }: Pick<RuleContext, 'name'> & { isFrozen: bo
           const context = { name, hasTeams, reload: loaded.reload }
           return (
             <>
-              {rules.length === 0 && <p>No rules.</p>}
+              {rules.length === 0 && <p class="empty">No rules.</p>}
               <ul class="list">
                 {rules.map((rule) => (
                   <li key={String(rule.id)}>

@@ -265,7 +265,7 @@ function Deliveries({ webhook }: { webhook: UserWebhook }): VNode {
       <Show of={list}>
         {({ deliveries }) => (
           <>
-            {deliveries.length === 0 && <p>No deliveries.</p>}
+            {deliveries.length === 0 && <p class="empty">No deliveries.</p>}
             {deliveries.map((delivery) => (
               <Delivery key={delivery.name} webhook={webhook} delivery={delivery} onSent={reload} />
             ))}

@@ -50,7 +50,7 @@ function WebhookList(props: { store: WebhookStore; page: number; isFrozen: boole
       <Show of={list}>
         {({ hooks, total, limit }) => (
           <>
-            {hooks.length === 0 && <p>No webhooks.</p>}
+            {hooks.length === 0 && <p class="empty">No webhooks.</p>}
             <ul class="list">
               {hooks.map(({ id, config, events, type, active }) => (
                 <li key={String(id)}>
@@ -301,7 +301,7 @@ export function Deliveries(props: { store: WebhookStore; hook: Hook; page: numbe
       <Show of={list}>
         {({ deliveries, total, limit }) => (
           <>
-            {deliveries.length === 0 && <p>No deliveries.</p>}
+            {deliveries.length === 0 && <p class="empty">No deliveries.</p>}
             {deliveries.map((delivery) => (
               <Delivery
                 key={delivery.id}

@@ -55,6 +55,17 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
     await leave()
   })
 
+  it('is not on paper, where the text is dark on white', async () => {
+    const { page, faults, leave } = await web.open('/bob/tools')
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+    await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    await page.getByRole('navigation', { name: 'Site' }).waitFor({ state: 'hidden' })
+    const text = await page.evaluate<string>('getComputedStyle(document.body).color')
+    expect(text).toBe('rgb(27, 28, 36)')
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('lets strangers choose the colours, which the browser remembers', async () => {
     const { page, faults, leave } = await web.open('/bob/tools')
     const background = () =>
