@@ -16,7 +16,7 @@ export function CommitList(props: {
     <ul class="list">
       {props.commits.map(({ sha, commit, author }) => (
         <li key={sha}>
-          <Avatar name={author?.login ?? commit?.author?.name ?? ''} />{' '}
+          <Avatar name={author?.login ?? commit?.author?.name ?? ''} account={author} />{' '}
           <a href={`${base}/commit/${sha}`}>{subjectOf(commit?.message ?? '') || 'No message'}</a>
           <p class="facts">
             <code>{sha.slice(0, 10)}</code> by {author?.login ?? commit?.author?.name}{' '}

@@ -29,6 +29,7 @@ export function commentEntry(comment: IssueComment): Entry {
   return {
     key: `issuecomment-${id}`,
     who: user?.login ?? '',
+    account: user,
     did: 'commented',
     at: createdAt,
     body,

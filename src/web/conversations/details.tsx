@@ -1,10 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
-import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { allPages, PAGE, useApi } from '../api/client.ts'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
@@ -31,8 +31,10 @@ export function Detail(props: {
 }
 
 /** Returns people as values of a `Detail`. */
-export function peopleOf(users: readonly Pick<User, 'login'>[]): VNode[] {
-  return users.map(({ login }) => <Person key={login} login={login} />)
+export function peopleOf(accounts: readonly Account[]): VNode[] {
+  return accounts.map((account) => (
+    <Person key={account.login} login={account.login} account={account} />
+  ))
 }
 
 /** Returns labels as values of a `Detail`. */

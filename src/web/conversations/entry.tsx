@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Attachment } from '#gen/branchline/v1/release_pb.ts'
@@ -23,6 +24,8 @@ export interface Entry {
   /** The fragment that `html_url` has. */
   readonly key: string
   readonly who: string
+  /** The account of `who`, if that is no team. */
+  readonly account: Account | undefined
   readonly did: string
   readonly at: PullRequest['createdAt']
   readonly body: string
@@ -51,7 +54,7 @@ const loadReviewActions = async () => (await import('../pulls/review-actions.tsx
 /** A comment or a review in a conversation. */
 export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
   const { of, session } = useApi()
-  const { key, who, did, at, body, comment, review, threads, assets = [] } = entry
+  const { key, who, account, did, at, body, comment, review, threads, assets = [] } = entry
   const [isEdited, setEdited] = useState(false)
   const [showsFormer, setShowsFormer] = useState(false)
   const canChange =
@@ -59,7 +62,8 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
   return (
     <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
       <header>
-        <Person login={who} /> {did} <Time at={at} /> <span class="space" />
+        {account ? <Person login={who} account={account} /> : <strong>{who}</strong>} {did}{' '}
+        <Time at={at} /> <span class="space" />
         {entry.isEdited && (
           <button
             type="button"

@@ -91,7 +91,8 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
   return (
     <div class="said">
       <div class="facts">
-        <Person login={user?.login ?? ''} /> <Time at={createdAt} /> <span class="space" />
+        <Person login={user?.login ?? ''} account={user} /> <Time at={createdAt} />{' '}
+        <span class="space" />
         {canDelete && canComment && !isEdited && (
           <>
             <button

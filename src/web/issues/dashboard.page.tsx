@@ -80,8 +80,8 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
                     <LabelTag key={String(label.id)} label={label} />
                   ))}
                   <p class="facts">
-                    <Avatar name={issue.user?.login ?? ''} /> {issue.user?.login}, updated{' '}
-                    <Time at={issue.updatedAt} />
+                    <Avatar name={issue.user?.login ?? ''} account={issue.user} />{' '}
+                    {issue.user?.login}, updated <Time at={issue.updatedAt} />
                     {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
                   </p>
                 </li>

@@ -107,6 +107,7 @@ function Conversation(props: ConversationProps): VNode {
   const opening = {
     key: '',
     who: issue.user?.login ?? '',
+    account: issue.user,
     did: 'opened',
     at: issue.createdAt,
     body: issue.body,

@@ -199,7 +199,7 @@ function IssueRow({ issue, href, hrefOfLabel, isSelectable }: IssueRowProps): VN
         <LabelTag key={label.name} label={label} href={hrefOfLabel(label.name)} />
       ))}
       <p class="facts">
-        <Avatar name={issue.user?.login ?? ''} /> {issue.user?.login}, updated{' '}
+        <Avatar name={issue.user?.login ?? ''} account={issue.user} /> {issue.user?.login}, updated{' '}
         <Time at={issue.updatedAt} />
         {issue.milestone && `, milestone ${issue.milestone.title}`}
         {issue.assignees.length > 0 &&

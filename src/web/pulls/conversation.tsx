@@ -106,7 +106,15 @@ function PullSummary({ pull }: { pull: PullRequest }): VNode | null {
 }
 
 function opening({ user, createdAt, body }: PullRequest): Entry {
-  return { key: '', who: user?.login ?? '', did: 'opened', at: createdAt, body, threads: [] }
+  return {
+    key: '',
+    who: user?.login ?? '',
+    account: user,
+    did: 'opened',
+    at: createdAt,
+    body,
+    threads: [],
+  }
 }
 
 const DID: Readonly<Record<string, string>> = {
@@ -133,6 +141,7 @@ function entryOf({ review, threads }: ReviewWithThreads): Entry {
   return {
     key: `review-${id}`,
     who: user?.login ?? team?.name ?? '',
+    account: user,
     did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
     at: submittedAt,
     body,

@@ -67,8 +67,8 @@ function Pulls({
                     <LabelTag key={String(label.id)} label={label} />
                   ))}
                   <p class="facts">
-                    <Avatar name={pull.user?.login ?? ''} /> {pull.user?.login}, updated{' '}
-                    <Time at={pull.updatedAt} />, {pull.head?.label} → {pull.base?.label}
+                    <Avatar name={pull.user?.login ?? ''} account={pull.user} /> {pull.user?.login},
+                    updated <Time at={pull.updatedAt} />, {pull.head?.label} → {pull.base?.label}
                   </p>
                 </li>
               ))}

@@ -14,7 +14,7 @@ export function RepositoryList({ repositories }: { repositories: readonly Reposi
     <ul class="list">
       {repositories.map((repository) => (
         <li key={repository.fullName}>
-          <Avatar name={repository.owner?.login ?? ''} />{' '}
+          <Avatar name={repository.owner?.login ?? ''} account={repository.owner} />{' '}
           <a href={`/${repository.fullName}`}>{repository.fullName}</a>{' '}
           {repository.private && <span class="tag">private</span>}
           {repository.archived && <span class="tag">archived</span>}
