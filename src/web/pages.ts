@@ -28,6 +28,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
   account: async () => (await import('./accounts/account.page.tsx')).AccountPage,
   code: async () => (await import('./code/code.page.tsx')).CodePage,
   blame: async () => (await import('./code/blame.page.tsx')).BlamePage,
+  search: async () => (await import('./code/search.page.tsx')).SearchPage,
   commits: async () => (await import('./code/commits.page.tsx')).CommitsPage,
   commit: async () => (await import('./code/commit.page.tsx')).CommitPage,
   branches: async () => (await import('./code/branches.page.tsx')).BranchesPage,

@@ -31,6 +31,7 @@ export type PageName =
   | 'account'
   | 'code'
   | 'blame'
+  | 'search'
   | 'commits'
   | 'commit'
   | 'branches'
@@ -78,6 +79,7 @@ export interface Route {
 const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   src: 'code',
   blame: 'blame',
+  search: 'search',
   commits: 'commits',
   commit: 'commit',
   branches: 'branches',

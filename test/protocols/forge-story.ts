@@ -4,6 +4,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
+import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -113,6 +114,7 @@ const subscriptions = SubscriptionService.method
 const notifications = NotificationService.method
 const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
+const codeSearch = CodeSearchService.method
 const languages = LanguageService.method
 const topics = TopicService.method
 const templates = TemplateService.method
@@ -529,6 +531,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(milestones.listMilestones, 'GET /repos/bob/garden/milestones?state=all'),
   bob(milestones.deleteMilestone, 'DELETE /repos/bob/garden/milestones/1'),
   bob(languages.getRepositoryLanguages, 'GET /repos/bob/garden/languages'),
+  bob(codeSearch.searchCode, 'GET /repos/bob/garden/code/search?q=three&path=docs'),
   bob(topics.replaceRepositoryTopics, 'PUT /repos/bob/garden/topics', { topics: ['flowers'] }),
   bob(topics.addRepositoryTopic, 'PUT /repos/bob/garden/topics/trees'),
   bob(topics.listRepositoryTopics, 'GET /repos/bob/garden/topics'),

@@ -33,6 +33,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'pulls',
   'queue',
   'releases',
+  'search',
   'settings',
   'src',
   'tags',

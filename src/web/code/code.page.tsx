@@ -81,6 +81,7 @@ function Contents({
           <div class="bar">
             <RefChoice name={name} place={{ ref, path }} />
             <Breadcrumbs name={name} place={{ ref, path }} />
+            <a href={`${repositoryHref(name)}/search?${refQuery(ref, repository)}`}>Search code</a>
             {entry?.type === 'file' && <a href={blameHref(name, ref, path)}>Blame</a>}
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
               <Icon name="history" /> History
@@ -96,6 +97,12 @@ function Contents({
       )}
     </Show>
   )
+}
+
+/** Names a revision for the search, unless the search takes it by itself. */
+function refQuery(ref: RefName, { defaultBranch }: Repository): string {
+  const isDefault = ref.kind === 'branch' && ref.name === defaultBranch
+  return String(new URLSearchParams(isDefault ? {} : { ref: ref.name }))
 }
 
 /** How a reader gets all files. */

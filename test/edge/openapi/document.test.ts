@@ -113,6 +113,7 @@ describe('the document', () => {
       'AuthService',
       'BranchProtectionService',
       'BranchService',
+      'CodeSearchService',
       'CollaboratorService',
       'CommitService',
       'CommitStatusService',

@@ -1,6 +1,7 @@
 import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
+import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -201,6 +202,7 @@ const reviews = ReviewService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
+const codeSearch = CodeSearchService.method
 const languages = LanguageService.method
 const webhooks = HookService.method
 const topics = TopicService.method
@@ -302,6 +304,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(objects.getAnnotatedTag, readers, { sha: NO_OBJECT }),
 
   row(languages.getRepositoryLanguages, readers),
+  row(codeSearch.searchCode, readers, { q: 'text' }),
   row(branches.listBranches, readers),
   row(branches.getBranch, readers, { branch: NOTHING }),
   // With nothing wrong in it: what it asks for is looked at before the repository is.

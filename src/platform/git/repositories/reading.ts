@@ -68,6 +68,10 @@ export interface ReadOptions {
   readonly priority?: Priority
   /** Whether Git collects short records before it writes them, which costs both sides less. */
   readonly isBuffered?: boolean
+  /** Whether Git reads texts as UTF-8 where it compares letters, and not as bytes. */
+  readonly isUtf8?: boolean
+  /** Exit status that means that Git found nothing, beside 0. */
+  readonly emptyStatus?: number
 }
 
 /**
@@ -183,7 +187,8 @@ async function* run(
     // A process without a code was killed: by the time limit, or by the kernel for a stack overflow
     // or too much memory.
     if (code === null) throw limitExceeded(args)
-    if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
+    if (code !== 0 && code !== options.emptyStatus)
+      throw new Error(`git ${args[0]} failed: ${stderr}`)
   } catch (error) {
     throw cause ?? error
   } finally {
@@ -220,6 +225,8 @@ function start(
     GIT_LITERAL_PATHSPECS: options.hasPathPatterns ? '0' : '1',
     ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
     ...(options.isBuffered ? { GIT_FLUSH: '0' } : {}),
+    // The C.UTF-8 locale has no translations, so messages stay as they are.
+    ...(options.isUtf8 ? { LC_ALL: 'C.UTF-8' } : {}),
     ...(scratch === undefined ? {} : { GIT_OBJECT_DIRECTORY: scratch }),
     ...alternatesOf([
       ...(scratch === undefined ? [] : [join(repository, 'objects')]),

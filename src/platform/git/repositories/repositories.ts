@@ -46,6 +46,8 @@ export interface Repositories {
   readonly streamPace?: PaceLimits
   /** Internal: limit of processes that transfer objects between repositories. */
   readonly transfers: FairSlots
+  /** Internal: limit of searches in all files of a commit. */
+  readonly searches: FairSlots
   /** Runs hook scripts of users, after `prepare`. */
   readonly hooks: HookRunner
   /** Pools of processes, by name. Use `poolOf`. */
@@ -72,6 +74,10 @@ const MAX_STREAMS = 32
 /** Limits of transfers, most of which are short. */
 const MAX_TRANSFERS = 8
 const MAX_WAITING_TRANSFERS = 200
+
+/** Limits of searches, each of which may use a core for seconds. They take no slots of readers. */
+const MAX_SEARCHES = 4
+const MAX_WAITING_SEARCHES = 100
 
 /**
  * Limits of each pool. A merge is often followed by another one in the same repository. An idle
@@ -120,6 +126,7 @@ export function repositoriesIn(folder: string, shared?: SharedRepositories): Rep
     readTurns: new ReadTurns(),
     streams: createProcessSlots({ max: MAX_STREAMS }),
     transfers: createProcessSlots({ max: MAX_TRANSFERS, maxWaiting: MAX_WAITING_TRANSFERS }),
+    searches: createProcessSlots({ max: MAX_SEARCHES, maxWaiting: MAX_WAITING_SEARCHES }),
     hooks: new HookRunner(scratch),
     pools: new Map(),
     caches: new Map(),
