@@ -32,6 +32,10 @@ export type PageName =
   | 'code'
   | 'blame'
   | 'search'
+  | 'edit-file'
+  | 'new-file'
+  | 'upload-files'
+  | 'delete-file'
   | 'commits'
   | 'commit'
   | 'branches'
@@ -80,6 +84,10 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   src: 'code',
   blame: 'blame',
   search: 'search',
+  _edit: 'edit-file',
+  _new: 'new-file',
+  _upload: 'upload-files',
+  _delete: 'delete-file',
   commits: 'commits',
   commit: 'commit',
   branches: 'branches',

@@ -22,6 +22,10 @@ const SERVED_BY_REST: ReadonlySet<string> = new Set(['archive', 'attachments', '
 
 /** Folders of a repository that have pages. */
 const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
+  '_delete',
+  '_edit',
+  '_new',
+  '_upload',
   'blame',
   'branches',
   'commit',

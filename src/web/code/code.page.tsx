@@ -16,6 +16,7 @@ import type { PageProps } from '../routes.ts'
 import { Download, useIsPublic } from './download.tsx'
 import { FileView } from './file-view.tsx'
 import { Breadcrumbs, findRef, type RefAndPath, RefChoice } from './refs.tsx'
+import { WriteLinks } from './write-links.tsx'
 
 /** The files of a repository: one folder, or one file. */
 export function CodePage({ owner, repo, rest }: PageProps): VNode {
@@ -35,13 +36,18 @@ export function CodePage({ owner, repo, rest }: PageProps): VNode {
 function EmptyRepository({ repository }: { repository: Repository }): VNode {
   const { cloneUrl, sshUrl, defaultBranch, permissions } = repository
   if (!permissions?.push) return <p>The repository is empty.</p>
+  const base = repositoryHref({ owner: repository.owner?.login ?? '', repo: repository.name })
+  const branch = encodeURIComponent(defaultBranch)
   const commands = [
     `git remote add origin ${cloneUrl}`,
     `git push -u origin HEAD:${defaultBranch}`,
   ].join('\n')
   return (
     <>
-      <p>The repository is empty. Push what you have:</p>
+      <p>
+        The repository is empty. <a href={`${base}/_new/${branch}`}>Create a file</a>,{' '}
+        <a href={`${base}/_upload/${branch}`}>upload files</a>, or push what you have:
+      </p>
       <Command label="Commands that push a repository" text={commands} />
       <p>Or begin with a new folder:</p>
       <Command label="Command that clones the repository" text={`git clone ${cloneUrl}`} />
@@ -82,6 +88,11 @@ function Contents({
             <RefChoice name={name} place={{ ref, path }} />
             <Breadcrumbs name={name} place={{ ref, path }} />
             <a href={`${repositoryHref(name)}/search?${refQuery(ref, repository)}`}>Search code</a>
+            <WriteLinks
+              repository={repository}
+              place={{ ref, path }}
+              isFile={entry !== undefined}
+            />
             {entry?.type === 'file' && <a href={blameHref(name, ref, path)}>Blame</a>}
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
               <Icon name="history" /> History
