@@ -8,7 +8,9 @@ import {
   migrateCommand,
   restoreCommand,
   serveCommand,
+  sshAuthorizedKeysCommand,
   sshKeysCommand,
+  sshServeCommand,
   storageCommand,
   userCommand,
 } from './cli/commands.ts'
@@ -50,6 +52,8 @@ export function program(): Command {
   root.addCommand(doctorCommand())
   root.addCommand(limboCommand())
   root.addCommand(sshKeysCommand())
+  root.addCommand(sshAuthorizedKeysCommand())
+  root.addCommand(sshServeCommand())
   root.addCommand(maintainCommand())
   root.addCommand(migrateCommand())
   root.addCommand(storageCommand())

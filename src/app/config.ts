@@ -54,8 +54,8 @@ export interface Config extends DataPlace, ObjectStorage {
 
 /** Git over SSH. */
 export interface SshConfig {
-  /** `same`: on the port of HTTP. */
-  readonly listen: HostPort | 'same'
+  /** `same`: on the port of HTTP. `sshd`: only the `sshd` of this machine serves. */
+  readonly listen: HostPort | 'same' | 'sshd'
   /** Host and port of addresses, as far as the operator set them. */
   readonly public: { readonly host?: string; readonly port?: number }
   readonly user: string
@@ -232,24 +232,25 @@ function sshOf({
   workers,
 }: ServeFlags): SshConfig | undefined {
   if (sshListen === undefined) {
-    const isUsed = [sshPublic, sshUserCa, sshRevokedKeys, sshBanner].some(
-      (value) => value !== undefined,
-    )
-    if (isUsed || sshProxyProtocol || sshHostKeys.length > 0)
+    const isUsed = sshUserCa !== undefined || sshBanner !== undefined || sshProxyProtocol
+    if (isUsed || sshHostKeys.length > 0)
       throw new Error(
-        '--ssh-public, --ssh-host-keys, --ssh-user-ca, --ssh-revoked-keys, --ssh-proxy-protocol and --ssh-banner need --ssh-listen',
+        '--ssh-host-keys, --ssh-user-ca, --ssh-proxy-protocol and --ssh-banner need --ssh-listen',
       )
-    return undefined
+    if (sshPublic === undefined) {
+      if (sshRevokedKeys === undefined) return undefined
+      throw new Error('--ssh-revoked-keys needs --ssh-listen or --ssh-public')
+    }
   }
   if (sshProxyProtocol && sshListen === 'same')
     throw new Error('--ssh-proxy-protocol needs a port of its own in --ssh-listen')
-  if (workers > 1) {
+  if (sshListen !== undefined && workers > 1) {
     throw new Error(
       `--ssh-listen needs --workers 1 for now: start a server of its own for SSH over the same data, or leave --workers ${workers} out`,
     )
   }
   return {
-    listen: sshListen,
+    listen: sshListen ?? 'sshd',
     public: sshPublic ?? {},
     user: sshUser,
     hostKeyFiles: sshHostKeys,

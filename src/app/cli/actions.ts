@@ -27,10 +27,10 @@ import { type ContentKind, moveContents } from '../../forge/administration/stora
 import type { Settings } from '../../forge/core/core.ts'
 import { DomainError } from '../../forge/core/errors.ts'
 import { VERSION } from '../../forge/core/version.ts'
+import type { ContentStore } from '../../forge/repositories/attachments/schema.ts'
 import { finishMaintenance } from '../../forge/repositories/maintenance/maintenance.ts'
 import { DatabaseBusyError } from '../../platform/database/coordination/session.ts'
 import { DataFolderBusyError } from '../../platform/database/data-lock.ts'
-import type { ContentStore } from '../../forge/repositories/attachments/schema.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
 import {

@@ -24,6 +24,7 @@ import type {
   SshKeysStep,
   UserFlags,
 } from './actions.ts'
+import { printAuthorizedKey, sshServe } from './ssh-serve.ts'
 
 /** `branchline serve` */
 export function serveCommand(): Command {
@@ -157,6 +158,8 @@ export function maintainCommand(): Command {
     .action((target: string | undefined, flags: MaintainFlags) =>
       run(({ maintain }) => maintain(target, flags)),
     )
+}
+
 /** `branchline storage …` */
 export function storageCommand(): Command {
   const move = commandOnFiles('move')
@@ -208,6 +211,28 @@ export function sshKeysCommand(): Command {
     .addCommand(step('list', 'print the fingerprints of the present and the next keys'))
     .addCommand(step('rotate', 'write the next keys beside the present ones, for clients to learn'))
     .addCommand(step('activate', 'make the next keys the present ones'))
+}
+
+/** `branchline ssh-authorized-keys`, for `AuthorizedKeysCommand` of sshd_config(5). */
+export function sshAuthorizedKeysCommand(): Command {
+  return new Command('ssh-authorized-keys')
+    .description('print the line of authorized_keys for a key, for sshd')
+    .addOption(dataOption())
+    .argument('<user>', '%u of sshd')
+    .argument('<type>', '%t of sshd')
+    .argument('<key>', '%k of sshd')
+    .action((_user: string, type: string, key: string, { data }: { data: string }) =>
+      printAuthorizedKey(data, type, key),
+    )
+}
+
+/** `branchline ssh-serve`, which `ssh-authorized-keys` prints. */
+export function sshServeCommand(): Command {
+  return new Command('ssh-serve')
+    .description('run the Git command of a client of sshd')
+    .addOption(dataOption())
+    .argument('<key>', 'the key of the client, such as key-7')
+    .action((key: string, { data }: { data: string }) => sshServe(data, key))
 }
 
 /** Creates a command with the options that name the data of an instance. */

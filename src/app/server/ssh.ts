@@ -91,8 +91,9 @@ export async function startSsh(
   const { listen, user, hostKeyFiles, revokedKeysFile, userAuthoritiesFile } = config.ssh
   const ssh = await startGitSsh(app, {
     program,
+    listens: listen !== 'sshd',
     settings: {
-      address: listen === 'same' ? undefined : listen,
+      address: typeof listen === 'object' ? listen : undefined,
       user,
       hostKeyFiles,
       hostKeyFolder: hostKeysFolderOf(config.data),
@@ -109,7 +110,7 @@ export async function startSsh(
   })
   parts.add((graceMs) => ssh.stop(graceMs))
   const fingerprints = ssh.hostKeys.map(({ fingerprint }) => fingerprint)
-  const port = ssh.port ?? portOf(new URL(url))
+  const port = ssh.port ?? (listen === 'sshd' ? SSH_PORT : portOf(new URL(url)))
   app.log.info({ fingerprints, port }, 'serving Git over SSH')
   return { ssh, port }
 }
@@ -118,12 +119,10 @@ function portOf({ port, protocol }: URL): number {
   return port === '' ? ({ 'http:': 80, 'https:': 443 }[protocol] ?? 0) : Number(port)
 }
 
-/** Returns the address of SSH as operators write it. */
-export function sshAddressOf({ listen, ssh }: Config, { port }: ServedSsh): string {
-  return hostPortText(
-    ssh === undefined || ssh.listen === 'same' ? listen.host : ssh.listen.host,
-    port,
-  )
+/** Returns the address of SSH as operators write it; undefined where only `sshd` serves. */
+export function sshAddressOf({ listen, ssh }: Config, { port }: ServedSsh): string | undefined {
+  if (ssh === undefined || ssh.listen === 'sshd') return undefined
+  return hostPortText(ssh.listen === 'same' ? listen.host : ssh.listen.host, port)
 }
 
 function hostPortText(host: string, port: number): string {

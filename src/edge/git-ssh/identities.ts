@@ -39,6 +39,12 @@ export class SshIdentities {
     return found && { reference: { keyId: found.id }, holder: found.holder }
   }
 
+  /** Returns the row of a key that a client may sign in by. */
+  async findRow(fingerprint: string): Promise<number | undefined> {
+    const known = await this.findKey(fingerprint)
+    return known && 'keyId' in known.reference ? known.reference.keyId : undefined
+  }
+
   /**
    * Returns a certificate that a client may sign in by.
    *

@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { App } from '../../forge/app.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
+import { readHostKeys } from '../../platform/ssh/host-keys.ts'
 import { openRevokedKeys } from '../../platform/ssh/revoked-keys.ts'
+import { SERVE_SOCKET, ServeSocket } from '../../platform/ssh/serve-socket.ts'
 import type { SshSettings } from '../../platform/ssh/ssh-messages.ts'
-import { type SshListening, SshProcess } from '../../platform/ssh/ssh-process.ts'
+import { type SshListening, SshProcess, type SshSession } from '../../platform/ssh/ssh-process.ts'
 import { openUserAuthorities } from '../../platform/ssh/user-authorities.ts'
 import type { SessionLimits } from '../git-http/session.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
@@ -16,6 +20,8 @@ import { runSession } from './session.ts'
 interface GitSshOptions {
   /** Path of the bundled `ssh-program.ts`. */
   readonly program: string
+  /** Whether the program serves. Otherwise only `sshd` of this machine does, by a socket. */
+  readonly listens: boolean
   readonly settings: Omit<SshSettings, 'socketPath' | 'takesCertificates'>
   /** File with keys that may not sign in. */
   readonly revokedKeysFile: string | undefined
@@ -47,6 +53,7 @@ export async function startGitSsh(
   app: App,
   {
     program,
+    listens,
     settings,
     revokedKeysFile,
     userAuthoritiesFile,
@@ -65,18 +72,25 @@ export async function startGitSsh(
   const parts = { app, slots, limits, limitLoopback, identities, running, metrics }
   const failures = new FailureLog(log)
   let hostKeys: GitSsh['hostKeys'] = []
+  const run = (session: SshSession) => {
+    runSession(parts, session).catch((err: unknown) => {
+      log.error({ err }, 'a Git session over SSH failed')
+      session.end(70, 'Branchline: the server failed\n')
+    })
+  }
+  const warn = (facts: object, message: string) => log.warn(facts, message)
+  const socket = new ServeSocket(join(settings.hostKeyFolder, SERVE_SOCKET), {
+    findKey: (fingerprint) => identities.findRow(fingerprint),
+    run,
+    warn,
+  })
   const ssh = new SshProcess(program, {
     decide: (question) =>
       'certificate' in question
         ? identities.findCertificate(question.certificate, question.peer)
         : identities.findKey(question.fingerprint),
-    run: (session) => {
-      runSession(parts, session).catch((err: unknown) => {
-        log.error({ err }, 'a Git session over SSH failed')
-        session.end(70, 'Branchline: the server failed\n')
-      })
-    },
-    warn: (facts, message) => log.warn(facts, message),
+    run,
+    warn,
     noteFailure: (peer, client) => failures.note(peer, client),
     count: metrics.countSsh,
     useHostKeys(keys) {
@@ -87,26 +101,45 @@ export async function startGitSsh(
       )
     },
   })
+  const stop = async (graceMs: number) => {
+    await Promise.all([socket.stop(graceMs), ssh.stop(graceMs)])
+  }
   try {
-    const listening = await ssh.start({
-      ...settings,
-      takesCertificates: files.authorities !== undefined,
+    const takesCertificates = files.authorities !== undefined
+    const listening = listens ? await ssh.start({ ...settings, takesCertificates }) : undefined
+    hostKeys = listening?.hostKeys ?? []
+    await serveForSshd(socket, settings, !listens).catch((err: unknown) => {
+      if (!listens) throw err
+      warn({ err }, 'Git cannot be served for sshd')
     })
-    hostKeys = listening.hostKeys
     return {
-      port: listening.port,
+      port: listening?.port,
       get hostKeys() {
         return hostKeys
       },
       running,
       readHostKeys: () => ssh.readHostKeys(),
-      take: (socket, begun) => ssh.take(socket, begun),
-      stop: (graceMs) => ssh.stop(graceMs),
+      take: (connection, begun) => ssh.take(connection, begun),
+      stop,
     }
   } catch (error) {
-    await ssh.stop(0)
+    await stop(0)
     throw error
   }
+}
+
+/**
+ * Opens the socket for `sshd` in the folder of the host keys. A folder without the keys would stop a
+ * later start, so that they are made too.
+ */
+async function serveForSshd(
+  socket: ServeSocket,
+  { hostKeyFolder }: Pick<SshSettings, 'hostKeyFolder'>,
+  isNeeded: boolean,
+): Promise<void> {
+  if (isNeeded) await readHostKeys([], hostKeyFolder)
+  // With keys of the operator there is no folder.
+  if (existsSync(hostKeyFolder)) await socket.start()
 }
 
 /** @throws Error with a sentence for the operator when a file cannot be read. */

@@ -161,6 +161,9 @@ async function addRepositories(
   return deleted
 }
 
+/** A key, rather than a socket or what an interrupted command has left. */
+const HOST_KEY_FILE = /^host_[a-z0-9]+(?:\.next)?$/
+
 /** Adds the host keys of SSH, so that clients recognise the restored server. */
 async function addHostKeys(
   archive: ArchiveWriter,
@@ -168,6 +171,7 @@ async function addHostKeys(
 ): Promise<void> {
   if (hostKeysFolder === undefined || !existsSync(hostKeysFolder)) return
   for (const name of (await readdir(hostKeysFolder)).toSorted()) {
+    if (!HOST_KEY_FILE.test(name)) continue
     await archive.addContent(
       `${HOST_KEYS_ENTRY}${name}`,
       await readFile(join(hostKeysFolder, name)),

@@ -83,14 +83,6 @@ export const REPOSITORIES = {
     restStatus: 422,
     field: 'mirror_interval',
   },
-  INVALID_SEARCH_EXPRESSION: {
-    code: Code.InvalidArgument,
-    message: ({ fault }) =>
-      fault === 'unsupported'
-        ? 'the Git of this server cannot search for regular expressions'
-        : 'q is no regular expression in the syntax of RE2, or is too large',
-    restStatus: 422,
-    field: 'q',
   INVALID_QUOTA: {
     code: Code.InvalidArgument,
     message: ({ field, value }) =>
@@ -102,6 +94,15 @@ export const REPOSITORIES = {
     message: ({ name }) => `"${name}" is not a valid repository name`,
     restStatus: 422,
     field: 'name',
+  },
+  INVALID_SEARCH_EXPRESSION: {
+    code: Code.InvalidArgument,
+    message: ({ fault }) =>
+      fault === 'unsupported'
+        ? 'the Git of this server cannot search for regular expressions'
+        : 'q is no regular expression in the syntax of RE2, or is too large',
+    restStatus: 422,
+    field: 'q',
   },
   INVALID_REPOSITORY_SEARCH: {
     code: Code.InvalidArgument,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readFirstLine } from './first-line.ts'
 import type {
   ConnectionFigures,
   FromSshProgram,
@@ -25,9 +26,6 @@ const START_TIMEOUT_MS = 60_000
 
 /** Time for the last packets after the grace of the sessions. */
 const END_TIMEOUT_MS = 2_000
-
-/** Longest opening of a session: the command of a client is longer than any valid one. */
-const MAX_OPENING_BYTES = 64 * 1024
 
 /** A command of a client that the server runs. */
 export interface SshSession extends Omit<SessionOpening, 'session'> {
@@ -245,21 +243,9 @@ export class SshProcess {
     this.#sockets.add(socket)
     socket.on('error', () => {})
     socket.once('close', () => this.#sockets.delete(socket))
-    let begun: Buffer = Buffer.alloc(0)
-    const read = (chunk: Buffer) => {
-      begun = Buffer.concat([begun, chunk])
-      const end = begun.indexOf('\n')
-      if (end < 0) {
-        if (begun.length > MAX_OPENING_BYTES) socket.destroy()
-        return
-      }
-      socket.off('data', read)
-      socket.pause()
-      const rest = begun.subarray(end + 1)
-      if (rest.length > 0) socket.unshift(rest)
-      this.#run(socket, JSON.parse(begun.toString('utf8', 0, end)) as SessionOpening, end + 1)
-    }
-    socket.on('data', read)
+    readFirstLine(socket, (line, bytes) =>
+      this.#run(socket, JSON.parse(line) as SessionOpening, bytes),
+    )
   }
 
   #run(socket: Socket, { session, ...opening }: SessionOpening, openingBytes: number): void {

@@ -39,7 +39,10 @@ describe('`maintain` and `limbo`', { timeout: 120_000 }, () => {
         stdout: 'bob/tools: geometric, refs\n',
       })
       const { body } = await ask(bob, 'GET', '/repos/bob/tools/maintenance')
-      expect(body.steps.map(({ name }: { name: string }) => name).sort()).toEqual(['geometric', 'refs'])
+      expect(body.steps.map(({ name }: { name: string }) => name).sort()).toEqual([
+        'geometric',
+        'refs',
+      ])
       expect((await maintain('bob/tools', '--step', 'nothing')).stderr).toContain(
         'there is no step nothing',
       )
