@@ -195,10 +195,13 @@ export function readConfig(flags: ServeFlags): Config {
 }
 
 /** @throws Error with a sentence for the operator. */
-function storageOf({ objectStorage, objectStorageKeyFile }: ServeFlags): ObjectStorage {
+function storageOf(flags: ServeFlags): ObjectStorage {
+  const { objectStorage, objectStorageKeyFile, objectStorageDirect } = flags
   if ((objectStorage === undefined) !== (objectStorageKeyFile === undefined))
     throw new Error('--object-storage and --object-storage-key-file need each other')
-  return { objectStorage, objectStorageKeyFile }
+  if (objectStorageDirect && objectStorage === undefined)
+    throw new Error('--object-storage-direct needs --object-storage')
+  return { objectStorage, objectStorageKeyFile, objectStorageDirect }
 }
 
 /** @throws Error with a sentence for the operator. */

@@ -19,6 +19,8 @@ export interface ObjectStorage {
   /** Undefined for the data folder. */
   readonly objectStorage?: S3Address | undefined
   readonly objectStorageKeyFile?: string | undefined
+  /** Whether clients transfer files with the storage themselves. */
+  readonly objectStorageDirect?: boolean | undefined
 }
 
 /** In a data folder that uses an object storage: the id that its bucket has. */
@@ -52,9 +54,10 @@ interface OpenStores {
  * @throws Error with a sentence for the operator.
  */
 export async function openObjectStores(
-  { objectStorage: address, objectStorageKeyFile: keyFile }: ObjectStorage,
+  storage: ObjectStorage,
   { folder, db, clock, log, serverId, count = () => {} }: StorageParts,
 ): Promise<OpenStores> {
+  const { objectStorage: address, objectStorageKeyFile: keyFile } = storage
   const disk = createFolderStore(folder, DATA_FOLDER_LAYOUT)
   if (address === undefined) return { stores: objectStores([disk]), close: async () => {} }
   if (keyFile === undefined) throw new Error('--object-storage needs --object-storage-key-file')
@@ -62,15 +65,21 @@ export async function openObjectStores(
   const client = new S3Client({ address, keys: keysOfFile(keyFile), log, now: Date.now, count })
   try {
     await claimBucket(client, await storageId(folder))
-    await probeBucket(client)
+    const { refusesWrongChecksums } = await probeBucket(client)
+    const isDirect = storage.objectStorageDirect === true
+    if (isDirect && !refusesWrongChecksums) log.warn(NO_DIRECT_UPLOADS)
+    const direct = isDirect ? { uploads: refusesWrongChecksums } : undefined
+    const journal = uploadJournal(db, clock, serverId)
+    const s3 = new S3Store({ client, journal, direct, spoolFolder: join(folder, SPOOL_FOLDER) })
+    return { stores: objectStores([disk, s3]), close: () => client.close() }
   } catch (error) {
     await client.close()
     throw error
   }
-  const journal = uploadJournal(db, clock, serverId)
-  const s3 = new S3Store({ client, journal, spoolFolder: join(folder, SPOOL_FOLDER) })
-  return { stores: objectStores([disk, s3]), close: () => client.close() }
 }
+
+const NO_DIRECT_UPLOADS =
+  'the object storage takes contents that differ from their checksum: clients upload to the server'
 
 /** Returns the id of a data folder, and gives a folder without one an id. */
 async function storageId(folder: string): Promise<string> {

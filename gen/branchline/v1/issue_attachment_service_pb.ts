@@ -717,7 +717,8 @@ export const IssueAttachmentService: GenService<{
    * each download, except for HEAD and for ranges behind the first byte.
    *
    * Over REST the server supports one range of bytes (RFC 9110 section 14.2), and conditional
-   * requests with the entity tag.
+   * requests with the entity tag. Where the operator has allowed it, a REST client gets status 302 with
+   * the location of the content, which is valid for 15 minutes.
    *
    * @generated from rpc branchline.v1.IssueAttachmentService.DownloadAttachment
    */

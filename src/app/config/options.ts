@@ -164,6 +164,11 @@ function addressOptions(): Option[] {
     ),
     ...placeOptions(),
     ...objectStorageOptions(),
+    toggle(
+      '--object-storage-direct',
+      'whether clients download files from the object storage themselves',
+      'off',
+    ),
     setting(
       '--workers <number>',
       'server processes behind the port; more than one only with PostgreSQL',

@@ -4,13 +4,12 @@ import type { App } from '../app.ts'
 import { signedIn } from '../core/access.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
-import { httpBodies } from '../core/wire/http-bodies.ts'
 import { readUpload, type UploadedFile } from '../core/wire/uploads.ts'
 import {
   attachmentMessage,
   downloadRequestOf,
+  fileBodies,
   OCTETS,
-  setFileDownloadHeaders,
 } from '../repositories/attachments/attachment.message.ts'
 import { downloadAttachment } from './attachment-downloads.ts'
 import { uploadRules } from './attachment-rules.ts'
@@ -42,17 +41,20 @@ function issueAttachmentService(app: App): ServiceImpl<typeof IssueAttachmentSer
     },
 
     async *downloadAttachment({ uuid, owner, repo }, context) {
-      const { file, range, chunks, shownType, isAsset } = await downloadAttachment(
+      const { shownType, isAsset, ...download } = await downloadAttachment(
         app,
         callerOf(context),
         uuid,
         owner === '' && repo === '' ? undefined : { owner, repo },
         downloadRequestOf(context, uuid),
       )
-      setFileDownloadHeaders(context, file, shownType ? 'inline' : 'attachment', range)
-      if (!isAsset) setAttachmentHeaders(context)
       const isText = shownType?.startsWith('text/')
-      yield* httpBodies(isText ? `${shownType}; charset=utf-8` : (shownType ?? OCTETS), chunks)
+      const contentType = isText ? `${shownType}; charset=utf-8` : (shownType ?? OCTETS)
+      const treatment = { contentType, disposition: shownType ? 'inline' : 'attachment' } as const
+      for await (const body of fileBodies(context, download, treatment)) {
+        if (!isAsset && !download.redirect) setAttachmentHeaders(context)
+        yield body
+      }
     },
   }
 }

@@ -37,6 +37,8 @@ export interface ObjectStore {
   readonly isAway: boolean
   /** Uploads that a crash left behind, where the store has such. */
   readonly uploads?: UnfinishedUploads
+  /** Where clients transfer contents with the store themselves. */
+  readonly direct?: DirectTransfers | undefined
   /**
    * Stores an object, in place of an earlier one. The object survives a power failure when the promise
    * resolves. When the promise rejects, nothing is stored.
@@ -71,6 +73,37 @@ export interface ObjectStore {
    * @param prefix ends with a slash.
    */
   list(prefix: string): AsyncGenerator<ListedObject, void, undefined>
+}
+
+/** What the answer to a direct download says of the content. */
+export interface DownloadAs {
+  readonly method: 'GET' | 'HEAD'
+  readonly contentType: string
+  /** The value of `Content-Disposition`. */
+  readonly disposition: string
+}
+
+/** A request that a client sends to the store. */
+export interface DirectUpload {
+  readonly url: string
+  /** Headers that the request must have. Names are lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** URLs that everyone who has them can use for 15 minutes. They must not be logged. */
+export interface DirectTransfers {
+  /** Returns the URL of a content, which may be missing. */
+  downloadUrl(key: string, as: DownloadAs): Promise<string>
+  /**
+   * Returns a PUT for one content only; undefined where the store would take other content, or the
+   * content is too large for one request.
+   *
+   * @param sha256 in hexadecimal.
+   */
+  upload(
+    key: string,
+    content: { readonly bytes: number; readonly sha256: string },
+  ): Promise<DirectUpload | undefined>
 }
 
 /** An upload in parts that has not ended. */

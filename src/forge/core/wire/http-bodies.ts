@@ -42,9 +42,14 @@ export function setFileHeaders(
   responseHeader.set('x-content-type-options', 'nosniff')
   responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
   responseHeader.set('cache-control', 'private, no-cache')
+  responseHeader.set('content-disposition', dispositionOf(disposition, name))
+}
+
+/** Returns the value of `Content-Disposition` for a file. */
+export function dispositionOf(disposition: 'inline' | 'attachment', name: string): string {
   // Both forms, because curl and others know only the old one (RFC 6266 appendix D).
   const names = `filename="${plainValue(name)}"; filename*=UTF-8''${extendedValue(name)}`
-  responseHeader.set('content-disposition', `${disposition}; ${names}`)
+  return `${disposition}; ${names}`
 }
 
 /** Replaces characters by underscores that are not ASCII, end the text, or might be decoded. */

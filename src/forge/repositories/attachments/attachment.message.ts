@@ -1,10 +1,11 @@
 import type { HandlerContext } from '@connectrpc/connect'
 import type { Attachment } from '#gen/branchline/v1/release_pb.ts'
 import type { App } from '../../app.ts'
-import type { ByteRange } from '../../core/byte-ranges.ts'
+import { restStatusKey } from '../../core/wire/call.ts'
 import { rangeTextOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
+import { dispositionOf, httpBodies } from '../../core/wire/http-bodies.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import type { DownloadRequest, StoredFile } from './stored-files.ts'
+import type { Download, DownloadRequest, StoredFile } from './stored-files.ts'
 
 /** The media type of files that browsers must not interpret. */
 export const OCTETS = 'application/octet-stream'
@@ -25,19 +26,46 @@ export function attachmentMessage(app: App, file: StoredFile): Attachment {
 
 /** Returns what the client of a call wants of a file. A file never changes, so its name is its tag. */
 export function downloadRequestOf(context: HandlerContext, uuid: string): DownloadRequest {
-  const { requestHeader, requestMethod } = context
+  const { requestHeader, requestMethod, protocolName } = context
+  const isRedirected =
+    protocolName === 'rest' &&
+    !requestHeader.has('if-none-match') &&
+    !SHOWN_BY_PAGES.has(requestHeader.get('sec-fetch-dest') ?? '')
   return {
     rangeText: rangeTextOf(context, `"${uuid}"`),
     isCounted: requestMethod !== 'HEAD' && !requestHeader.has('if-none-match'),
+    redirectMethod: isRedirected ? (requestMethod === 'HEAD' ? 'HEAD' : 'GET') : undefined,
   }
 }
 
-/** Sets the headers of a file, and the status of a part. */
-export function setFileDownloadHeaders(
+/**
+ * Uses of a file by a page (`Sec-Fetch-Dest`). The Content-Security-Policy of the pages allows files of
+ * this server only.
+ */
+const SHOWN_BY_PAGES = new Set(['image', 'video', 'audio', 'track'])
+
+/** How clients are to treat a file. */
+export interface FileTreatment {
+  readonly contentType: string
+  readonly disposition: 'inline' | 'attachment'
+}
+
+/**
+ * Returns the messages of a response with a file, and sets its headers. A client that gets the file from
+ * the store gets a redirect instead.
+ */
+export async function* fileBodies(
   context: HandlerContext,
-  { uuid, name, bytes }: StoredFile,
-  disposition: 'inline' | 'attachment',
-  range: ByteRange | undefined,
-): void {
-  setDownloadHeaders(context, { disposition, name, entityTag: `"${uuid}"`, bytes, range })
+  { file, range, chunks, redirect }: Download,
+  { contentType, disposition }: FileTreatment,
+): ReturnType<typeof httpBodies> {
+  const { uuid, name, bytes } = file
+  if (redirect) {
+    const as = { contentType, disposition: dispositionOf(disposition, name) }
+    context.responseHeader.set('location', await redirect(as))
+    // The URL is secret, and ends.
+    context.responseHeader.set('cache-control', 'no-store')
+    context.values.set(restStatusKey, 302)
+  } else setDownloadHeaders(context, { disposition, name, entityTag: `"${uuid}"`, bytes, range })
+  yield* httpBodies(contentType, chunks)
 }

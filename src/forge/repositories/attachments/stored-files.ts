@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '../../../platform/database/schema.ts'
-import { PlaceGoneError, StoreUnavailableError } from '../../../platform/objects/object-store.ts'
+import {
+  type DownloadAs,
+  PlaceGoneError,
+  StoreUnavailableError,
+} from '../../../platform/objects/object-store.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
 import type { DomainError } from '../../core/errors.ts'
@@ -127,7 +131,11 @@ export interface DownloadRequest {
   readonly rangeText: string | undefined
   /** Whether to count the download. */
   readonly isCounted: boolean
+  /** The method of a client that follows redirects; undefined for a client that does not. */
+  readonly redirectMethod: DownloadAs['method'] | undefined
 }
+
+const NOTHING: AsyncIterable<Buffer> = (async function* () {})()
 
 /** The whole or a part of a file. */
 export interface Download {
@@ -136,6 +144,8 @@ export interface Download {
   readonly range: ByteRange | undefined
   /** The content. Its file stays open until this is read to its end or stopped. */
   readonly chunks: AsyncIterable<Buffer>
+  /** Set if the client is to get the content from the store itself. Then there are no chunks. */
+  readonly redirect?: (as: Omit<DownloadAs, 'method'>) => Promise<string>
 }
 
 /**
@@ -148,7 +158,7 @@ export interface Download {
 export async function openDownload(
   app: ReposApp,
   file: StoredFile & { readonly repository_id: number },
-  { rangeText, isCounted }: DownloadRequest,
+  { rangeText, isCounted, redirectMethod: method }: DownloadRequest,
   count: () => Promise<void>,
   gone: () => DomainError,
 ): Promise<Download> {
@@ -156,6 +166,14 @@ export async function openDownload(
   // A client that continues an interrupted download was counted before.
   if (isCounted && (range === undefined || range.first === 0)) await count()
   const key = attachmentKey(file.repository_id, file.uuid)
+  const { direct } = app.objects.of(file.store)
+  if (direct && method)
+    return {
+      file,
+      range: undefined,
+      chunks: NOTHING,
+      redirect: (as) => direct.downloadUrl(key, { ...as, method }),
+    }
   const opened = await app.objects.of(file.store).get(key, range)
   if (!opened) throw gone()
   return { file, range, chunks: opened.content }

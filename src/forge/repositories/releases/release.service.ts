@@ -10,15 +10,14 @@ import type { App } from '../../app.ts'
 import { type Caller, signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
-import { httpBodies } from '../../core/wire/http-bodies.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import { readUpload } from '../../core/wire/uploads.ts'
 import {
   attachmentMessage,
   downloadRequestOf,
+  fileBodies,
   OCTETS,
-  setFileDownloadHeaders,
 } from '../attachments/attachment.message.ts'
 import { encodePath, gitUrls } from '../lifecycle/repository.message.ts'
 import {
@@ -181,14 +180,9 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
 
     async *getAttachment({ uuid }, context) {
       const caller = callerOf(context)
-      const { file, range, chunks } = await download(
-        app,
-        caller,
-        uuid,
-        downloadRequestOf(context, uuid),
-      )
-      setFileDownloadHeaders(context, file, 'attachment', range)
-      yield* httpBodies(OCTETS, chunks)
+      const found = await download(app, caller, uuid, downloadRequestOf(context, uuid))
+      const treatment = { contentType: OCTETS, disposition: 'attachment' } as const
+      yield* fileBodies(context, found, treatment)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import {
+  type DirectTransfers,
   type ListedObject,
   type ObjectRange,
   type ObjectStore,
@@ -20,8 +21,11 @@ const PART_BYTES = 16 * 1024 * 1024
 /** Parts that are sent at a time. An upload that is no larger is one request. */
 const PARTS_IN_FLIGHT = 4
 
-/** The largest object that one request copies. */
-const MAX_COPY_BYTES = 5 * 1024 ** 3
+/** The largest object that one request copies or writes. */
+const MAX_REQUEST_BYTES = 5 * 1024 ** 3
+
+/** How long a client can use a URL of a direct transfer. */
+const DIRECT_SECONDS = 15 * 60
 
 /** Keeps uploads in parts in mind, so that those of a server that ended are aborted. */
 export interface UploadJournal {
@@ -38,12 +42,15 @@ interface StoreParts {
   /** Folder for the parts of uploads that are being sent. */
   readonly spoolFolder: string
   readonly journal: UploadJournal
+  /** Undefined where clients transfer nothing themselves. */
+  readonly direct?: { readonly uploads: boolean } | undefined
 }
 
 /** Objects in a bucket of an S3 server, below a prefix. Nothing else of the bucket is touched. */
 export class S3Store implements ObjectStore {
   readonly name = 's3'
   readonly client: S3Client
+  readonly direct: DirectTransfers | undefined
   readonly #parts: StoreParts
 
   readonly uploads: UnfinishedUploads = {
@@ -61,6 +68,7 @@ export class S3Store implements ObjectStore {
 
   constructor(parts: StoreParts) {
     this.client = parts.client
+    this.direct = parts.direct && directTransfers(parts.client, parts.direct.uploads)
     this.#parts = parts
   }
 
@@ -120,7 +128,7 @@ export class S3Store implements ObjectStore {
   async copy(from: string, to: string): Promise<void> {
     const bytes = await this.size(from)
     if (bytes === undefined) throw new Error(`there is no object ${from} to copy`)
-    if (bytes > MAX_COPY_BYTES) {
+    if (bytes > MAX_REQUEST_BYTES) {
       const opened = await this.get(from)
       if (opened) await this.put(to, opened.content, bytes)
       return
@@ -225,6 +233,26 @@ export class S3Store implements ObjectStore {
       const isUnknown = error instanceof S3RefusalError && error.code === 'NoSuchUpload'
       if (!isUnknown || (await this.size(key)) !== bytes) throw error
     }
+  }
+}
+
+function directTransfers(client: S3Client, takesUploads: boolean): DirectTransfers {
+  return {
+    async downloadUrl(key, { method, contentType, disposition }) {
+      client.checkAvailable()
+      const query = {
+        'response-content-type': contentType,
+        'response-content-disposition': disposition,
+      }
+      return (await client.signedUrl({ method, key, query }, DIRECT_SECONDS)).href
+    },
+    async upload(key, { bytes, sha256 }) {
+      if (!takesUploads || bytes > MAX_REQUEST_BYTES) return undefined
+      client.checkAvailable()
+      const headers = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
+      const url = await client.signedUrl({ method: 'PUT', key, headers }, DIRECT_SECONDS)
+      return { url: url.href, headers }
+    },
   }
 }
 
