@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { RestoredContents } from '../forge/administration/restore.ts'
 import type { Clock } from '../forge/core/core.ts'
 import { DATA_FOLDER_LAYOUT } from '../forge/repositories/attachments/attachment-files.ts'
 import { uploadJournal } from '../forge/repositories/attachments/multipart-uploads.ts'
@@ -11,7 +12,7 @@ import { type ObjectStores, objectStores } from '../platform/objects/object-stor
 import { keysOfFile } from '../platform/objects/s3/key-file.ts'
 import type { S3Address } from '../platform/objects/s3/s3-address.ts'
 import { type CountRequest, S3Client } from '../platform/objects/s3/s3-client.ts'
-import { claimBucket, probeBucket } from '../platform/objects/s3/s3-probe.ts'
+import { checkUnclaimed, claimBucket, probeBucket } from '../platform/objects/s3/s3-probe.ts'
 import { S3Store } from '../platform/objects/s3/s3-store.ts'
 
 /** The object storage of an instance. */
@@ -76,6 +77,43 @@ export async function openObjectStores(
     await client.close()
     throw error
   }
+}
+
+/** The storage of a restore, until it is closed. */
+interface OpenRestoredContents {
+  /** Undefined for the data folder. */
+  readonly contents: RestoredContents | undefined
+  close(): Promise<void>
+}
+
+/**
+ * Opens the object storage for the attachments of a backup. Its bucket belongs to no instance before.
+ *
+ * @param folder absolute path of the data folder.
+ * @throws Error with a sentence for the operator.
+ */
+export async function openRestoredContents(
+  { objectStorage: address, objectStorageKeyFile: keyFile }: ObjectStorage,
+  folder: string,
+  log: Logger,
+): Promise<OpenRestoredContents> {
+  if (address === undefined) return { contents: undefined, close: async () => {} }
+  if (keyFile === undefined) throw new Error('--object-storage needs --object-storage-key-file')
+  const count = () => {}
+  const client = new S3Client({ address, keys: keysOfFile(keyFile), log, now: Date.now, count })
+  try {
+    await checkUnclaimed(client)
+    await probeBucket(client)
+  } catch (error) {
+    await client.close()
+    throw error
+  }
+  // The server finds the parts of a restore that was killed in the list of the storage.
+  const journal = { begin: async () => 0, end: async () => {} }
+  const spoolFolder = join(`${folder}.restoring`, SPOOL_FOLDER)
+  const store = new S3Store({ client, journal, spoolFolder })
+  const claim = async (draft: string) => claimBucket(client, await storageId(draft))
+  return { contents: { store, claim }, close: () => client.close() }
 }
 
 const NO_DIRECT_UPLOADS =

@@ -50,7 +50,7 @@ import {
   useData,
 } from '../data-folder.ts'
 import { createLog, createSharedLog } from '../log.ts'
-import { type ObjectStorage, openObjectStores } from '../object-storage.ts'
+import { type ObjectStorage, openObjectStores, openRestoredContents } from '../object-storage.ts'
 import { closeToOthers, modeText, type OpenPath, openToOthers } from '../private-files.ts'
 import { openRestoreTarget } from '../restore-target.ts'
 import { createApp, systemClock } from '../server/app.ts'
@@ -64,6 +64,8 @@ const STANDARD_STREAM = '-'
 
 export interface BackupFlags extends DataPlace, ObjectStorage {
   readonly output: string
+  /** Whether the archive has a list of the attachments only. */
+  readonly withoutObjects: boolean
 }
 
 /** Opens the stores of a command. Closes the database when that fails. */
@@ -78,7 +80,7 @@ async function openStores(storage: ObjectStorage & DataPlace, db: Db, log: Logge
 }
 
 /** Writes an instance into an archive. */
-export async function backup({ output, ...place }: BackupFlags): Promise<void> {
+export async function backup({ output, withoutObjects, ...place }: BackupFlags): Promise<void> {
   const db = await openDataAsItIs(place)
   const objects = await openStores(place, db, createLog('warn'))
   const { data } = place
@@ -95,7 +97,8 @@ export async function backup({ output, ...place }: BackupFlags): Promise<void> {
       clock: systemClock,
     }
     const hostKeysFolder = hostKeysFolderOf(data)
-    await writeBackup(source, target, { version: VERSION, progress, hostKeysFolder })
+    const options = { version: VERSION, progress, hostKeysFolder, withoutObjects }
+    await writeBackup(source, target, options)
     if (isPiped) return
     await rename(draft, output)
     print(`wrote ${output}: ${describeProgress(progress)}`)
@@ -113,14 +116,18 @@ async function openDraft(path: string): Promise<Writable> {
   return file.createWriteStream({ flush: true })
 }
 
-export interface RestoreFlags extends DataPlace {
+export interface RestoreFlags extends DataPlace, ObjectStorage {
   readonly input: string
 }
 
 /** Creates an instance from an archive. */
 export async function restore({ input, ...place }: RestoreFlags): Promise<void> {
   const { data } = place
-  const target = await openRestoreTarget(place)
+  const storage = await openRestoredContents(place, data, createLog('warn'))
+  const target = await openRestoreTarget(place).catch(async (error: unknown) => {
+    await storage.close()
+    throw error
+  })
   const { progress, stop } = reportProgress()
   try {
     if (target.wasFinished) {
@@ -128,15 +135,22 @@ export async function restore({ input, ...place }: RestoreFlags): Promise<void> 
       return
     }
     const source = input === STANDARD_STREAM ? process.stdin : createReadStream(input)
-    const { timeMs, version } = await restoreBackup(source, target, progress)
+    const { contents } = storage
+    const about = await restoreBackup(source, { ...target, contents }, progress)
+    const { timeMs, version } = about
     const time = new Date(timeMs).toISOString()
     print(`restored ${data} as it was at ${time}, by Branchline ${version}`)
     print(describeProgress(progress))
+    if (about.isWithoutObjects) print(NO_OBJECTS)
   } finally {
     stop()
     await target.release()
+    await storage.close()
   }
 }
+
+const NO_OBJECTS =
+  'the archive has no attachments: copy those that its objects/ lists to their keys before you serve'
 
 /** The time between two lines on a terminal, and in a log. */
 const TERMINAL_INTERVAL_MS = 1_000

@@ -83,12 +83,17 @@ export function backupCommand(): Command {
       '--output <file>',
       'archive to write, replaced when it exists; - for standard output',
     )
+    .option(
+      '--without-objects',
+      'list release assets and attachments with their keys and sizes, instead of their contents',
+      false,
+    )
     .action((flags: BackupFlags) => run(({ backup }) => backup(flags)))
 }
 
 /** `branchline restore` */
 export function restoreCommand(): Command {
-  return commandOnData('restore')
+  return commandOnFiles('restore')
     .description(
       'create an instance from an archive of `backup`, with SQLite or with the PostgreSQL database of --database; run it again after an interruption',
     )

@@ -11,7 +11,7 @@ import type { LastIds } from '../../platform/database/row-copy/rows.ts'
 
 /**
  * The format of a backup: a tar archive with `about.json`, the rows, the files of the repositories,
- * the attachments, the host keys of SSH, and `complete.json`, in this order. An archive without `complete.json` is
+ * the attachments or their list, the host keys of SSH, and `complete.json`, in this order. An archive without `complete.json` is
  * truncated.
  */
 export const BACKUP_FORMAT = 2
@@ -23,6 +23,11 @@ export const ABOUT_ENTRY = 'about.json'
 export const ROWS_ENTRY = /^rows\/(?<table>[a-z][a-z0-9_]*)\.\d+\.jsonl$/
 export const REPOSITORIES_ENTRY = 'repositories/'
 export const ATTACHMENTS_ENTRY = 'attachments/'
+/**
+ * `objects/<number>.jsonl`: a line with the key, the size and the store of each attachment, in an archive
+ * without them.
+ */
+export const OBJECTS_ENTRY = /^objects\/\d+\.jsonl$/
 /** The host keys of SSH, in an instance that has served SSH. */
 export const HOST_KEYS_ENTRY = 'ssh/'
 export const COMPLETE_ENTRY = 'complete.json'
@@ -36,6 +41,8 @@ export interface About {
   readonly schema: number
   /** The start of the backup, in Unix milliseconds. */
   readonly timeMs: number
+  /** Set in an archive that has the list of the attachments only. */
+  readonly isWithoutObjects?: boolean
 }
 
 /** A table in the archive. */
@@ -175,12 +182,16 @@ type TarEntry = Extract extends AsyncIterable<infer Source> ? Source : never
 /** An entry of an archive, which must be read before the next one. */
 export interface ArchiveEntry {
   readonly head: EntryHead
+  /** The size of the content. */
+  readonly bytes: number
   /** The digest of the entries before this one. */
   readonly digestBefore: string
   /** @throws RestoreError when the content is longer. */
   content(maxBytes: number): Promise<Buffer>
   /** Writes the content into a new file, and the file to the disk. */
   writeTo(path: string): Promise<void>
+  /** Reads the content by a function, which must read all of it. */
+  readBy(read: (content: AsyncIterable<Buffer>) => Promise<unknown>): Promise<void>
   /** Passes over an entry without a content, such as a folder. */
   skip(): Promise<void>
 }
@@ -227,13 +238,16 @@ class DigestedEntry implements ArchiveEntry {
     return this.#entry.header
   }
 
+  get bytes(): number {
+    return this.#entry.header.size ?? 0
+  }
+
   get digestBefore(): string {
     return this.#digest.value
   }
 
   async content(maxBytes: number): Promise<Buffer> {
-    if ((this.#entry.header.size ?? 0) > maxBytes)
-      throw new RestoreError('this is not a backup of Branchline')
+    if (this.bytes > maxBytes) throw new RestoreError('this is not a backup of Branchline')
     this.#digest.begin(this.head)
     const content = await this.#readBy(buffer)
     this.#digest.add(content)
@@ -243,18 +257,22 @@ class DigestedEntry implements ArchiveEntry {
 
   async writeTo(path: string): Promise<void> {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    const options = { flags: 'wx', mode: 0o600, flush: true }
+    await this.readBy((content) => pipeline(content, createWriteStream(path, options)))
+  }
+
+  async readBy(read: (content: AsyncIterable<Buffer>) => Promise<unknown>): Promise<void> {
     const digest = this.#digest
     digest.begin(this.head)
     let bytes = 0
-    const digested = new Transform({
-      transform(chunk: Buffer, _, done) {
+    async function* digested(chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
         digest.add(chunk)
         bytes += chunk.length
-        done(null, chunk)
-      },
-    })
-    const options = { flags: 'wx', mode: 0o600, flush: true }
-    await this.#readBy((entry) => pipeline(entry, digested, createWriteStream(path, options)))
+        yield chunk
+      }
+    }
+    await this.#readBy((entry) => read(digested(entry as AsyncIterable<Buffer>)))
     digest.end(bytes)
   }
 

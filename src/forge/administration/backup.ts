@@ -30,6 +30,8 @@ interface BackupOptions {
   readonly progress: Progress
   /** Path of the folder with the host keys of SSH, which may be missing. */
   readonly hostKeysFolder?: string
+  /** Whether the archive has a list of the attachments instead of their contents. */
+  readonly withoutObjects?: boolean
 }
 
 type Source = Pick<ReposApp, 'db' | 'git' | 'objects' | 'clock'>
@@ -63,9 +65,14 @@ export async function writeBackup(
     const { tables, lastIds, ...ids } = await addRows(archive, source, options)
     const deletedRepositories = await addRepositories(archive, source, ids.repositories, options)
     const assets = { ids: ids.assets, rowsOf: releaseFiles }
-    const deletedAssets = await addAttachments(archive, source, assets, options)
     const ofIssues = { ids: ids.issueAttachments, rowsOf: issueFiles }
-    const deletedIssueAttachments = await addAttachments(archive, source, ofIssues, options)
+    const list = options.withoutObjects ? new ObjectList(archive) : undefined
+    const deletedAssets = await addAttachments(archive, source, assets, { ...options, list })
+    const deletedIssueAttachments = await addAttachments(archive, source, ofIssues, {
+      ...options,
+      list,
+    })
+    await list?.end()
     await addHostKeys(archive, options)
     const { digest } = archive
     const complete: Complete = {
@@ -87,11 +94,17 @@ export async function writeBackup(
 function addRows(
   archive: ArchiveWriter,
   { db, clock }: Source,
-  { version, progress }: BackupOptions,
+  { version, progress, withoutObjects }: BackupOptions,
 ): Promise<Snapshot> {
   const timeMs = clock.now()
   return readRows(db, async (reader) => {
-    const about: About = { format: BACKUP_FORMAT, version, schema: reader.schema, timeMs }
+    const about: About = {
+      format: BACKUP_FORMAT,
+      version,
+      schema: reader.schema,
+      timeMs,
+      ...(withoutObjects && { isWithoutObjects: true }),
+    }
     await archive.addContent(ABOUT_ENTRY, JSON.stringify(about))
     const tables = await addTables(archive, reader, progress)
     // A new Branchline may back up the data of an older one.
@@ -185,14 +198,19 @@ async function addAttachments(
   archive: ArchiveWriter,
   { db, objects }: Source,
   { ids, rowsOf }: { readonly ids: readonly number[]; readonly rowsOf: typeof releaseFiles },
-  { progress }: BackupOptions,
+  { progress, list }: BackupOptions & { readonly list: ObjectList | undefined },
 ): Promise<number[]> {
   const missing = new Set(ids)
   if (missing.size === 0) return []
   // A row is created after its file, so those that are new have no part in the backup.
-  for await (const { id, uuid, repository_id, store } of rowsOf(db)) {
+  for await (const { id, uuid, repository_id, bytes, store } of rowsOf(db)) {
     if (!missing.has(id)) continue
     const key = attachmentKey(repository_id, uuid)
+    if (list) {
+      await list.add({ key, bytes, store })
+      missing.delete(id)
+      continue
+    }
     // An open file can still be read after its deletion.
     const file = await objects.of(store).get(key)
     if (!file) continue
@@ -202,4 +220,30 @@ async function addAttachments(
     progress.attachments += 1
   }
   return [...missing]
+}
+
+/** The lines of an entry of the list. */
+const LINES_PER_ENTRY = 10_000
+
+/** Writes the list of the contents that an archive does not have. */
+class ObjectList {
+  readonly #archive: ArchiveWriter
+  #lines: string[] = []
+  #entries = 0
+
+  constructor(archive: ArchiveWriter) {
+    this.#archive = archive
+  }
+
+  async add(object: { readonly key: string; readonly bytes: number; readonly store: string }) {
+    this.#lines.push(`${JSON.stringify(object)}\n`)
+    if (this.#lines.length >= LINES_PER_ENTRY) await this.end()
+  }
+
+  async end(): Promise<void> {
+    if (this.#lines.length === 0) return
+    await this.#archive.addContent(`objects/${this.#entries}.jsonl`, this.#lines.join(''))
+    this.#entries += 1
+    this.#lines = []
+  }
 }

@@ -9,6 +9,7 @@ import { RowsRefusedError } from '../../platform/database/row-copy/row-text.ts'
 import type { RowLoader, RowTable } from '../../platform/database/row-copy/rows.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import { repositoriesIn, repositoryPath } from '../../platform/git/repositories/repositories.ts'
+import type { ObjectStore } from '../../platform/objects/object-store.ts'
 import { deleteIssueAttachment, setStoreOfAttachments } from '../conversations/attachments.rows.ts'
 import { fillSearch } from '../migrations/0060-search.ts'
 import { migrate, migrations } from '../migrations/index.ts'
@@ -17,6 +18,7 @@ import {
   DATA_FOLDER_LAYOUT,
 } from '../repositories/attachments/attachment-files.ts'
 import { clearMultipartUploads } from '../repositories/attachments/multipart-uploads.rows.ts'
+import type { ContentStore } from '../repositories/attachments/schema.ts'
 import { clearStorageDeletions } from '../repositories/attachments/storage-deletions.rows.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
 import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
@@ -38,6 +40,7 @@ import {
   jsonOf,
   MAX_JSON_BYTES,
   makeEntry,
+  OBJECTS_ENTRY,
   type Progress,
   REPOSITORIES_ENTRY,
   RestoreError,
@@ -54,6 +57,15 @@ export interface RestoreTarget {
    * @param draft the folder under its name during the restore.
    */
   open(draft: string): Promise<RestoredDatabase>
+  /** Where the attachments go instead of the folder. */
+  readonly contents?: RestoredContents | undefined
+}
+
+/** A store that belongs to no instance. */
+export interface RestoredContents {
+  readonly store: ObjectStore
+  /** Called when the rows are complete. From then on, the store belongs to the instance. */
+  claim(draft: string): Promise<void>
 }
 
 /** The database of a restored instance. The steps have this order. */
@@ -79,7 +91,7 @@ export async function restoreBackup(
   target: RestoreTarget,
   progress: Progress,
 ): Promise<About> {
-  const { folder } = target
+  const { folder, contents } = target
   if (!(await isVacant(folder)))
     throw new RestoreError(`${folder} is not empty: name an empty folder`)
   await mkdir(dirname(folder), { recursive: true })
@@ -92,13 +104,14 @@ export async function restoreBackup(
     await migrate(database.db, about.schema)
     await database.begin()
     const complete = await loadRows(database.db, (loader) =>
-      restoreEntries(entries, loader, { draft, progress }),
+      restoreEntries(entries, loader, { draft, progress, store: contents?.store }),
     )
     await migrate(database.db)
-    await transaction(database.db, (tx) => adjust(tx, complete))
+    await transaction(database.db, (tx) => adjust(tx, complete, contents?.store.name ?? 'disk'))
     // An archive has the texts, and not the index of their words.
     await transaction(database.db, fillSearch)
-    await removeFiles(draft, complete)
+    await removeFiles(draft, complete, contents?.store)
+    await contents?.claim(draft)
     await database.seal()
     await syncFolders(draft)
     // rename(2) replaces an empty folder.
@@ -152,12 +165,21 @@ async function readAbout(entries: AsyncGenerator<ArchiveEntry>): Promise<About> 
 
 const TRUNCATED = 'the archive is truncated: it is not a complete backup'
 
+/** Where the entries go. */
+interface RestoredPlace {
+  readonly draft: string
+  readonly progress: Progress
+  /** Undefined for attachments in the folder. */
+  readonly store: ObjectStore | undefined
+}
+
 /** Restores the entries after the first one, and compares the rows with the archive. */
 async function restoreEntries(
   entries: AsyncGenerator<ArchiveEntry>,
   loader: RowLoader,
-  { draft, progress }: { readonly draft: string; readonly progress: Progress },
+  place: RestoredPlace,
 ): Promise<Complete> {
+  const { progress } = place
   const rows = await RestoredRows.of(loader)
   let complete: Complete | undefined
   for await (const entry of entries) {
@@ -165,7 +187,7 @@ async function restoreEntries(
     if (complete) throw new RestoreError(`the archive contains an unexpected entry: ${name}`)
     const table = ROWS_ENTRY.exec(name)?.groups?.table
     if (name === COMPLETE_ENTRY) complete = await readComplete(entry)
-    else if (table === undefined) await restoreFile(entry, draft, progress)
+    else if (table === undefined) await restoreFile(entry, place)
     else progress.rows += await rows.insert(entry, table)
   }
   if (!complete) throw new RestoreError(TRUNCATED)
@@ -189,6 +211,7 @@ async function readComplete(entry: ArchiveEntry): Promise<Complete> {
 async function adjust(
   tx: Tx,
   { deletedRepositories, deletedAssets, deletedIssueAttachments = [] }: Complete,
+  store: ContentStore,
 ): Promise<void> {
   for (const id of deletedRepositories) await deleteRepository(tx, id)
   for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
@@ -197,19 +220,24 @@ async function adjust(
   // An archive has the contents of rows, from either store, and no others.
   await clearStorageDeletions(tx)
   await clearMultipartUploads(tx)
-  await setStoreOfAssets(tx, 'disk')
-  await setStoreOfAttachments(tx, 'disk')
+  await setStoreOfAssets(tx, store)
+  await setStoreOfAttachments(tx, store)
   // A backup has no files that maintenance derives from others.
   await checkAllRepositories(tx)
 }
 
 /** Removes the files of deleted repositories, which a backup may have in part. */
-async function removeFiles(draft: string, { deletedRepositories }: Complete): Promise<void> {
+async function removeFiles(
+  draft: string,
+  { deletedRepositories }: Complete,
+  store: ObjectStore | undefined,
+): Promise<void> {
   const repositories = repositoriesIn(join(draft, REPOSITORIES_ENTRY))
   for (const id of deletedRepositories) {
     await rm(repositoryPath(repositories, id), { recursive: true, force: true })
     const attachments = join(draft, DATA_FOLDER_LAYOUT.pathOf(attachmentPrefix(id)))
     await rm(attachments, { recursive: true, force: true })
+    await store?.deleteAll(attachmentPrefix(id))
   }
 }
 
@@ -285,13 +313,21 @@ function sorted(columns: readonly unknown[]): string {
 }
 
 /** Creates a file, a folder or a hard link of a repository, an attachment, or a host key. */
-async function restoreFile(entry: ArchiveEntry, folder: string, progress: Progress): Promise<void> {
+async function restoreFile(
+  entry: ArchiveEntry,
+  { draft, progress, store }: RestoredPlace,
+): Promise<void> {
   const { name, type, linkname } = entry.head
-  const path = join(folder, pathOf(name))
+  // The list of an archive without attachments is for the operator.
+  if (OBJECTS_ENTRY.test(name)) return entry.readBy(drain)
+  const path = join(draft, pathOf(name))
+  const key = store && type === 'file' ? DATA_FOLDER_LAYOUT.keyOf(name) : undefined
   if (type === 'link' || type === 'directory') {
-    const target = type === 'link' ? join(folder, pathOf(linkname ?? '')) : ''
+    const target = type === 'link' ? join(draft, pathOf(linkname ?? '')) : ''
     await entry.skip()
     await makeEntry(type, path, target)
+  } else if (type === 'file' && store && key !== undefined) {
+    await entry.readBy((content) => store.put(key, content, entry.bytes))
   } else if (type === 'file') {
     await entry.writeTo(path)
   } else {
@@ -301,6 +337,10 @@ async function restoreFile(entry: ArchiveEntry, folder: string, progress: Progre
   else if (type !== 'directory') progress.files += 1
   // A backup begins each repository with this folder.
   else if (name.endsWith('.git/objects')) progress.repositories += 1
+}
+
+async function drain(content: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of content) void chunk
 }
 
 /** Returns the path of an entry in the data folder, never outside of it. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -90,10 +90,40 @@ async function killedMove(hasBegun: () => Promise<boolean>): Promise<void> {
 
 const command = (...args: string[]) => branchline([...args, '--data', data, ...storage])
 
+/** Restores an archive with files, and one without, and checks what is served. */
+async function restoreToBucket(archive: string, files: ReadonlyMap<string, string>) {
+  const bucket = optionsOf(await s3.bucket('restored'))
+  const folder = join(base, 'from-bucket')
+  const taken = await branchline(['restore', '--data', folder, '--input', archive, ...storage])
+  expect([taken.code, taken.stderr]).toEqual([
+    1,
+    expect.stringContaining('belongs to another instance'),
+  ])
+  const done = await branchline(['restore', '--data', folder, '--input', archive, ...bucket])
+  expect([done.code, done.stderr]).toEqual([0, ''])
+  expect(await filesInBucket('restored')).toHaveLength(files.size)
+  expect(await filesIn(join(folder, 'attachments'))).toEqual([])
+  const restored = await serveProcess(folder, bucket)
+  expect(await differing(restored.url, files)).toEqual([])
+  restored.child.kill('SIGTERM')
+  await restored.exited
+  const list = join(base, 'list.tar')
+  const args = ['--data', folder, '--output', list, '--without-objects', ...bucket]
+  expect((await branchline(['backup', ...args])).code).toBe(0)
+  const empty = optionsOf(await s3.bucket('copied'))
+  const copied = join(base, 'copied')
+  const told = await branchline(['restore', '--data', copied, '--input', list, ...empty])
+  expect(told.stdout).toContain('the archive has no attachments')
+  const objects = join(s3.folder, 'restored/forge/attachments')
+  await cp(objects, join(s3.folder, 'copied/forge/attachments'), { recursive: true })
+  const doctor = await branchline(['doctor', '--fsck', '--data', copied, ...empty])
+  expect(doctor.stdout).toBe('nothing is wrong\n')
+}
+
 describe.skipIf(obstacle)(
   `the commands with an object storage${obstacle ? ` (${obstacle})` : ''}`,
   () => {
-    it('move files while a server runs, also after a kill, and restore them to a folder', async () => {
+    it('move files while a server runs, also after a kill, and restore them to a folder and a bucket', async () => {
       const { server, files, add } = await serveFiles()
       expect(await filesInBucket('files')).toHaveLength(FILES)
       await killedMove(async () => (await filesIn(join(data, 'attachments'))).length > 2)
@@ -125,6 +155,7 @@ describe.skipIf(obstacle)(
       expect(await differing(restored.url, files)).toEqual([])
       restored.child.kill('SIGTERM')
       await restored.exited
+      await restoreToBucket(archive, files)
     })
   },
 )

@@ -26,10 +26,22 @@ export interface S3Abilities {
  */
 export async function claimBucket(client: S3Client, id: string): Promise<void> {
   const owner = await explaining(async () => (await ownerOf(client)) ?? (await claim(client, id)))
-  if (owner !== id)
-    throw new Error(
-      `${placeOf(client)} belongs to another instance: name another bucket or another prefix`,
-    )
+  if (owner !== id) throw foreign(client)
+}
+
+function foreign(client: S3Client): Error {
+  return new Error(
+    `${placeOf(client)} belongs to another instance: name another bucket or another prefix`,
+  )
+}
+
+/**
+ * Checks that the bucket belongs to no instance.
+ *
+ * @throws Error with a sentence for the operator.
+ */
+export async function checkUnclaimed(client: S3Client): Promise<void> {
+  if ((await explaining(() => ownerOf(client))) !== undefined) throw foreign(client)
 }
 
 /** Returns the id of the data folder to which a bucket belongs; undefined for none. */
