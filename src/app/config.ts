@@ -88,7 +88,7 @@ export interface ProxyAuth {
 /** Values of the options that need no conversion. */
 type PlainFlags = Omit<
   Settings,
-  'webhookRetryScheduleMs' | 'hookTimeoutMs' | 'pruneAfterMs' | 'limboMs' | 'quotas'
+  'webhookRetryScheduleMs' | 'hookTimeoutMs' | 'lfsLinkExpiryMs' | 'pruneAfterMs' | 'limboMs' | 'quotas'
 > &
   Omit<
     Config,
@@ -128,6 +128,7 @@ export interface ServeFlags extends PlainFlags {
   quotaRepository?: number
   quotaInstance?: number
   quotaDefaultGroups: string[]
+  lfsLinkExpiry: number
   stopDelay: number
   mailDir?: string
   mailSmtp?: Omit<SmtpServer, 'passwordFile'>
@@ -312,6 +313,9 @@ function settingsOf(flags: ServeFlags): Settings {
     diffMaxLines: flags.diffMaxLines,
     diffMaxLineCharacters: flags.diffMaxLineCharacters,
     issueRate: flags.issueRate,
+    lfs: flags.lfs,
+    maxLfsBytes: flags.maxLfsBytes,
+    lfsLinkExpiryMs: flags.lfsLinkExpiry,
     refuseLfsPointers: flags.refuseLfsPointers,
     maxFileBytes: flags.maxFileBytes,
     quotas: {

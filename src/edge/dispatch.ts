@@ -25,6 +25,8 @@ interface Destinations {
   readonly rpc: (path: string, request: HttpRequest, response: HttpResponse) => boolean
   /** Answers Git requests only, and returns whether the request was one. */
   readonly git: (request: HttpRequest, response: HttpResponse) => boolean
+  /** Answers requests of Git LFS only, and returns whether the request was one. */
+  readonly lfs: (request: HttpRequest, response: HttpResponse) => boolean
   /** Answers requests of the Go toolchain only, and returns whether the request was one. */
   readonly goImport: (request: HttpRequest, response: HttpResponse) => boolean
   /** Web pages for people; undefined to serve none. */
@@ -35,7 +37,7 @@ interface Destinations {
 
 /** Creates the handler that selects the handler of each request. RPCs take precedence over REST. */
 export function createDispatch(
-  { cors, pages, oauth2, unsubscribe, rpc, git, goImport, web, rest }: Destinations,
+  { cors, pages, oauth2, unsubscribe, rpc, git, lfs, goImport, web, rest }: Destinations,
   log: Logger,
 ): RequestHandler {
   const run = (answered: Promise<void>, path: string, response: HttpResponse) => {
@@ -62,6 +64,7 @@ export function createDispatch(
     } else if (
       !rpc(path, request, response) &&
       !git(request, response) &&
+      !lfs(request, response) &&
       !goImport(request, response)
     ) {
       const webPage = web?.(path, request)

@@ -77,12 +77,3 @@ describe.skipIf(process.getuid?.() !== 0)('a server on the port of the scheme (n
     }
   })
 })
-
-describe('Git LFS', () => {
-  it('is told that the server has none', async () => {
-    const path = '/bob/open.git/info/lfs/objects/batch'
-    const { status, type, text } = await ask(path, { method: 'POST', body: '{}' })
-    expect([status, type]).toEqual([501, 'application/vnd.git-lfs+json'])
-    expect(JSON.parse(text).message).toContain('no Git LFS')
-  })
-})

@@ -61,6 +61,9 @@ const SETTINGS: Settings = {
   diffMaxLines: 1000,
   diffMaxLineCharacters: 5000,
   issueRate: 0,
+  lfs: true,
+  maxLfsBytes: 64 * 1024 * 1024,
+  lfsLinkExpiryMs: 60 * 60_000,
   // Off, so that no test counts processes that another one has caused.
   refuseLfsPointers: false,
   maxFileBytes: undefined,

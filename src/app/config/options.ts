@@ -312,6 +312,14 @@ function repositoryOptions(): Option[] {
       '',
       values.commaSeparated,
     ),
+    toggle('--lfs', 'off: the server has no Git LFS', 'on'),
+    setting('--max-lfs-bytes <size>', 'largest object of Git LFS', '10GiB', values.byteSize),
+    setting(
+      '--lfs-link-expiry <time>',
+      'life of the links of transfers of Git LFS, 5m to 24h',
+      '1h',
+      values.lfsLinkExpiry,
+    ),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     setting(

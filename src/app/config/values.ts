@@ -30,6 +30,10 @@ const MAX_DAYS = 3_650
 /** A push waits for its hooks, and the client waits for the push. */
 const MAX_HOOK_TIMEOUT_MS = 10 * 60 * 1000
 
+/** Long enough for a slow upload to begin, and short enough for a link that was copied. */
+const MIN_LINK_EXPIRY_MS = 5 * 60 * 1000
+const MAX_LINK_EXPIRY_MS = 24 * 60 * 60 * 1000
+
 /** Long enough for every health check of a load balancer. */
 const MAX_STOP_DELAY_MS = 5 * 60 * 1000
 
@@ -264,6 +268,15 @@ export function hookTimeout(text: string): number {
   const milliseconds = millisecondsOf(text)
   if (!(milliseconds >= 1000 && milliseconds <= MAX_HOOK_TIMEOUT_MS)) {
     throw new InvalidArgumentError('It must be a time from 1s to 10m.')
+  }
+  return milliseconds
+}
+
+/** Returns milliseconds. */
+export function lfsLinkExpiry(text: string): number {
+  const milliseconds = millisecondsOf(text)
+  if (!(milliseconds >= MIN_LINK_EXPIRY_MS && milliseconds <= MAX_LINK_EXPIRY_MS)) {
+    throw new InvalidArgumentError('It must be a time from 5m to 24h.')
   }
   return milliseconds
 }

@@ -28,6 +28,7 @@ import { explainError, restStatusOf } from '../../edge/errors.ts'
 import { authorizeGit } from '../../edge/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from '../../edge/git-http/index.ts'
 import { observeGit } from '../../edge/git-http/observe.ts'
+import { createGitLfs, createLfsSlots } from '../../edge/git-lfs/index.ts'
 import { createHealth } from '../../edge/grpc/health.ts'
 import { registerReflection } from '../../edge/grpc/reflection.ts'
 import { createOAuth2 } from '../../edge/oauth2/index.ts'
@@ -175,6 +176,7 @@ export async function serve(
     unsubscribe: createUnsubscribePage(app),
     oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
     git,
+    lfs: createGitLfs({ app, peerOf, slots: createLfsSlots(), metrics }),
     goImport: createGoImport(app.publicUrl),
     web: bundle && createWebPages(app, { bundle, peerOf, proxySignsIn: proxy !== undefined }),
     ...protocols.handlers(),

@@ -43,8 +43,12 @@ const REFUSALS: ReadonlyMap<string, Omit<GitRefusal, 'outcome'>> = new Map([
   ['REPOSITORY_NOT_FOUND', { status: 404, message: 'Repository not found' }],
 ])
 
-/** @throws the error itself when it is not a refusal. */
-function refusalOf(error: unknown): GitRefusal | GitMove {
+/**
+ * Returns the answer to a request that the rules refuse.
+ *
+ * @throws the error itself when it is not a refusal.
+ */
+export function refusalOf(error: unknown): GitRefusal | GitMove {
   if (error instanceof DomainError && MOVES.has(error.reason)) {
     const { owner = '', name = '' } = error.metadata
     return { outcome: 'moved', owner, name }
@@ -63,7 +67,8 @@ function refusalOf(error: unknown): GitRefusal | GitMove {
   }
 }
 
-function readableHeaders({ headers }: HttpRequest): Pick<Headers, 'get'> {
+/** Returns the headers of a request as calls have them. */
+export function readableHeaders({ headers }: HttpRequest): Pick<Headers, 'get'> {
   return {
     get(name) {
       const value = headers[name]

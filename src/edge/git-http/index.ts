@@ -7,7 +7,6 @@ import type { AuthorizeGit, GitMove, GitService, GitTarget } from './git-access.
 import {
   abort,
   advertise,
-  answerLfs,
   answerRequest,
   answerText,
   type SessionLimits,
@@ -102,7 +101,6 @@ export function createGitHttp(
     if (route.kind === 'unknown service') {
       return answerText(response, 400, 'only the smart protocol of Git is supported')
     }
-    if (route.kind === 'lfs') return answerLfs(response)
     if (refuseMalformed(request, response, route)) return
     const { kind, target } = route
     const decision = await authorize(request, target)
@@ -190,7 +188,7 @@ function observed(
 function refuseMalformed(
   request: HttpRequest,
   response: HttpResponse,
-  { kind, target }: Exclude<GitRoute, { kind: 'unknown service' | 'lfs' }>,
+  { kind, target }: Exclude<GitRoute, { kind: 'unknown service' }>,
 ): boolean {
   const method = kind === 'request' ? 'POST' : 'GET'
   if (request.method !== method) {
@@ -212,7 +210,7 @@ function redirect(request: HttpRequest, response: HttpResponse, { owner, name }:
   answerText(response, 301, `the repository is at ${location}`, { location })
 }
 
-function isClosed(request: HttpRequest): boolean {
+export function isClosed(request: HttpRequest): boolean {
   return 'stream' in request ? request.stream.destroyed : request.socket.destroyed
 }
 
@@ -224,12 +222,8 @@ type GitRoute =
   | { readonly kind: 'request'; readonly target: GitTarget }
   /** A Git path without a known service. Clients of the dumb protocol name none. */
   | { readonly kind: 'unknown service' }
-  /** A request to Git LFS, which the server does not have. */
-  | { readonly kind: 'lfs' }
 
 const PATH = /^\/([^/]+)\/([^/]+)\/(info\/refs|git-upload-pack|git-receive-pack)$/
-
-const LFS_PATH = /^\/[^/]+\/[^/]+\/info\/lfs(?:\/|$)/
 
 const SERVICES: readonly string[] = ['git-upload-pack', 'git-receive-pack'] satisfies GitService[]
 
@@ -241,7 +235,6 @@ const SERVICES: readonly string[] = ['git-upload-pack', 'git-receive-pack'] sati
 export function readGitRoute(url: string): GitRoute | undefined {
   const queryStart = url.indexOf('?')
   const path = queryStart < 0 ? url : url.slice(0, queryStart)
-  if (LFS_PATH.test(path)) return { kind: 'lfs' }
   const [, owner, repository, endpoint] = PATH.exec(path) ?? []
   if (owner === undefined || repository === undefined || endpoint === undefined) return undefined
   const name = repository.replace(/\.git$/i, '')

@@ -447,7 +447,7 @@ export class SessionSlot implements SlotRequest {
 }
 
 /** The challenge that makes clients ask for credentials. Git credential helpers show the realm. */
-const CHALLENGE = 'Basic realm="Branchline"'
+export const BASIC_CHALLENGE = 'Basic realm="Branchline"'
 
 /** Headers against caching, as git http-backend sends them, which old caches understand too. */
 const UNCACHED: Readonly<Record<string, string>> = {
@@ -475,18 +475,9 @@ export function answerText(
     'content-length': Buffer.byteLength(body),
     ...headers,
   }
-  if (status === 401) all['www-authenticate'] = CHALLENGE
+  if (status === 401) all['www-authenticate'] = BASIC_CHALLENGE
   response.writeHead(status, all)
   response.end(body)
-}
-
-/** Answers a request to Git LFS in the form whose message `git lfs` shows to its user. */
-export function answerLfs(response: HttpResponse): void {
-  const message =
-    'This server has no Git LFS. Remove the files from Git LFS (git lfs migrate export), then push again.'
-  answerText(response, 501, JSON.stringify({ message }), {
-    'content-type': 'application/vnd.git-lfs+json',
-  })
 }
 
 /** Cuts a response off in a way that the client recognises as incomplete. */

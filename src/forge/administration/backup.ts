@@ -21,7 +21,7 @@ import {
   type Progress,
   REPOSITORIES_ENTRY,
 } from './archive.ts'
-import { issueFiles, releaseFiles } from './stored-file-rows.ts'
+import { issueFiles, lfsPlaces, releaseFiles } from './stored-file-rows.ts'
 
 interface BackupOptions {
   /** The version of this program. */
@@ -72,6 +72,7 @@ export async function writeBackup(
       ...options,
       list,
     })
+    await addLfsContents(archive, source, { ...options, list })
     await list?.end()
     await addHostKeys(archive, options)
     const { digest } = archive
@@ -190,6 +191,30 @@ async function addHostKeys(
       await readFile(join(hostKeysFolder, name)),
     )
     progress.files += 1
+  }
+}
+
+/** Adds the contents of Git LFS. Those that the rows of the backup need stay for a week. */
+async function addLfsContents(
+  archive: ArchiveWriter,
+  { db, objects }: Source,
+  { progress, list }: BackupOptions & { readonly list: ObjectList | undefined },
+): Promise<void> {
+  // A content may be in the queue of deletions more than once.
+  const added = new Set<string>()
+  for await (const { key, store } of lfsPlaces(db)) {
+    if (added.has(key)) continue
+    if (list) {
+      const bytes = await objects.of(store).size(key)
+      if (bytes !== undefined) await list.add({ key, bytes, store })
+      added.add(key)
+      continue
+    }
+    const file = await objects.of(store).get(key)
+    if (!file) continue
+    await archive.addFile({ name: key, size: file.bytes }, file.content)
+    added.add(key)
+    progress.attachments += 1
   }
 }
 

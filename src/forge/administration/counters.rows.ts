@@ -70,6 +70,13 @@ const COUNTERS: readonly Counter[] = [
   ofUser('followers_count', 'follows', 'followed_id'),
   ofUser('following_count', 'follows', 'follower_id'),
   ofRepository('releases_count', 'releases', sql`draft = 0 and tag_only = 0`),
+  {
+    table: 'repositories',
+    column: 'lfs_bytes',
+    key: 'id',
+    counted: sql`select repository_id as key, sum(bytes) as actual from lfs_objects
+      group by repository_id`,
+  },
   ofRepository('watchers_count', 'repository_subscriptions', sql`mode = 'WATCHING'`),
   {
     table: 'repositories',

@@ -22,13 +22,17 @@ import { examineHeads } from '../pulls/heads/pull-heads.ts'
 import { examineQueueRefs } from '../pulls/queue/queue-refs.ts'
 import { ATTACHMENT_KEYS, attachmentKey } from '../repositories/attachments/attachment-files.ts'
 import { isStorageDeletionQueued } from '../repositories/attachments/storage-deletions.rows.ts'
+import type { ContentStore } from '../repositories/attachments/schema.ts'
+import { LfsError } from '../repositories/lfs/lfs-error.ts'
+import type { LfsObjectId } from '../repositories/lfs/lfs-links.ts'
+import { LFS_KEYS, lfsKey, verifiedContent } from '../repositories/lfs/lfs-objects.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import { listPaused, putMaintenance } from '../repositories/maintenance/maintenance.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
 import { findAttachment } from '../repositories/releases/release-assets.rows.ts'
 import { wrongCounters } from './counters.rows.ts'
-import { issueFiles, releaseFiles } from './stored-file-rows.ts'
+import { issueFiles, lfsContents, lfsPlaces, releaseFiles } from './stored-file-rows.ts'
 
 /** A problem in the data. */
 export interface Finding {
@@ -68,6 +72,7 @@ export async function* examine(
   yield* examineMaintenance(app)
   yield* examineFolders(app, fix)
   yield* examineAttachments(app, { fsck, fix })
+  yield* examineLfs(app, { fsck, fix })
 }
 
 /** Returns what `examine` cannot check, for the operator; undefined for nothing. */
@@ -226,6 +231,47 @@ async function* examineOrphans(
     yield await repairable(fix, `attachment ${uuid}`, 'nothing leads to its file', () =>
       store.delete(key),
     )
+  }
+}
+
+/** A content without a row may be of an upload that has not ended. */
+const LFS_UPLOAD_MS = 24 * 60 * 60_000
+
+async function* examineLfs(app: ReposApp, { fsck, fix }: Examination): AsyncGenerator<Finding> {
+  for await (const { oid, bytes, store } of lfsContents(app.db)) {
+    const problem = await lfsProblem(app, { oid, bytes }, store, fsck)
+    // An upload of the same object replaces the content.
+    if (problem) yield { subject: `LFS object ${oid}`, problem, outcome: 'its owner can repair it' }
+  }
+  const queued = new Set<string>()
+  for await (const { key } of lfsPlaces(app.db)) queued.add(key)
+  const { current } = app.objects
+  for await (const { key, timeMs } of current.list(LFS_KEYS)) {
+    if (queued.has(key) || timeMs > app.clock.now() - LFS_UPLOAD_MS) continue
+    const subject = `LFS object ${key.replace(/^.*\//, '')}`
+    yield await repairable(fix, subject, 'nothing leads to its content', () => current.delete(key))
+  }
+}
+
+async function lfsProblem(
+  { objects }: ReposApp,
+  object: LfsObjectId,
+  store: ContentStore,
+  fsck: boolean,
+): Promise<string | undefined> {
+  const found = await objects.of(store).get(lfsKey(object.oid))
+  if (!found) return 'its content is missing'
+  try {
+    if (found.bytes !== object.bytes)
+      return `its content has ${found.bytes} bytes, not ${object.bytes}`
+    if (!fsck) return undefined
+    for await (const chunk of verifiedContent(found.content, object)) void chunk
+    return undefined
+  } catch (error) {
+    if (!(error instanceof LfsError)) throw error
+    return error.message
+  } finally {
+    found.content.destroy()
   }
 }
 

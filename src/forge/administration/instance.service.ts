@@ -28,7 +28,7 @@ function instanceService({ settings }: App): ServiceImpl<typeof InstanceService>
 
     getRepositorySettings: (_, context) => ({
       timeTrackingDisabled: true,
-      lfsDisabled: true,
+      lfsDisabled: !settings.lfs,
       gitHooksDisabled: !(settings.gitHooks && actsAsAdministrator(callerOf(context), 'read')),
     }),
 

@@ -20,6 +20,7 @@ import {
 import { clearMultipartUploads } from '../repositories/attachments/multipart-uploads.rows.ts'
 import type { ContentStore } from '../repositories/attachments/schema.ts'
 import { clearStorageDeletions } from '../repositories/attachments/storage-deletions.rows.ts'
+import { LFS_KEYS } from '../repositories/lfs/lfs-objects.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
 import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
 import {
@@ -312,7 +313,7 @@ function sorted(columns: readonly unknown[]): string {
   return JSON.stringify([...columns].sort())
 }
 
-/** Creates a file, a folder or a hard link of a repository, an attachment, or a host key. */
+/** Creates a file, a folder or a hard link of a repository, an attachment, an LFS object, or a host key. */
 async function restoreFile(
   entry: ArchiveEntry,
   { draft, progress, store }: RestoredPlace,
@@ -333,7 +334,7 @@ async function restoreFile(
   } else {
     throw unexpected(name)
   }
-  if (name.startsWith(ATTACHMENTS_ENTRY)) progress.attachments += 1
+  if (name.startsWith(ATTACHMENTS_ENTRY) || name.startsWith(LFS_KEYS)) progress.attachments += 1
   else if (type !== 'directory') progress.files += 1
   // A backup begins each repository with this folder.
   else if (name.endsWith('.git/objects')) progress.repositories += 1
@@ -347,8 +348,8 @@ async function drain(content: AsyncIterable<Buffer>): Promise<void> {
 function pathOf(name: string): string {
   const isInside = name.split('/').every((component) => component !== '..' && component !== '')
   // tar-stream leaves the slash at the end of a folder out.
-  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY, HOST_KEYS_ENTRY].some((folder) =>
-    name.startsWith(folder),
+  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY, LFS_KEYS, HOST_KEYS_ENTRY].some(
+    (folder) => name.startsWith(folder),
   )
   if (!isKnown || !isInside) throw unexpected(name)
   return name

@@ -176,6 +176,12 @@ export interface Settings extends PageSizes {
    * not write. Six times as many comments, reviews and reactions. 0 for no limit.
    */
   readonly issueRate: number
+  /** Whether the server has Git LFS. */
+  readonly lfs: boolean
+  /** Maximum size in bytes of an object of Git LFS. */
+  readonly maxLfsBytes: number
+  /** Life of the links of transfers of Git LFS. */
+  readonly lfsLinkExpiryMs: number
   /** Whether pushes of pointer files of Git LFS are refused. */
   readonly refuseLfsPointers: boolean
   /** The largest file that a push or a change over the API may add. Undefined for no limit. */

@@ -244,7 +244,7 @@ interface RepositoriesTable {
   owned_bytes: Generated<number>
   /** The part of `owned_bytes` that is in no pack, at the latest measurement. */
   loose_bytes: Generated<number>
-  /** Objects of Git LFS. */
+  /** Objects of Git LFS. Maintained by triggers on `lfs_objects`. */
   lfs_bytes: Generated<number>
   /** Files of releases. Maintained by triggers, like the next column. */
   release_bytes: Generated<number>
@@ -302,6 +302,7 @@ export type RepositoryChanges = Partial<
     | 'name_key'
     | 'create_time'
     | 'branch_count'
+    | 'lfs_bytes'
     | 'forks_count'
     | 'comments_count'
     | 'stars_count'

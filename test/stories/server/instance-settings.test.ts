@@ -26,7 +26,7 @@ describe('everybody reads the settings of the instance', () => {
       http_git_disabled: false,
       migrations_disabled: false,
       time_tracking_disabled: true,
-      lfs_disabled: true,
+      lfs_disabled: false,
       git_hooks_disabled: true,
     })
     expect((await rest(undefined, 'GET', '/settings/ui')).body).toEqual({

@@ -1,7 +1,10 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { findFormerOwner, findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
+import { findUserById } from '../../accounts/users/users.rows.ts'
+import type { Peer, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey, type RepositoryName } from '../../core/names.ts'
+import { findOldestOwner } from '../../organizations/teams.rows.ts'
 import { findRenamedRepository, findRepository } from '../lifecycle/repositories.rows.ts'
 import { repositoryNameKey } from '../lifecycle/repository-fields.ts'
 import type { ReposApp } from '../ports.ts'
@@ -40,6 +43,27 @@ export async function openByDeployKey(
   if (named && present) return { repository, owner, key: deployKey }
   const names = { owner: owner.name, name: repository.name, former: `${ownerKey}/${key}` }
   throw new DomainError('REPOSITORY_MOVED', names)
+}
+
+/** A deploy key that makes a request. */
+export interface DeployKeyCaller {
+  /** Row of the public key. */
+  readonly keyId: number
+  readonly peer: Peer
+}
+
+/**
+ * Returns the caller in whose name a deploy key acts: the owner of the repository, or the oldest owner
+ * of an organisation. Undefined for an organisation without an active owner.
+ */
+export async function callerOfDeployKey(
+  app: ReposApp,
+  { owner, key }: DeployAccess,
+  { keyId, peer }: DeployKeyCaller,
+): Promise<SignedIn | undefined> {
+  // The records of a push name an account, which an organisation is not.
+  const user = (await findUserById(app.db, owner.id)) ?? (await findOldestOwner(app.db, owner.id))
+  return user && { kind: 'user', user, peer, credential: { kind: 'deploy key', keyId, id: key.id } }
 }
 
 /** Returns whether a public key is a deploy key of a repository. */

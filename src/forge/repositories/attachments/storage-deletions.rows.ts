@@ -79,7 +79,34 @@ export async function cancelStorageDeletions(
   return deleted.every(({ claim_time }) => claim_time === null || claim_time < staleBefore)
 }
 
-/** Deletes a content when the time comes. @returns the number of the deletion. */
+/**
+ * Lets no deletion of a content begin before a time, in Unix seconds.
+ *
+ * @returns false if a server deletes the content at this moment.
+ */
+export async function postponeStorageDeletions(
+  tx: Tx,
+  { store, object_key }: Pick<StorageDeletion, 'store' | 'object_key'>,
+  { staleBefore, dueTime }: { readonly staleBefore: number; readonly dueTime: number },
+): Promise<boolean> {
+  const postponed = await tx
+    .updateTable('storage_deletions')
+    .set((eb) => ({
+      due_time: eb
+        .case()
+        .when('due_time', '<', dueTime)
+        .then(dueTime)
+        .else(eb.ref('due_time'))
+        .end(),
+    }))
+    .where('object_key', '=', object_key)
+    .where('store', '=', store)
+    .returning('claim_time')
+    .execute()
+  return postponed.every(({ claim_time }) => claim_time === null || claim_time < staleBefore)
+}
+
+/** Deletes a content when the time comes. Returns the id of the deletion. */
 export async function queueStorageDeletion(
   tx: Tx,
   deletion: Pick<StorageDeletion, 'store' | 'object_key' | 'due_time'>,
@@ -120,6 +147,23 @@ export async function isFileNeeded(
     if (row) return true
   }
   return false
+}
+
+/** Returns the keys of deletions behind one, of contents whose keys begin with a prefix. */
+export async function pageOfDeletions(
+  db: Db,
+  prefix: string,
+  afterId: number,
+  limit: number,
+): Promise<StorageDeletion[]> {
+  return db
+    .selectFrom('storage_deletions')
+    .selectAll()
+    .where('id', '>', afterId)
+    .where('object_key', 'like', `${prefix}%`)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
 }
 
 /** Returns whether a content is to be deleted, now or later. */

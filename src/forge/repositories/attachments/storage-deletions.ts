@@ -2,8 +2,9 @@ import type { Tx } from '../../../platform/database/schema.ts'
 import type { Worker } from '../../core/coordination.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { lfsContentExists } from '../lfs/lfs-objects.rows.ts'
 import type { ReposApp } from '../ports.ts'
-import { filePlaceOf } from './attachment-files.ts'
+import { filePlaceOf, lfsOidOf } from './attachment-files.ts'
 import type { StorageDeletion } from './schema.ts'
 import {
   cancelStorageDeletions,
@@ -12,6 +13,7 @@ import {
   endStorageDeletion,
   isFileNeeded,
   postponeStorageDeletion,
+  postponeStorageDeletions,
 } from './storage-deletions.rows.ts'
 
 /** Deletions that are read at a time. */
@@ -57,6 +59,23 @@ export async function cancelDeletion(
     throw new DomainError('SERVER_BUSY')
 }
 
+/**
+ * Lets no deletion of a content begin before a time, since an upload writes the content anew.
+ *
+ * @param dueTime in Unix seconds.
+ * @throws SERVER_BUSY if a server deletes the content at this moment.
+ */
+export async function postponeDeletion(
+  { clock }: ReposApp,
+  tx: Tx,
+  content: Pick<StorageDeletion, 'store' | 'object_key'>,
+  dueTime: number,
+): Promise<void> {
+  const { staleBefore } = timesAt(nowSeconds(clock))
+  if (!(await postponeStorageDeletions(tx, content, { staleBefore, dueTime })))
+    throw new DomainError('SERVER_BUSY')
+}
+
 function timesAt(now: number) {
   return { now, staleBefore: now - CLAIM_SECONDS }
 }
@@ -69,15 +88,25 @@ async function deleteContent(
   try {
     // Another server may have deleted the content, or a row may need the content again.
     if (!(await claimStorageDeletion(app.db, id, times))) return
-    const place = filePlaceOf(object_key)
-    const isNeeded = place && (await isFileNeeded(app.db, store, place))
-    if (!isNeeded) await app.objects.of(store).delete(object_key)
+    if (!(await isNeeded(app, store, object_key))) await app.objects.of(store).delete(object_key)
     await endStorageDeletion(app.db, id)
   } catch (err) {
     app.log.warn({ err, store, key: object_key }, 'a stored file could not be deleted yet')
     const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS)
     await postponeStorageDeletion(app.db, id, times.now + pause)
   }
+}
+
+/** Returns whether a row needs a content. */
+async function isNeeded(
+  { db }: ReposApp,
+  store: StorageDeletion['store'],
+  key: string,
+): Promise<boolean> {
+  const oid = lfsOidOf(key)
+  if (oid !== undefined) return lfsContentExists(db, { oid, store })
+  const place = filePlaceOf(key)
+  return place !== undefined && isFileNeeded(db, store, place)
 }
 
 /** Deletes contents when they are due, also those that a crash or a store that was away has left. */

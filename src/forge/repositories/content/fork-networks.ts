@@ -8,7 +8,7 @@ export const MAX_GENERATIONS = 20
 
 /** Returns whether two repositories are in the same network of forks. */
 export async function areRelated(db: Db, one: Repository, other: Repository): Promise<boolean> {
-  return one.id === other.id || (await originOf(db, one)).id === (await originOf(db, other)).id
+  return one.id === other.id || (await findOrigin(db, one)).id === (await findOrigin(db, other)).id
 }
 
 /**
@@ -26,14 +26,14 @@ export async function findRelated(
   if (fork) return fork.id
   const parent = parentId === null ? undefined : await findRepositoryById(db, parentId)
   if (parent?.owner_id === ownerId) return parent.id
-  const origin = await originOf(db, repository)
+  const origin = await findOrigin(db, repository)
   return origin.owner_id === ownerId
     ? origin.id
     : findInNetwork(db, origin.id, ownerId, MAX_GENERATIONS)
 }
 
 /** Returns the repository at the root of a network of forks. */
-async function originOf(db: Db, repository: Repository): Promise<Repository> {
+export async function findOrigin(db: Db, repository: Repository): Promise<Repository> {
   let origin = repository
   for (let generation = 0; generation < MAX_GENERATIONS; generation += 1) {
     const { parent_id: parentId } = origin

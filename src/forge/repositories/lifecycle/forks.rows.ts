@@ -76,3 +76,26 @@ export async function findInNetwork(
     select min(id) as id from lines where ancestor_id = ${originId}`.execute(db)
   return rows[0]?.id ?? undefined
 }
+
+/** Returns a repository at the root of a network of forks and its descendants, the oldest first. */
+export function listNetwork(db: Db, originId: number, limit: number): Promise<Repository[]> {
+  return db
+    .withRecursive('network(id)', (tree) =>
+      tree
+        .selectFrom('repositories')
+        .select('repositories.id')
+        .where('repositories.id', '=', originId)
+        .union(
+          tree
+            .selectFrom('repositories')
+            .innerJoin('network', 'network.id', 'repositories.parent_id')
+            .select('repositories.id'),
+        ),
+    )
+    .selectFrom('repositories')
+    .selectAll()
+    .where('id', 'in', (eb) => eb.selectFrom('network').select('network.id'))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}

@@ -7,6 +7,7 @@ import { blockExists } from '../../accounts/users/blocks.rows.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import {
@@ -21,6 +22,7 @@ import { gitIdentity } from '../commits/commit-authors.ts'
 import { mergeTrees } from '../commits/merging.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import { reading } from '../content/git-reading.ts'
+import { copyLfsObjects } from '../lfs/lfs-objects.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfOwner } from '../quotas/quota-checks.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
@@ -65,7 +67,8 @@ export async function createFork(
   const kind = isHidden(parent.repository, parent.owner) ? 'private' : 'public'
   const fork = { owner: place.owner, repository: { name: forkName }, kind } as const
   const quota = await quotaOfOwner(app, caller, fork)
-  await quota?.check(app.db, bytes)
+  const added = { [kind]: bytes, lfs: parent.repository.lfs_bytes }
+  await quota?.check(app.db, added)
   const folder = await draftFork(app.git, parent.repository.id).catch(async (error: unknown) => {
     const isGone = (await findRepositoryById(app.db, parent.repository.id)) === undefined
     throw isGone ? new DomainError('REPOSITORY_NOT_FOUND') : error
@@ -73,11 +76,14 @@ export async function createFork(
   const id = await publishCopy(app, folder, {
     creatorId: caller.user.id,
     async describe(tx) {
-      await quota?.check(tx, bytes)
+      await quota?.check(tx, added)
       const copy = await describe(tx, caller, parent.repository.id, place.owner, forkName)
       return { ...copy, owned_bytes: quota ? bytes : 0 }
     },
-    addRows: (tx, id) => recordCreator(app, tx, place, caller.user.id, id),
+    addRows: async (tx, fork) => {
+      await recordCreator(app, tx, place, caller.user.id, fork)
+      await copyLfsObjects(tx, [parent.repository.id, fork], nowSeconds(app.clock))
+    },
   })
   return getRepositoryById(app, caller, id)
 }

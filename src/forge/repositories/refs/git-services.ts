@@ -13,12 +13,14 @@ import {
 import { answerRefs, type RefRequest } from '../../../platform/git/packs/ref-advertisement.ts'
 import type { GitProcess } from '../../../platform/git/processes/running-git.ts'
 import { recordKeyUse } from '../../accounts/keys/ssh-identities.ts'
-import { findUserById } from '../../accounts/users/users.rows.ts'
-import { type Caller, holdsScope, type Peer, type SignedIn } from '../../core/access.ts'
+import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { findOldestOwner } from '../../organizations/teams.rows.ts'
-import { openByDeployKey } from '../access/deploy-access.ts'
+import {
+  callerOfDeployKey,
+  type DeployKeyCaller,
+  openByDeployKey,
+} from '../access/deploy-access.ts'
 import { recordDeployKeyUse } from '../access/deploy-keys.rows.ts'
 import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
 import { readFor } from '../content/git-reading.ts'
@@ -113,13 +115,6 @@ async function openPush(
   }
 }
 
-/** A deploy key that asks for a service. */
-export interface DeployKeyCaller {
-  /** Row of the public key. */
-  readonly keyId: number
-  readonly peer: Peer
-}
-
 /**
  * Opens a Git service for a deploy key. The key acts in the name of the owner of the repository, or
  * of an owner of the organisation, and only in its own repositories.
@@ -130,11 +125,12 @@ export interface DeployKeyCaller {
  */
 export async function openGitServiceByDeployKey(
   app: ReposApp,
-  { keyId, peer }: DeployKeyCaller,
+  deployKey: DeployKeyCaller,
   name: RepositoryName,
   service: GitService,
 ): Promise<(OpenGitService & { readonly user: number }) | { readonly refusal: string }> {
-  const { repository, owner, key } = await openByDeployKey(app, keyId, name)
+  const access = await openByDeployKey(app, deployKey.keyId, name)
+  const { repository, owner, key } = access
   const isFetch = service === 'git-upload-pack'
   if (!isFetch && key.read_only === 1) return { refusal: 'this deploy key is read-only' }
   recordKeyUse(app, key.last_used_time, (usedAt, staleUntil) =>
@@ -149,16 +145,9 @@ export async function openGitServiceByDeployKey(
       openArchive: (request) => openRemoteArchive(app, repository, request),
     }
   }
-  // The records of a push name an account, which an organisation is not.
-  const user = (await findUserById(app.db, owner.id)) ?? (await findOldestOwner(app.db, owner.id))
-  if (!user) return { refusal: 'the organisation has no active owner' }
-  const caller = {
-    kind: 'user',
-    user,
-    peer,
-    credential: { kind: 'deploy key', keyId, id: key.id },
-  } as const
-  return { user: user.id, ...(await openPush(app, caller, repository)) }
+  const caller = await callerOfDeployKey(app, access, deployKey)
+  if (!caller) return { refusal: 'the organisation has no active owner' }
+  return { user: caller.user.id, ...(await openPush(app, caller, repository)) }
 }
 
 /**

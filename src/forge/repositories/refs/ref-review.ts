@@ -408,7 +408,7 @@ async function findFault(
     : undefined
   return (
     pointer &&
-    `${pointer} is a pointer of Git LFS, which this server does not have (git lfs migrate export)`
+    `${pointer} is a pointer of Git LFS, which this server does not take (git lfs migrate export)`
   )
 }
 

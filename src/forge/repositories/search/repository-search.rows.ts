@@ -46,6 +46,7 @@ export interface RepositoryOrder {
     | 'create_time'
     | 'update_time'
     | 'size_kib'
+    | 'lfs_bytes'
     | 'stars_count'
     | 'forks_count'
     | 'id'

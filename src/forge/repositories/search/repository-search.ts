@@ -44,9 +44,7 @@ interface Page {
   readonly limit: number
 }
 
-/**
- * The columns of the sort keys of compatible systems. All sizes are those of Git.
- */
+/** The columns of the sort keys of compatible systems. */
 const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Map([
   ['', 'name_key'],
   ['alpha', 'name_key'],
@@ -54,7 +52,7 @@ const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Ma
   ['updated', 'update_time'],
   ['size', 'size_kib'],
   ['git_size', 'size_kib'],
-  ['lfs_size', 'id'],
+  ['lfs_size', 'lfs_bytes'],
   ['stars', 'stars_count'],
   ['forks', 'forks_count'],
   ['id', 'id'],

@@ -1,0 +1,86 @@
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
+import type { App } from '../../forge/app.ts'
+import type { OpenLfs } from '../../forge/repositories/lfs/lfs-access.ts'
+import {
+  answerBatch,
+  type LfsBatch,
+  type LfsBatchEntry,
+} from '../../forge/repositories/lfs/lfs-batches.ts'
+import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
+import type { LfsObjectId } from '../../forge/repositories/lfs/lfs-links.ts'
+
+/** Objects of one batch. */
+const MAX_OBJECTS = 1_000
+
+const HEADS = 'refs/heads/'
+
+/**
+ * Reads the request for a batch (git-lfs, docs/api/batch.md). Unknown keys are ignored.
+ *
+ * @throws LfsError 413, 422
+ */
+export function readBatch(body: JsonObject): LfsBatch {
+  const { operation, objects, hash_algo: hashAlgorithm = 'sha256' } = body
+  if (operation !== 'download' && operation !== 'upload')
+    throw new LfsError(422, 'the operation has to be download or upload')
+  if (!Array.isArray(objects)) throw new LfsError(422, 'the batch needs an array of objects')
+  if (objects.length > MAX_OBJECTS)
+    throw new LfsError(413, `a batch can have at most ${MAX_OBJECTS} objects`)
+  return { operation, objects: objects.map(readObject), hashAlgorithm: textOf(hashAlgorithm) }
+}
+
+/** Returns an object with the values that the client sent. Those of other types are not valid. */
+export function readObject(value: JsonValue): LfsObjectId {
+  const { oid, size } = typeof value === 'object' && value !== null ? (value as JsonObject) : {}
+  return { oid: textOf(oid), bytes: typeof size === 'number' ? size : Number.NaN }
+}
+
+/** Returns the branch that a client pushes to; undefined without one. */
+export function branchIn({ ref }: JsonObject): string | undefined {
+  const name = typeof ref === 'object' && ref !== null && 'name' in ref ? textOf(ref.name) : ''
+  return name.startsWith(HEADS) ? name.slice(HEADS.length) : undefined
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Returns the answer to a batch. */
+export async function batchAnswer(app: App, open: OpenLfs, batch: LfsBatch): Promise<JsonObject> {
+  const entries = await answerBatch(app, open, batch)
+  const base = objectsUrl(app, open)
+  return {
+    transfer: 'basic',
+    hash_algo: 'sha256',
+    objects: entries.map((entry) => entryAnswer(app, base, batch, entry)),
+  }
+}
+
+/** Returns the URL below which the objects of a repository are, without a trailing slash. */
+function objectsUrl(app: App, { owner, repository }: OpenLfs): string {
+  const path = [owner.name, `${repository.name}.git`].map(encodeURIComponent).join('/')
+  return `${app.publicUrl()}/${path}/info/lfs/objects`
+}
+
+function entryAnswer(
+  { settings }: App,
+  base: string,
+  { operation }: LfsBatch,
+  { oid, bytes, outcome, link }: LfsBatchEntry,
+): JsonObject {
+  // JSON has no NaN.
+  const object = { oid, size: Number.isNaN(bytes) ? null : bytes }
+  if (outcome === 'stored') return object
+  if (outcome !== 'transfer')
+    return { ...object, error: { code: outcome.status, message: outcome.message } }
+  const action = (href: string): JsonObject => ({
+    href,
+    header: link === undefined ? {} : { Authorization: `Bearer ${link}` },
+    expires_in: Math.floor(settings.lfsLinkExpiryMs / 1000),
+  })
+  const actions: JsonObject =
+    operation === 'download'
+      ? { download: action(`${base}/${oid}`) }
+      : { upload: action(`${base}/${oid}/${bytes}`), verify: action(`${base}/${oid}/verify`) }
+  return { ...object, authenticated: true, actions }
+}

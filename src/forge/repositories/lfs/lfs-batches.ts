@@ -1,0 +1,159 @@
+import { LRUCache } from 'lru-cache'
+import { transaction } from '../../../platform/database/database.ts'
+import { nowSeconds } from '../../core/core.ts'
+import type { ReposApp } from '../ports.ts'
+import { quotaOfRepository } from '../quotas/quota-checks.ts'
+import type { OpenLfs } from './lfs-access.ts'
+import { createLfsLink, type LfsObjectId, type LfsOperation } from './lfs-links.ts'
+import { readableNetwork } from './lfs-networks.ts'
+import { findLfsContents, linkLfsObjects } from './lfs-objects.rows.ts'
+import { EMPTY_OID, isLfsOid, lfsKey } from './lfs-objects.ts'
+import type { LfsContent } from './schema.ts'
+
+/** What a client asks for (git-lfs, docs/api/batch.md). Values of objects are as the client sent them. */
+export interface LfsBatch {
+  readonly operation: LfsOperation
+  readonly objects: readonly LfsObjectId[]
+  readonly hashAlgorithm: string
+}
+
+/** The answer for an object of a batch. */
+export interface LfsBatchEntry extends LfsObjectId {
+  /** `stored`: nothing to upload. `transfer`: the client may transfer the object. */
+  readonly outcome: 'stored' | 'transfer' | { readonly status: number; readonly message: string }
+  /** Authorises the transfer; undefined where none is needed. */
+  readonly link?: string | undefined
+}
+
+/** Free space that uploads leave. */
+const RESERVE_BYTES = 256 * 1024 * 1024
+
+/**
+ * Answers a batch, with an entry for each object in the order of the request.
+ *
+ * @throws QUOTA_EXCEEDED for an upload whose objects do not fit together.
+ */
+export async function answerBatch(
+  app: ReposApp,
+  open: OpenLfs,
+  batch: LfsBatch,
+): Promise<LfsBatchEntry[]> {
+  const { operation, objects, hashAlgorithm } = batch
+  if (hashAlgorithm !== 'sha256')
+    return objects.map((object) => refused(object, 409, 'the hash algorithm has to be sha256'))
+  const oids = [...new Set(objects.filter(isValid).map(({ oid }) => oid))]
+  const own = await intactContents(app, [open.repository.id], oids)
+  if (operation === 'download')
+    return objects.map((object) => downloadEntry(app, open, own, object))
+  const missing = oids.filter((oid) => !own.has(oid) && oid !== EMPTY_OID)
+  const linked = await linkFromNetwork(app, open, missing)
+  const stored = new Map([...own, ...linked])
+  const wanted = objects.filter((object) => isValid(object) && !stored.has(object.oid))
+  const sizes = new Map(wanted.map((object) => [object.oid, object.bytes]))
+  const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0)
+  const uploader = open.caller.kind === 'user' ? open.caller : undefined
+  const quota = await quotaOfRepository(app, uploader, open.repository.id, 'lfs')
+  await quota?.check(app.db, bytes)
+  const hasRoom = bytes === 0 || (await app.disk.hasRoom(bytes + RESERVE_BYTES))
+  return objects.map((object) => uploadEntry(app, open, { stored, hasRoom }, object))
+}
+
+function isValid({ oid, bytes }: LfsObjectId): boolean {
+  return isLfsOid(oid) && Number.isSafeInteger(bytes) && bytes >= 0
+}
+
+function refused(object: LfsObjectId, status: number, message: string): LfsBatchEntry {
+  return { ...object, outcome: { status, message } }
+}
+
+function invalidEntry(object: LfsObjectId, content: LfsContent | undefined) {
+  if (!isValid(object)) return refused(object, 422, 'the oid or the size is not valid')
+  const bytes = object.oid === EMPTY_OID ? 0 : (content?.bytes ?? object.bytes)
+  return bytes === object.bytes ? undefined : refused(object, 422, 'the object has another size')
+}
+
+function downloadEntry(
+  app: ReposApp,
+  { repository, requester }: OpenLfs,
+  own: ReadonlyMap<string, LfsContent>,
+  object: LfsObjectId,
+): LfsBatchEntry {
+  const content = own.get(object.oid)
+  const invalid = invalidEntry(object, content)
+  if (invalid) return invalid
+  if (!content && object.oid !== EMPTY_OID)
+    return refused(object, 404, 'the repository does not have this object')
+  const target = { repositoryId: repository.id, operation: 'download' } as const
+  return { ...object, outcome: 'transfer', link: createLfsLink(app, requester, target, object) }
+}
+
+function uploadEntry(
+  app: ReposApp,
+  { repository, requester, branch }: OpenLfs,
+  {
+    stored,
+    hasRoom,
+  }: { readonly stored: ReadonlyMap<string, LfsContent>; readonly hasRoom: boolean },
+  object: LfsObjectId,
+): LfsBatchEntry {
+  const content = stored.get(object.oid)
+  const invalid = invalidEntry(object, content)
+  if (invalid) return invalid
+  if (content) return { ...object, outcome: 'stored' }
+  const { maxLfsBytes } = app.settings
+  if (object.bytes > maxLfsBytes)
+    return refused(
+      object,
+      413,
+      `the object is larger than the ${maxLfsBytes} bytes that this server takes`,
+    )
+  if (!hasRoom) return refused(object, 507, 'the disk of the server is full')
+  const target = { repositoryId: repository.id, operation: 'upload', branch } as const
+  return { ...object, outcome: 'transfer', link: createLfsLink(app, requester, target, object) }
+}
+
+/**
+ * Gives the repository access to objects that the caller can read in another repository of its fork
+ * network. An object elsewhere stays unknown, so that nobody learns of the content of others.
+ */
+async function linkFromNetwork(
+  app: ReposApp,
+  { repository, caller, requester }: OpenLfs,
+  oids: readonly string[],
+): Promise<ReadonlyMap<string, LfsContent>> {
+  // A deploy key has no rights in other repositories.
+  if (oids.length === 0 || requester.kind === 'deploy key') return new Map()
+  const network = await readableNetwork(app, caller, repository)
+  const found = await intactContents(app, network, oids)
+  if (found.size === 0) return found
+  return transaction(app.db, async (tx) => {
+    const present = await findLfsContents(tx, network, [...found.keys()])
+    await linkLfsObjects(tx, repository.id, [...present.values()], nowSeconds(app.clock))
+    return present
+  })
+}
+
+/** Returns those contents of repositories whose files are whole. A new upload repairs the others. */
+async function intactContents(
+  app: ReposApp,
+  repositoryIds: readonly number[],
+  oids: readonly string[],
+): Promise<Map<string, LfsContent>> {
+  const found = await findLfsContents(app.db, repositoryIds, oids)
+  const intact = new Map<string, LfsContent>()
+  for (const [oid, content] of found) if (await isIntact(app, content)) intact.set(oid, content)
+  return intact
+}
+
+/** Damaged contents that the log has had, for an hour. */
+const REPORTED = new LRUCache<string, true>({ max: 1_000, ttl: 60 * 60_000 })
+
+/** Returns whether the file of a content has the size of its row. */
+export async function isIntact(app: ReposApp, { oid, bytes, store }: LfsContent): Promise<boolean> {
+  const found = await app.objects.of(store).size(lfsKey(oid))
+  if (found === bytes) return true
+  if (!REPORTED.has(oid))
+    app.log.error({ oid, bytes, found }, 'an LFS object is missing or damaged')
+  REPORTED.set(oid, true)
+  return false
+}

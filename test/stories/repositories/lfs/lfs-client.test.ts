@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../../support/forge.ts'
+import { remoteOf } from '../../../support/git-client.ts'
+import { hasGitLfs } from '../../../support/lfs.ts'
+import { PASSWORD } from '../../../support/server.ts'
+
+const { server, users, client, ask } = await openForge()
+const { bob } = users
+const { git, home } = client
+
+/** Clones a repository of bob with the settings of Git LFS. */
+async function clone(name: string, folder: string): Promise<void> {
+  await git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), folder)
+  await git(folder, 'lfs', 'install', '--local')
+}
+
+describe.skipIf(!hasGitLfs)(
+  'the client of Git LFS (skipped where git-lfs is not installed)',
+  () => {
+    beforeAll(async () => {
+      await git('.', 'config', '--global', 'filter.lfs.process', 'git-lfs filter-process')
+      await git('.', 'config', '--global', 'filter.lfs.smudge', 'git-lfs smudge -- %f')
+      await git('.', 'config', '--global', 'filter.lfs.clean', 'git-lfs clean -- %f')
+    })
+
+    it('pushes and clones files of each size', async () => {
+      await ask(bob, 'POST', '/user/repos', { name: 'films', private: true })
+      await clone('films', 'films')
+      await git('films', 'lfs', 'track', '*.film')
+      const films = {
+        empty: Buffer.alloc(0),
+        byte: Buffer.from('x'),
+        long: randomBytes(8 * 1024 ** 2),
+      }
+      for (const [name, content] of Object.entries(films))
+        await writeFile(join(home, 'films', `${name}.film`), content)
+      await git('films', 'add', '.')
+      await client.commit('films', 'Films')
+      await git('films', 'push', '-q', 'origin', 'HEAD')
+      await clone('films', 'again')
+      for (const [name, content] of Object.entries(films))
+        expect((await readFile(join(home, 'again', `${name}.film`))).equals(content)).toBe(true)
+      expect(await git('again', 'lfs', 'fsck')).toContain('Git LFS fsck OK')
+    })
+
+    it('continues a download that was interrupted', async () => {
+      const id =
+        (await git('films', 'lfs', 'ls-files', '-l', '-I', 'long.film')).split(' ')[0] ?? ''
+      const store = join(home, 'again', '.git', 'lfs')
+      const object = join(store, 'objects', id.slice(0, 2), id.slice(2, 4), id)
+      const content = await readFile(object)
+      await rm(object)
+      await writeFile(join(store, 'incomplete', `${id}.part`), content.subarray(0, 3_000_000))
+      await git('again', 'lfs', 'fetch')
+      expect((await stat(object)).size).toBe(content.length)
+      expect(await git('again', 'lfs', 'fsck')).toContain('Git LFS fsck OK')
+    })
+  },
+)
