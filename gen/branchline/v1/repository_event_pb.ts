@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_event.proto.
  */
 export const file_branchline_v1_repository_event: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEioQ0KD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAASMwoFaXNzdWUYCiABKAsyIi5icmFuY2hsaW5lLnYxLklzc3VlRXZlbnRSZWZlcmVuY2VIABI5CgttZXJnZV9xdWV1ZRgLIAEoCzIiLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZVJlZmVyZW5jZUgAIsAICgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIQCgxSRUZTX1VQREFURUQQARITCg9SRUxFQVNFX0RSQUZURUQQAhIVChFSRUxFQVNFX1BVQkxJU0hFRBADEhIKDlJFTEVBU0VfRURJVEVEEAQSEwoPUkVMRUFTRV9ERUxFVEVEEAUSHQoZQlJBTkNIX1BST1RFQ1RJT05fQ1JFQVRFRBAGEhwKGEJSQU5DSF9QUk9URUNUSU9OX0VESVRFRBAHEh0KGUJSQU5DSF9QUk9URUNUSU9OX0RFTEVURUQQCBIgChxCUkFOQ0hfUFJPVEVDVElPTlNfUkVPUkRFUkVEEAkSGgoWVEFHX1BST1RFQ1RJT05fQ1JFQVRFRBAKEhkKFVRBR19QUk9URUNUSU9OX0VESVRFRBALEhoKFlRBR19QUk9URUNUSU9OX0RFTEVURUQQDBIVChFSRVBPU0lUT1JZX0VESVRFRBANEhYKElJFUE9TSVRPUllfUkVOQU1FRBAOEhcKE1JFUE9TSVRPUllfQVJDSElWRUQQDxIZChVSRVBPU0lUT1JZX1VOQVJDSElWRUQQEBIaChZSRVBPU0lUT1JZX1RSQU5TRkVSUkVEEBESFwoTUFVMTF9SRVFVRVNUX09QRU5FRBASEhcKE1BVTExfUkVRVUVTVF9FRElURUQQExIXChNQVUxMX1JFUVVFU1RfQ0xPU0VEEBQSGQoVUFVMTF9SRVFVRVNUX1JFT1BFTkVEEBUSFwoTUFVMTF9SRVFVRVNUX01FUkdFRBAWEhsKF1BVTExfUkVRVUVTVF9SRVRBUkdFVEVEEBcSGwoXUFVMTF9SRVFVRVNUX0hFQURfTU9WRUQQGBIhCh1QVUxMX1JFUVVFU1RfUkVWSUVXX1JFUVVFU1RFRBAZEhkKFVBVTExfUkVRVUVTVF9SRVZJRVdFRBAaEhoKFlBVTExfUkVRVUVTVF9DT01NRU5URUQQGxIlCiFQVUxMX1JFUVVFU1RfQVVUT19NRVJHRV9TQ0hFRFVMRUQQHBIlCiFQVUxMX1JFUVVFU1RfQVVUT19NRVJHRV9DQU5DRUxMRUQQHRIZChVDT01NSVRfU1RBVFVTX0NSRUFURUQQHhIYChRNRVJHRUFCSUxJVFlfQ0hFQ0tFRBAfEhAKDElTU1VFX09QRU5FRBAgEhAKDElTU1VFX0VESVRFRBAhEhAKDElTU1VFX0NMT1NFRBAiEhIKDklTU1VFX1JFT1BFTkVEECMSEwoPSVNTVUVfQ09NTUVOVEVEECQSEQoNSVNTVUVfREVMRVRFRBAlEhUKEUlTU1VFX1RSQU5TRkVSUkVEECYSFwoTTUVSR0VfUVVFVUVfRU5URVJFRBAnEh0KGU1FUkdFX1FVRVVFX0dST1VQX0NSRUFURUQQKBIUChBNRVJHRV9RVUVVRV9MRUZUEClCCQoHc3ViamVjdCJFCgtVcGRhdGVkUmVmcxInCgRyZWZzGAEgAygLMhkuYnJhbmNobGluZS52MS5VcGRhdGVkUmVmEg0KBWNvdW50GAIgASgFIjkKClVwZGF0ZWRSZWYSCwoDcmVmGAEgASgJEg4KBm9sZF9pZBgCIAEoCRIOCgZuZXdfaWQYAyABKAkiMAoQUmVsZWFzZVJlZmVyZW5jZRIKCgJpZBgBIAEoAxIQCgh0YWdfbmFtZRgCIAEoCSIvChNQcm90ZWN0aW9uUmVmZXJlbmNlEgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkiUgoUUHVsbFJlcXVlc3RSZWZlcmVuY2USCgoCaWQYASABKAMSDgoGbnVtYmVyGAIgASgDEgwKBGJhc2UYAyABKAkSEAoIaGVhZF9zaGEYBCABKAkiVAoTSXNzdWVFdmVudFJlZmVyZW5jZRIKCgJpZBgBIAEoAxIOCgZudW1iZXIYAiABKAMSEgoKY29tbWVudF9pZBgDIAEoAxINCgVhY3RvchgEIAEoCSKFAQoTTWVyZ2VRdWV1ZVJlZmVyZW5jZRIMCgRiYXNlGAEgASgJEg4KBm51bWJlchgCIAEoAxINCgVzdGF0ZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDQoFZ3JvdXAYBSABKAMSCwoDcmVmGAYgASgJEhUKDWNhbmRpZGF0ZV9zaGEYByABKAkiUQoVQ29tbWl0U3RhdHVzUmVmZXJlbmNlEgsKA3NoYRgBIAEoCRIKCgJpZBgCIAEoAxIPCgdjb250ZXh0GAMgASgJEg4KBnN0YXR1cxgEIAEoCSJ3ChFSZXBvc2l0b3J5U3VtbWFyeRIKCgJpZBgBIAEoAxINCgVvd25lchgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB3ByaXZhdGUYBCABKAgSEAoIYXJjaGl2ZWQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEi+A0KD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAASMwoFaXNzdWUYCiABKAsyIi5icmFuY2hsaW5lLnYxLklzc3VlRXZlbnRSZWZlcmVuY2VIABI5CgttZXJnZV9xdWV1ZRgLIAEoCzIiLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZVJlZmVyZW5jZUgAEjMKCGxmc19sb2NrGB4gASgLMh8uYnJhbmNobGluZS52MS5MZnNMb2NrUmVmZXJlbmNlSAAi4ggKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhAKDFJFRlNfVVBEQVRFRBABEhMKD1JFTEVBU0VfRFJBRlRFRBACEhUKEVJFTEVBU0VfUFVCTElTSEVEEAMSEgoOUkVMRUFTRV9FRElURUQQBBITCg9SRUxFQVNFX0RFTEVURUQQBRIdChlCUkFOQ0hfUFJPVEVDVElPTl9DUkVBVEVEEAYSHAoYQlJBTkNIX1BST1RFQ1RJT05fRURJVEVEEAcSHQoZQlJBTkNIX1BST1RFQ1RJT05fREVMRVRFRBAIEiAKHEJSQU5DSF9QUk9URUNUSU9OU19SRU9SREVSRUQQCRIaChZUQUdfUFJPVEVDVElPTl9DUkVBVEVEEAoSGQoVVEFHX1BST1RFQ1RJT05fRURJVEVEEAsSGgoWVEFHX1BST1RFQ1RJT05fREVMRVRFRBAMEhUKEVJFUE9TSVRPUllfRURJVEVEEA0SFgoSUkVQT1NJVE9SWV9SRU5BTUVEEA4SFwoTUkVQT1NJVE9SWV9BUkNISVZFRBAPEhkKFVJFUE9TSVRPUllfVU5BUkNISVZFRBAQEhoKFlJFUE9TSVRPUllfVFJBTlNGRVJSRUQQERIXChNQVUxMX1JFUVVFU1RfT1BFTkVEEBISFwoTUFVMTF9SRVFVRVNUX0VESVRFRBATEhcKE1BVTExfUkVRVUVTVF9DTE9TRUQQFBIZChVQVUxMX1JFUVVFU1RfUkVPUEVORUQQFRIXChNQVUxMX1JFUVVFU1RfTUVSR0VEEBYSGwoXUFVMTF9SRVFVRVNUX1JFVEFSR0VURUQQFxIbChdQVUxMX1JFUVVFU1RfSEVBRF9NT1ZFRBAYEiEKHVBVTExfUkVRVUVTVF9SRVZJRVdfUkVRVUVTVEVEEBkSGQoVUFVMTF9SRVFVRVNUX1JFVklFV0VEEBoSGgoWUFVMTF9SRVFVRVNUX0NPTU1FTlRFRBAbEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX1NDSEVEVUxFRBAcEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX0NBTkNFTExFRBAdEhkKFUNPTU1JVF9TVEFUVVNfQ1JFQVRFRBAeEhgKFE1FUkdFQUJJTElUWV9DSEVDS0VEEB8SEAoMSVNTVUVfT1BFTkVEECASEAoMSVNTVUVfRURJVEVEECESEAoMSVNTVUVfQ0xPU0VEECISEgoOSVNTVUVfUkVPUEVORUQQIxITCg9JU1NVRV9DT01NRU5URUQQJBIRCg1JU1NVRV9ERUxFVEVEECUSFQoRSVNTVUVfVFJBTlNGRVJSRUQQJhIXChNNRVJHRV9RVUVVRV9FTlRFUkVEECcSHQoZTUVSR0VfUVVFVUVfR1JPVVBfQ1JFQVRFRBAoEhQKEE1FUkdFX1FVRVVFX0xFRlQQKRIOCgpMRlNfTE9DS0VEEDwSEAoMTEZTX1VOTE9DS0VEED1CCQoHc3ViamVjdCIsChBMZnNMb2NrUmVmZXJlbmNlEgoKAmlkGAEgASgDEgwKBHBhdGgYAiABKAkiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIlIKFFB1bGxSZXF1ZXN0UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxIMCgRiYXNlGAMgASgJEhAKCGhlYWRfc2hhGAQgASgJIlQKE0lzc3VlRXZlbnRSZWZlcmVuY2USCgoCaWQYASABKAMSDgoGbnVtYmVyGAIgASgDEhIKCmNvbW1lbnRfaWQYAyABKAMSDQoFYWN0b3IYBCABKAkihQEKE01lcmdlUXVldWVSZWZlcmVuY2USDAoEYmFzZRgBIAEoCRIOCgZudW1iZXIYAiABKAMSDQoFc3RhdGUYAyABKAkSDgoGcmVhc29uGAQgASgJEg0KBWdyb3VwGAUgASgDEgsKA3JlZhgGIAEoCRIVCg1jYW5kaWRhdGVfc2hhGAcgASgJIlEKFUNvbW1pdFN0YXR1c1JlZmVyZW5jZRILCgNzaGEYASABKAkSCgoCaWQYAiABKAMSDwoHY29udGV4dBgDIAEoCRIOCgZzdGF0dXMYBCABKAkidwoRUmVwb3NpdG9yeVN1bW1hcnkSCgoCaWQYASABKAMSDQoFb3duZXIYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhAKCGFyY2hpdmVkGAUgASgIEhYKDmRlZmF1bHRfYnJhbmNoGAYgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
  * An event of a repository. Events are in the order of their commits.
@@ -113,6 +113,14 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
      */
     value: MergeQueueReference;
     case: "mergeQueue";
+  } | {
+    /**
+     * The lock.
+     *
+     * @generated from field: branchline.v1.LfsLockReference lfs_lock = 30;
+     */
+    value: LfsLockReference;
+    case: "lfsLock";
   } | { case: undefined; value?: undefined };
 };
 
@@ -437,6 +445,20 @@ export enum RepositoryEvent_Type {
    * @generated from enum value: MERGE_QUEUE_LEFT = 41;
    */
   MERGE_QUEUE_LEFT = 41,
+
+  /**
+   * A user locked a file (Git LFS).
+   *
+   * @generated from enum value: LFS_LOCKED = 60;
+   */
+  LFS_LOCKED = 60,
+
+  /**
+   * The lock of a file ended. Without actor: its owner may not write to the repository any more.
+   *
+   * @generated from enum value: LFS_UNLOCKED = 61;
+   */
+  LFS_UNLOCKED = 61,
 }
 
 /**
@@ -444,6 +466,34 @@ export enum RepositoryEvent_Type {
  */
 export const RepositoryEvent_TypeSchema: GenEnum<RepositoryEvent_Type> = /*@__PURE__*/
   enumDesc(file_branchline_v1_repository_event, 0, 0);
+
+/**
+ * A lock of a file, which may have ended.
+ *
+ * @generated from message branchline.v1.LfsLockReference
+ */
+export type LfsLockReference = Message<"branchline.v1.LfsLockReference"> & {
+  /**
+   * Id of the lock.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Path of the file.
+   *
+   * @generated from field: string path = 2;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message branchline.v1.LfsLockReference.
+ * Use `create(LfsLockReferenceSchema)` to create a new message.
+ */
+export const LfsLockReferenceSchema: GenMessage<LfsLockReference> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_event, 1);
 
 /**
  * Branches and tags that moved together. A push of more than 500 refs causes several events.
@@ -471,7 +521,7 @@ export type UpdatedRefs = Message<"branchline.v1.UpdatedRefs"> & {
  * Use `create(UpdatedRefsSchema)` to create a new message.
  */
 export const UpdatedRefsSchema: GenMessage<UpdatedRefs> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 1);
+  messageDesc(file_branchline_v1_repository_event, 2);
 
 /**
  * A branch or tag that was created, moved or deleted. Successive moves may be one event.
@@ -506,7 +556,7 @@ export type UpdatedRef = Message<"branchline.v1.UpdatedRef"> & {
  * Use `create(UpdatedRefSchema)` to create a new message.
  */
 export const UpdatedRefSchema: GenMessage<UpdatedRef> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 2);
+  messageDesc(file_branchline_v1_repository_event, 3);
 
 /**
  * The release of an event.
@@ -534,7 +584,7 @@ export type ReleaseReference = Message<"branchline.v1.ReleaseReference"> & {
  * Use `create(ReleaseReferenceSchema)` to create a new message.
  */
 export const ReleaseReferenceSchema: GenMessage<ReleaseReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 3);
+  messageDesc(file_branchline_v1_repository_event, 4);
 
 /**
  * The rule of an event.
@@ -562,7 +612,7 @@ export type ProtectionReference = Message<"branchline.v1.ProtectionReference"> &
  * Use `create(ProtectionReferenceSchema)` to create a new message.
  */
 export const ProtectionReferenceSchema: GenMessage<ProtectionReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 4);
+  messageDesc(file_branchline_v1_repository_event, 5);
 
 /**
  * The pull request of an event.
@@ -604,7 +654,7 @@ export type PullRequestReference = Message<"branchline.v1.PullRequestReference">
  * Use `create(PullRequestReferenceSchema)` to create a new message.
  */
 export const PullRequestReferenceSchema: GenMessage<PullRequestReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 5);
+  messageDesc(file_branchline_v1_repository_event, 6);
 
 /**
  * The issue of an event.
@@ -646,7 +696,7 @@ export type IssueEventReference = Message<"branchline.v1.IssueEventReference"> &
  * Use `create(IssueEventReferenceSchema)` to create a new message.
  */
 export const IssueEventReferenceSchema: GenMessage<IssueEventReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 6);
+  messageDesc(file_branchline_v1_repository_event, 7);
 
 /**
  * The entry or the group of a merge queue of an event.
@@ -710,7 +760,7 @@ export type MergeQueueReference = Message<"branchline.v1.MergeQueueReference"> &
  * Use `create(MergeQueueReferenceSchema)` to create a new message.
  */
 export const MergeQueueReferenceSchema: GenMessage<MergeQueueReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 7);
+  messageDesc(file_branchline_v1_repository_event, 8);
 
 /**
  * The status of an event. A status never changes.
@@ -752,7 +802,7 @@ export type CommitStatusReference = Message<"branchline.v1.CommitStatusReference
  * Use `create(CommitStatusReferenceSchema)` to create a new message.
  */
 export const CommitStatusReferenceSchema: GenMessage<CommitStatusReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 8);
+  messageDesc(file_branchline_v1_repository_event, 9);
 
 /**
  * The properties of a repository.
@@ -808,5 +858,5 @@ export type RepositorySummary = Message<"branchline.v1.RepositorySummary"> & {
  * Use `create(RepositorySummarySchema)` to create a new message.
  */
 export const RepositorySummarySchema: GenMessage<RepositorySummary> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 9);
+  messageDesc(file_branchline_v1_repository_event, 10);
 

@@ -35,13 +35,19 @@ export function readObject(value: JsonValue): LfsObjectId {
   return { oid: textOf(oid), bytes: typeof size === 'number' ? size : Number.NaN }
 }
 
+/** Returns the ref that a client names; empty for none. */
+export function refIn({ ref }: JsonObject): string {
+  return typeof ref === 'object' && ref !== null && 'name' in ref ? textOf(ref.name) : ''
+}
+
 /** Returns the branch that a client pushes to; undefined without one. */
-export function branchIn({ ref }: JsonObject): string | undefined {
-  const name = typeof ref === 'object' && ref !== null && 'name' in ref ? textOf(ref.name) : ''
+export function branchIn(body: JsonObject): string | undefined {
+  const name = refIn(body)
   return name.startsWith(HEADS) ? name.slice(HEADS.length) : undefined
 }
 
-function textOf(value: JsonValue | undefined): string {
+/** Returns a text; empty for a value of another type. */
+export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 

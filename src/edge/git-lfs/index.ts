@@ -30,6 +30,7 @@ import {
   readJson,
 } from './answers.ts'
 import { batchAnswer, branchIn, readBatch, readObject } from './batches.ts'
+import { answerLocks } from './locks.ts'
 import { type LfsEndpoint, type LfsRoute, readLfsRoute } from './routes.ts'
 import { checkUpload, type Follow, receiveObject, sendObject } from './transfers.ts'
 
@@ -89,6 +90,9 @@ export function createGitLfs(
   }
 }
 
+/** Requests that change something. */
+const CHANGES: ReadonlySet<string> = new Set(['upload', 'lock', 'unlock'])
+
 /** Counts and logs a request: changes and refusals at level info, reads at level debug. */
 function observe({ app, metrics, peerOf }: LfsParts, { request, response, route }: LfsExchange) {
   const beganMs = performance.now()
@@ -98,7 +102,7 @@ function observe({ app, metrics, peerOf }: LfsParts, { request, response, route 
     const operation = route.endpoint?.kind ?? 'none'
     metrics.countGitRequest('lfs', status, durationMs)
     const isRefused = status >= 400 && status !== 401
-    app.log[isRefused || operation === 'upload' ? 'info' : 'debug']({
+    app.log[isRefused || CHANGES.has(operation) ? 'info' : 'debug']({
       request_id: requestIdOf(request.headers),
       lfs: operation,
       repository: `${route.name.owner}/${route.name.repo}`,
@@ -194,6 +198,10 @@ async function answerEndpoint(
       const bytes = await sizeOfLfsObject(app, open.repository.id, oid)
       if (bytes !== object.bytes) throw new LfsError(422, 'the object has another size')
       return answerJson(response, 200, {})
+    }
+    default: {
+      const open = (need: LfsNeed) => openFor(app, exchange, credentials, need)
+      return answerLocks(app, endpoint, { request, response, query: exchange.route.query, open })
     }
   }
 }

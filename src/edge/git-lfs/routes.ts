@@ -6,6 +6,11 @@ export type LfsEndpoint =
   | { readonly kind: 'download'; readonly oid: string }
   | { readonly kind: 'upload'; readonly oid: string; readonly bytes: number }
   | { readonly kind: 'verify'; readonly oid: string }
+  | { readonly kind: 'list locks' }
+  | { readonly kind: 'lock' }
+  | { readonly kind: 'verify locks' }
+  /** The text of the id, which may be no number. */
+  | { readonly kind: 'unlock'; readonly id: string }
 
 /** A request to Git LFS. */
 export interface LfsRoute {
@@ -23,7 +28,7 @@ const PATH = /^\/([^/]+)\/([^/]+?)(?:\.git)?\/info\/lfs(?:\/(.*))?$/i
 interface Endpoint {
   readonly path: RegExp
   readonly methods: string
-  readonly read: (groups: readonly string[]) => LfsEndpoint
+  readonly read: (groups: readonly string[], method: string) => LfsEndpoint
 }
 
 const ENDPOINTS: readonly Endpoint[] = [
@@ -43,6 +48,17 @@ const ENDPOINTS: readonly Endpoint[] = [
     methods: 'POST',
     read: ([oid = '']) => ({ kind: 'verify', oid }),
   },
+  {
+    path: /^locks$/,
+    methods: 'GET, POST',
+    read: (_, method) => ({ kind: method === 'GET' ? 'list locks' : 'lock' }),
+  },
+  { path: /^locks\/verify$/, methods: 'POST', read: () => ({ kind: 'verify locks' }) },
+  {
+    path: /^locks\/([^/]+)\/unlock$/,
+    methods: 'POST',
+    read: ([id = '']) => ({ kind: 'unlock', id }),
+  },
 ]
 
 /**
@@ -59,7 +75,10 @@ export function readLfsRoute(method: string, url: string): LfsRoute | undefined 
     const groups = pattern.exec(rest)?.slice(1)
     if (!groups) continue
     const isTaken = methods.split(', ').includes(method)
-    return { ...route, endpoint: isTaken ? read(groups) : { kind: 'wrong method', allow: methods } }
+    return {
+      ...route,
+      endpoint: isTaken ? read(groups, method) : { kind: 'wrong method', allow: methods },
+    }
   }
   return { ...route, endpoint: undefined }
 }

@@ -78,6 +78,7 @@ import * as multipartUploads from './0086-multipart-uploads.ts'
 import * as quotas from './0087-quotas.ts'
 import * as mergeQueues from './0090-merge-queues.ts'
 import * as lfsObjects from './0092-lfs-objects.ts'
+import * as lfsLocks from './0093-lfs-locks.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -160,6 +161,7 @@ export const migrations: readonly Migration[] = [
   { name: '0087-quotas', ...quotas },
   { name: '0090-merge-queues', ...mergeQueues },
   { name: '0092-lfs-objects', ...lfsObjects },
+  { name: '0093-lfs-locks', ...lfsLocks },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

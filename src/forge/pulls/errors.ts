@@ -119,6 +119,12 @@ export const PULLS = {
     }),
   },
   MERGE_OUT_OF_DATE: { code: Code.Aborted, message: 'merge push out of date' },
+  MERGE_FILE_LOCKED: {
+    reason: 'FILE_LOCKED',
+    code: Code.FailedPrecondition,
+    message: ({ text }) => text ?? 'a file is locked',
+    restStatus: 409,
+  },
   MERGE_PUSH_REFUSED: {
     code: Code.FailedPrecondition,
     message: ({ text }) =>

@@ -477,6 +477,11 @@ export const BRANCHES = {
     restStatus: 404,
   },
   OLD_BRANCH_NOT_FOUND: { code: Code.NotFound, message: 'The old branch does not exist' },
+  FILE_LOCKED: {
+    code: Code.FailedPrecondition,
+    message: ({ text }) => text ?? 'the file is locked',
+    restStatus: 423,
+  },
   REF_CHANGED: {
     code: Code.Aborted,
     message: ({ ref }) => `${ref || 'a ref'} was changed by another request; try again`,

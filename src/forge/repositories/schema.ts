@@ -215,6 +215,8 @@ interface RepositoriesTable {
   has_dependencies: Generated<number>
   /** 0 or 1: whether closing words of commits and merges act in every branch. */
   close_issues_in_any_branch: Generated<number>
+  /** 0 or 1: whether locks of Git LFS bind changes by others. */
+  lfs_locks_enforced: Generated<number>
   /** Who opens issues and comments on them. */
   issue_access: Generated<IssueAccess>
   has_pull_requests: Generated<number>
@@ -527,6 +529,8 @@ export interface RepositoryEventsTable {
     | 'MERGE_QUEUE_ENTERED'
     | 'MERGE_QUEUE_GROUP_CREATED'
     | 'MERGE_QUEUE_LEFT'
+    | 'LFS_LOCKED'
+    | 'LFS_UNLOCKED'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
    * draft releases, or the administrators of the repository. `reactions` are for those who watch the

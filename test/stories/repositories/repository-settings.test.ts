@@ -58,6 +58,7 @@ describe('the message of a repository', () => {
       has_code: true,
       has_issues: true,
       close_issues_via_commit_in_any_branch: false,
+      lfs_locks_enforced: true,
       issue_access: 'everyone',
       internal_tracker: {
         enable_time_tracker: false,

@@ -152,6 +152,8 @@ function refusalOf(error: unknown): unknown {
       return new DomainError('MERGE_OUT_OF_DATE')
     case 'REPOSITORY_ACCESS_DENIED':
       return new DomainError('MERGE_DENIED')
+    case 'FILE_LOCKED':
+      return new DomainError('MERGE_FILE_LOCKED', metadata)
     case 'BRANCH_PROTECTED':
     case 'REF_REFUSED':
     case 'GIT_HOOK_REFUSED':

@@ -172,6 +172,9 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
       const value = { ...noted, candidateSha, number: BigInt(number), group: BigInt(group) }
       return { case: 'mergeQueue', value }
     }
+    case 'LFS_LOCKED':
+    case 'LFS_UNLOCKED':
+      return { case: 'lfsLock', value: { id, path: subject } }
     case 'BRANCH_PROTECTIONS_REORDERED':
       return { case: undefined }
     default: {

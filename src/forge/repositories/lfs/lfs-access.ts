@@ -1,7 +1,7 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
+import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { callerOfDeployKey, openByDeployKey } from '../access/deploy-access.ts'
 import {
@@ -19,6 +19,7 @@ import type { LfsRequester } from './lfs-links.ts'
 export interface OpenLfs {
   readonly repository: Repository
   readonly owner: Owner
+  readonly access: RepositoryAccess
   readonly requester: LfsRequester
   /** The branch that is pushed to, if the client named one. */
   readonly branch: string | undefined
@@ -77,7 +78,8 @@ async function openWithKey(
   }
   const caller = await callerOfDeployKey(app, access, requester)
   if (!caller) throw new LfsError(403, 'the organisation has no active owner')
-  return { repository, owner, requester, branch, caller }
+  const granted = key.read_only === 1 ? 'read' : 'write'
+  return { repository, owner, access: granted, requester, branch, caller }
 }
 
 async function openAs(
@@ -95,7 +97,7 @@ async function openAs(
         throw isHidden ? new DomainError('UNAUTHENTICATED') : error
       },
     )
-    return { repository, owner, requester, branch, caller }
+    return { repository, owner, access: 'read', requester, branch, caller }
   }
   const scope = `${level}:repository`
   if (!holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
@@ -105,7 +107,7 @@ async function openAs(
     await checkMayUpload(app, caller, open, branch)
     checkWritable(repository)
   }
-  return { repository, owner, requester, branch, caller }
+  return { repository, owner, access: open.access, requester, branch, caller }
 }
 
 /** @throws REPOSITORY_ACCESS_DENIED */

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import type { Generated, Insertable, Selectable } from 'kysely'
 import type { ContentStore } from '../attachments/schema.ts'
 
 /** The contents of Git LFS, each once for the instance. A content without a row is never served. */
@@ -22,12 +22,27 @@ interface LfsObjectsTable {
   unreferenced_since: number | null
 }
 
+/** Locks of files, at most one for each path of a repository. */
+interface LfsLocksTable {
+  id: Generated<number>
+  repository_id: number
+  path: string
+  user_id: number
+  /** The ref that the client named, for people; empty for none. */
+  ref: string
+  /** Unix seconds. */
+  create_time: number
+}
+
 export type LfsContent = Selectable<LfsContentsTable>
 export type LfsObject = Selectable<LfsObjectsTable>
+export type LfsLock = Selectable<LfsLocksTable>
+export type NewLfsLock = Insertable<LfsLocksTable>
 
 declare module '../../../platform/database/schema.ts' {
   interface Schema {
     lfs_contents: LfsContentsTable
+    lfs_locks: LfsLocksTable
     lfs_objects: LfsObjectsTable
   }
 }

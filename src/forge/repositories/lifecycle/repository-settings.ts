@@ -32,6 +32,7 @@ const SWITCHES = [
   'has_issues',
   'has_dependencies',
   'close_issues_in_any_branch',
+  'lfs_locks_enforced',
   'has_pull_requests',
   'has_releases',
 ] as const

@@ -124,6 +124,7 @@ const EMPTY: RepositoryMessage = {
   hasCode: true,
   hasIssues: false,
   closeIssuesViaCommitInAnyBranch: false,
+  lfsLocksEnforced: true,
   issueAccess: 'everyone',
   hasPullRequests: false,
   hasReleases: false,
@@ -198,6 +199,7 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
     message.internalTracker =
       repository.has_dependencies === 1 ? TRACKER : TRACKER_WITHOUT_DEPENDENCIES
   message.closeIssuesViaCommitInAnyBranch = repository.close_issues_in_any_branch === 1
+  message.lfsLocksEnforced = repository.lfs_locks_enforced === 1
   message.issueAccess = repository.issue_access
   message.hasPullRequests = repository.has_pull_requests === 1
   message.hasReleases = repository.has_releases === 1

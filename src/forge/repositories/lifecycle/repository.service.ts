@@ -185,6 +185,7 @@ function readEdit(request: EditRepositoryRequest): RepositoryEdit {
       has_issues: request.hasIssues,
       has_dependencies: request.internalTracker?.enableIssueDependencies,
       close_issues_in_any_branch: request.closeIssuesViaCommitInAnyBranch,
+      lfs_locks_enforced: request.lfsLocksEnforced,
       has_pull_requests: request.hasPullRequests,
       has_releases: request.hasReleases,
       ignore_whitespace_conflicts: request.ignoreWhitespaceConflicts,

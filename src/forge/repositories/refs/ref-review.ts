@@ -8,7 +8,7 @@ import type { PackRequest } from '../../../platform/git/packs/pack-services.ts'
 import { isRefName } from '../../../platform/git/refs/refs.ts'
 import { repositoryPath } from '../../../platform/git/repositories/repositories.ts'
 import type { SignedIn } from '../../core/access.ts'
-import { DomainError, type Reason } from '../../core/errors.ts'
+import { DomainError, metadataText, type Reason } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import { sizeText } from '../../core/sizes.ts'
 import { findDeployKeyOf } from '../access/deploy-keys.rows.ts'
@@ -20,6 +20,7 @@ import {
   type Unit,
 } from '../access/permissions.ts'
 import { foldersAbove } from '../content/file-changes.ts'
+import { findLockedFiles } from '../lfs/lfs-lock-review.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
@@ -140,9 +141,24 @@ export async function reviewUpdates(
   const [branches, tags] = REF_TABLES
   return [
     ...refusals,
+    ...(origin === 'rename' ? [] : await lockRefusals(app, caller, open, { updates, quarantine })),
     ...(await collisions(app, repository, branches, updates)),
     ...(await collisions(app, repository, tags, updates)),
   ]
+}
+
+/** Returns a refusal for each file that another user has locked. */
+async function lockRefusals(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenRepository,
+  { updates, quarantine }: ProposedUpdates,
+): Promise<Refusal[]> {
+  const locked = await findLockedFiles(app, caller, open, updates, quarantine)
+  return locked.map(({ path, owner }) => {
+    const text = `${path} is locked by ${owner}`
+    return { text, reason: 'FILE_LOCKED', metadata: { path: metadataText(path), owner, text } }
+  })
 }
 
 /** Returns whether the deploy key of a caller, if any, may still push. */
