@@ -1765,6 +1765,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.LAST_IDENTITY_PROVIDER", "Without this identity provider only administrators could sign in.\n\nFAILED_PRECONDITION, REST 400. Metadata: `name`, for example \"identity-providers/example\"."],
   ["branchline.v1.ErrorReason.LAST_ORGANIZATION_OWNER", "The organisation would have no owner. Add another owner first, or delete the organisation.\n\nFAILED_PRECONDITION, REST 422, and 400 from DeleteUser. Metadata: `organization`, its name."],
   ["branchline.v1.ErrorReason.LAST_SIGN_IN_METHOD", "The linked identity is the only remaining way to sign in to the account.\n\nFAILED_PRECONDITION, REST 400. Metadata: `name`."],
+  ["branchline.v1.ErrorReason.LFS_OBJECTS_MISSING", "A new file is a pointer of Git LFS, and the repository does not have its object.\n\nFAILED_PRECONDITION, REST 422. Metadata: `text`, the sentence that a push would get, and up to ten\nof the objects, a line each."],
   ["branchline.v1.ErrorReason.LINKED_IDENTITY_NOT_FOUND", "The account has no identity of this provider.\n\nNOT_FOUND, REST 404. Metadata: `name`."],
   ["branchline.v1.ErrorReason.MAIL_NOT_CONFIGURED", "The instance does not send mail. An administrator can create a reset token instead.\n\nFAILED_PRECONDITION, REST 400. Metadata: none."],
   ["branchline.v1.ErrorReason.MAINTAINER_EDIT_DENIED", "Only the author of the pull request, with write access to the head, may allow edits by\nmaintainers.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],

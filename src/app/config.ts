@@ -316,6 +316,7 @@ function settingsOf(flags: ServeFlags): Settings {
     lfs: flags.lfs,
     maxLfsBytes: flags.maxLfsBytes,
     lfsLinkExpiryMs: flags.lfsLinkExpiry,
+    lfsPushCheck: flags.lfsPushCheck,
     refuseLfsPointers: flags.refuseLfsPointers,
     maxFileBytes: flags.maxFileBytes,
     quotas: {

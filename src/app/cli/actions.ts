@@ -467,6 +467,7 @@ const OPERATOR_SETTINGS: Settings = {
   lfs: true,
   maxLfsBytes: 0,
   lfsLinkExpiryMs: 0,
+  lfsPushCheck: true,
   refuseLfsPointers: false,
   maxFileBytes: undefined,
   quotas: NO_QUOTAS,

@@ -320,6 +320,7 @@ function repositoryOptions(): Option[] {
       '1h',
       values.lfsLinkExpiry,
     ),
+    toggle('--lfs-push-check', 'off: pointers may be pushed without their objects', 'on'),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     setting(

@@ -182,6 +182,8 @@ export interface Settings extends PageSizes {
   readonly maxLfsBytes: number
   /** Life of the links of transfers of Git LFS. */
   readonly lfsLinkExpiryMs: number
+  /** Whether pushes of pointers whose objects are missing are refused. */
+  readonly lfsPushCheck: boolean
   /** Whether pushes of pointer files of Git LFS are refused. */
   readonly refuseLfsPointers: boolean
   /** The largest file that a push or a change over the API may add. Undefined for no limit. */

@@ -482,6 +482,11 @@ export const BRANCHES = {
     message: ({ text }) => text ?? 'the file is locked',
     restStatus: 423,
   },
+  LFS_OBJECTS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: ({ text }) => text ?? 'objects of Git LFS are missing',
+    restStatus: 422,
+  },
   REF_CHANGED: {
     code: Code.Aborted,
     message: ({ ref }) => `${ref || 'a ref'} was changed by another request; try again`,

@@ -7,6 +7,7 @@ import { listRefs, readRef, updateRefs } from '../../../platform/git/refs/refs.t
 import { DomainError } from '../../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
+import { linkCommits } from '../../repositories/lfs/lfs-networks.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { syncRefIndex } from '../../repositories/refs/ref-index.ts'
@@ -93,6 +94,7 @@ async function bringObjects(
     try {
       // Git finds out quickly that it has the objects already.
       await reading(fetchCommit(app.git, repository_id, head_repository_id, head_commit))
+      await reading(linkCommits(app, head_repository_id, repository_id, head_commit))
       return true
     } catch (error) {
       // Unless the repository was deleted meanwhile, which copied everything before.

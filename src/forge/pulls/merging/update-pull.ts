@@ -14,6 +14,7 @@ import { gitIdentity } from '../../repositories/commits/commit-authors.ts'
 import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
 import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
+import { linkCommits } from '../../repositories/lfs/lfs-networks.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { readBranchRules } from '../../repositories/protection/branch-rules.ts'
 import { mayForcePush, mayPush } from '../../repositories/protection/protection-rules.ts'
@@ -64,7 +65,10 @@ async function updateLocked(
   if (ours === undefined || theirs === undefined) throw denied()
   const tips = await reading(independentCommits(app.git, id, [ours, theirs], { alsoFrom: base.id }))
   if (ours === theirs || !tips.has(theirs)) return false
-  if (id !== base.id) await reading(fetchCommit(app.git, id, base.id, theirs))
+  if (id !== base.id) {
+    await reading(fetchCommit(app.git, id, base.id, theirs))
+    await reading(linkCommits(app, base.id, id, theirs))
+  }
   const to = await makeUpdate(app, caller, open, id, { style, ours, theirs })
   if (to === ours) return false
   await pushUpdates(app, caller, id, [{ name: ref, from: ours, to }], {

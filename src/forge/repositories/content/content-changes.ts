@@ -1,4 +1,5 @@
 import { type Commit, cleanSigner, readCommit } from '../../../platform/git/objects/commits.ts'
+import { parseLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import { storeBlob } from '../../../platform/git/objects/object-writes.ts'
 import { readObject } from '../../../platform/git/objects/objects.ts'
 import type { RawCommit } from '../../../platform/git/objects/raw-objects.ts'
@@ -15,6 +16,7 @@ import { checkWritable, type OpenRepository, openRepository } from '../access/pe
 import { gitIdentity } from '../commits/commit-authors.ts'
 import { type Verification, verifyObject } from '../commits/commit-verification.ts'
 import { createServerCommit } from '../commits/server-commits.ts'
+import { missingInCommit } from '../lfs/lfs-push-check.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkRoom } from '../quotas/quota-checks.ts'
 import { syncRefIndex } from '../refs/ref-index.ts'
@@ -140,6 +142,7 @@ async function commitChanges(
     treeId,
     parentIds: tip ? [tip.id] : [],
   })
+  await checkPointers(app, caller, open, commit.id, files)
   await pushUpdates(app, caller, id, [{ name: `refs/heads/${target}`, from, to: commit.id }])
   return {
     open,
@@ -198,6 +201,21 @@ async function readTarget(
 function checkBranchName(field: string, branch: string): void {
   checkLength(field, branch, MAX_BRANCH_CHARACTERS)
   if (!isRefName(branch)) throw new DomainError('INVALID_FIELD', { field })
+}
+
+/** Checks that the repository has the objects of new pointers of Git LFS. */
+async function checkPointers(
+  app: ReposApp,
+  caller: SignedIn,
+  { repository }: OpenRepository,
+  commitId: string,
+  files: ReadonlyMap<string, StoredFile>,
+): Promise<void> {
+  const pointers = [...files.values()].flatMap(({ content }) =>
+    content ? (parseLfsPointer(content) ?? []) : [],
+  )
+  const text = await missingInCommit(app, caller, repository, commitId, pointers)
+  if (text !== undefined) throw new DomainError('LFS_OBJECTS_MISSING', { text })
 }
 
 /** A file whose blob is stored. */

@@ -1,13 +1,9 @@
-import { LRUCache } from 'lru-cache'
-import { transaction } from '../../../platform/database/database.ts'
-import { nowSeconds } from '../../core/core.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfRepository } from '../quotas/quota-checks.ts'
 import type { OpenLfs } from './lfs-access.ts'
 import { createLfsLink, type LfsObjectId, type LfsOperation } from './lfs-links.ts'
-import { readableNetwork } from './lfs-networks.ts'
-import { findLfsContents, linkLfsObjects } from './lfs-objects.rows.ts'
-import { EMPTY_OID, isLfsOid, lfsKey } from './lfs-objects.ts'
+import { intactContents, linkFromNetwork } from './lfs-networks.ts'
+import { EMPTY_OID, isLfsOid } from './lfs-objects.ts'
 import type { LfsContent } from './schema.ts'
 
 /** What a client asks for (git-lfs, docs/api/batch.md). Values of objects are as the client sent them. */
@@ -110,50 +106,4 @@ function uploadEntry(
   if (!hasRoom) return refused(object, 507, 'the disk of the server is full')
   const target = { repositoryId: repository.id, operation: 'upload', branch } as const
   return { ...object, outcome: 'transfer', link: createLfsLink(app, requester, target, object) }
-}
-
-/**
- * Gives the repository access to objects that the caller can read in another repository of its fork
- * network. An object elsewhere stays unknown, so that nobody learns of the content of others.
- */
-async function linkFromNetwork(
-  app: ReposApp,
-  { repository, caller, requester }: OpenLfs,
-  oids: readonly string[],
-): Promise<ReadonlyMap<string, LfsContent>> {
-  // A deploy key has no rights in other repositories.
-  if (oids.length === 0 || requester.kind === 'deploy key') return new Map()
-  const network = await readableNetwork(app, caller, repository)
-  const found = await intactContents(app, network, oids)
-  if (found.size === 0) return found
-  return transaction(app.db, async (tx) => {
-    const present = await findLfsContents(tx, network, [...found.keys()])
-    await linkLfsObjects(tx, repository.id, [...present.values()], nowSeconds(app.clock))
-    return present
-  })
-}
-
-/** Returns those contents of repositories whose files are whole. A new upload repairs the others. */
-async function intactContents(
-  app: ReposApp,
-  repositoryIds: readonly number[],
-  oids: readonly string[],
-): Promise<Map<string, LfsContent>> {
-  const found = await findLfsContents(app.db, repositoryIds, oids)
-  const intact = new Map<string, LfsContent>()
-  for (const [oid, content] of found) if (await isIntact(app, content)) intact.set(oid, content)
-  return intact
-}
-
-/** Damaged contents that the log has had, for an hour. */
-const REPORTED = new LRUCache<string, true>({ max: 1_000, ttl: 60 * 60_000 })
-
-/** Returns whether the file of a content has the size of its row. */
-export async function isIntact(app: ReposApp, { oid, bytes, store }: LfsContent): Promise<boolean> {
-  const found = await app.objects.of(store).size(lfsKey(oid))
-  if (found === bytes) return true
-  if (!REPORTED.has(oid))
-    app.log.error({ oid, bytes, found }, 'an LFS object is missing or damaged')
-  REPORTED.set(oid, true)
-  return false
 }

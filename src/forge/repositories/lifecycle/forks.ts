@@ -22,6 +22,7 @@ import { gitIdentity } from '../commits/commit-authors.ts'
 import { mergeTrees } from '../commits/merging.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import { reading } from '../content/git-reading.ts'
+import { linkCommits } from '../lfs/lfs-networks.ts'
 import { copyLfsObjects } from '../lfs/lfs-objects.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfOwner } from '../quotas/quota-checks.ts'
@@ -199,6 +200,7 @@ export async function mergeUpstream(
   const hasOwn = tips.has(ours)
   if (hasOwn && fastForwardOnly) throw new DomainError('FAST_FORWARD_IMPOSSIBLE')
   await readingParent(app, parent, fetchCommit(app.git, fork.id, parent.id, theirs))
+  await reading(linkCommits(app, parent.id, fork.id, theirs))
   const to = hasOwn ? await storeMerge(app, caller, fork, ours, theirs) : theirs
   await pushUpdates(app, caller, fork.id, [{ name: `refs/heads/${branch}`, from: ours, to }])
   return hasOwn ? 'merge' : 'fast-forward'

@@ -270,7 +270,10 @@ async function answer(
     })
   switch (question.hook) {
     case 'pre-receive': {
-      const { allowed, texts } = await reviewPush(app, caller, repositoryId, { question, ...push })
+      const { allowed, texts, notes } = await reviewPush(app, caller, repositoryId, {
+        question,
+        ...push,
+      })
       if (!allowed) return refusal(texts)
       // Git moves nothing.
       if (allowed.length === 0) return { accepted: true, lines: errorLines(texts) }
@@ -280,7 +283,7 @@ async function answer(
           quarantine: question.quarantine,
           run: () => run(allowed),
         })
-        return { ...accepted, lines: [...errorLines(texts), ...accepted.lines] }
+        return { ...accepted, lines: [...errorLines(texts), ...notes, ...accepted.lines] }
       } catch (error) {
         if (!(error instanceof DomainError) || error.reason !== 'QUOTA_EXCEEDED') throw error
         return refusal([quotaText(error.metadata)])

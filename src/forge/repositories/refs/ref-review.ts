@@ -21,6 +21,7 @@ import {
 } from '../access/permissions.ts'
 import { foldersAbove } from '../content/file-changes.ts'
 import { findLockedFiles } from '../lfs/lfs-lock-review.ts'
+import { checkPushedPointers } from '../lfs/lfs-push-check.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
@@ -360,6 +361,8 @@ interface PushReview {
   readonly allowed: readonly RefUpdate[] | undefined
   /** Texts of the refusals. */
   readonly texts: readonly string[]
+  /** Other lines for the pusher. */
+  readonly notes: readonly string[]
 }
 
 /** Reviews a push by the current state and rules. */
@@ -373,6 +376,8 @@ export async function reviewPush(
     // A push that only deletes refs has no objects.
     const fault = await findFault(app, repositoryId, question)
     if (fault) return whole(fault)
+    const { texts: missing, notes } = await checkLfs(app, caller, repositoryId, question)
+    if (missing.length > 0) return { allowed: undefined, texts: missing, notes }
     const [single, updates] = partition(
       question.updates,
       ({ name }) => isReserved(name) || refused.has(name),
@@ -389,7 +394,7 @@ export async function reviewPush(
       ...collisions.map(({ text }) => text),
     ])
     const isWhole = others.length > 0 || (isAtomic && texts.length > 0)
-    return { allowed: isWhole ? undefined : updates, texts }
+    return { allowed: isWhole ? undefined : updates, texts, notes }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
     if (error.reason === 'SERVER_BUSY') return whole('the server is busy: push again later')
@@ -398,6 +403,19 @@ export async function reviewPush(
     // The permission of the caller has ended since the push began.
     return whole('User permission denied for writing.')
   }
+}
+
+/** Checks the objects of pointers. A push that only deletes refs has none. */
+async function checkLfs(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  { quarantine, updates }: PushQuestion,
+): Promise<Pick<PushReview, 'texts' | 'notes'>> {
+  if (quarantine === undefined) return { texts: [], notes: [] }
+  const { repository } = await openRepositoryById(app, caller, repositoryId, 'read')
+  const tips = updates.flatMap(({ to }) => to ?? [])
+  return checkPushedPointers(app, caller, repository, { quarantine, tips })
 }
 
 /** Returns why pushed objects are refused, or undefined. */
@@ -429,7 +447,7 @@ async function findFault(
 }
 
 function whole(text: string): PushReview {
-  return { allowed: undefined, texts: [text] }
+  return { allowed: undefined, texts: [text], notes: [] }
 }
 
 /** Returns distinct texts, and the number of those that are left out. */
