@@ -54,7 +54,7 @@ export function textOf(value: JsonValue | undefined): string {
 /** Returns the answer to a batch. */
 export async function batchAnswer(app: App, open: OpenLfs, batch: LfsBatch): Promise<JsonObject> {
   const entries = await answerBatch(app, open, batch)
-  const base = objectsUrl(app, open)
+  const base = `${lfsUrl(app, open)}/objects`
   return {
     transfer: 'basic',
     hash_algo: 'sha256',
@@ -62,10 +62,10 @@ export async function batchAnswer(app: App, open: OpenLfs, batch: LfsBatch): Pro
   }
 }
 
-/** Returns the URL below which the objects of a repository are, without a trailing slash. */
-function objectsUrl(app: App, { owner, repository }: OpenLfs): string {
+/** Returns the URL of Git LFS of a repository, without a trailing slash. */
+export function lfsUrl(app: App, { owner, repository }: OpenLfs): string {
   const path = [owner.name, `${repository.name}.git`].map(encodeURIComponent).join('/')
-  return `${app.publicUrl()}/${path}/info/lfs/objects`
+  return `${app.publicUrl()}/${path}/info/lfs`
 }
 
 function entryAnswer(

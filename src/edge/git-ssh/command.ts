@@ -1,3 +1,4 @@
+import type { LfsOperation } from '../../forge/repositories/lfs/lfs-links.ts'
 import type { GitService, GitTarget } from '../git-http/git-access.ts'
 
 /** A service of Git: those of HTTP, and archives of files. */
@@ -8,17 +9,29 @@ export interface SshTarget extends Omit<GitTarget, 'service'> {
   readonly service: SshService
 }
 
+/** The repository and the operation of Git LFS. */
+export interface LfsTarget extends Pick<GitTarget, 'owner' | 'name'> {
+  readonly operation: LfsOperation
+}
+
 /** What a client asks for. */
 export type SshCommand =
   | { readonly kind: 'shell' }
   | { readonly kind: 'git'; readonly target: SshTarget }
+  /** Credentials for Git LFS over HTTP. */
+  | { readonly kind: 'lfs'; readonly target: LfsTarget }
   | { readonly kind: 'invalid'; readonly text: string; readonly code: number }
 
 /** An unknown command, as shells answer. */
 const NOT_FOUND = 127
 
-/** Verbs of Git LFS. Its client goes on over HTTP when it reads this text (`ssh/ssh.go`, git-lfs). */
-const LFS_VERB = /^git-lfs-(?:authenticate|transfer)(?= |$)/
+/** A verb of Git LFS. Its client goes on over HTTP when it reads this text (`ssh/ssh.go`, git-lfs). */
+const LFS_TRANSFER = /^git-lfs-transfer(?= |$)/
+
+const LFS_AUTHENTICATE = 'git-lfs-authenticate'
+
+/** A path and an operation, which the client may have quoted. */
+const LFS_ARGUMENTS = /^(.+) (?:'(download|upload)'|(download|upload))$/s
 
 const VERBS: ReadonlyMap<string, SshService> = new Map([
   ['git-upload-pack', 'git-upload-pack'],
@@ -45,20 +58,38 @@ const MAX_VERB_CHARACTERS = 64
 export function readSshCommand(command: string): SshCommand {
   if (command === '') return { kind: 'shell' }
   const [, verb = '', argument = ''] = WORDS.exec(command) ?? []
+  if (verb === LFS_AUTHENTICATE) return readAuthenticate(argument)
   const service = VERBS.get(verb)
   if (!service) {
-    const lfsVerb = LFS_VERB.exec(command)?.[0]
+    const lfsVerb = LFS_TRANSFER.exec(command)?.[0]
     const text = lfsVerb ? `${lfsVerb}: not found` : unknown(/^\S*/.exec(command)?.[0] ?? '')
     return { kind: 'invalid', text, code: NOT_FOUND }
   }
   const path = readWord(argument)
   // More than a verb and a path, for example what a shell would run.
   if (path === undefined) return { kind: 'invalid', text: unknown(verb), code: 1 }
+  const place = readPlace(path)
+  return place ? { kind: 'git', target: { ...place, service } } : INVALID_PATH
+}
+
+const INVALID_PATH: SshCommand = { kind: 'invalid', text: 'invalid repository path', code: 1 }
+
+function readAuthenticate(argument: string): SshCommand {
+  const [, word = '', quoted, bare] = LFS_ARGUMENTS.exec(argument) ?? []
+  const operation = quoted ?? bare
+  const path = readWord(word)
+  if (path === undefined || (operation !== 'download' && operation !== 'upload'))
+    return { kind: 'invalid', text: unknown(LFS_AUTHENTICATE), code: 1 }
+  const place = readPlace(path)
+  return place ? { kind: 'lfs', target: { ...place, operation } } : INVALID_PATH
+}
+
+/** Returns the repository of a path; undefined for any other path. */
+function readPlace(path: string): Pick<GitTarget, 'owner' | 'name'> | undefined {
   const isPath = Buffer.byteLength(path) <= MAX_PATH_BYTES && !/\p{Cc}/u.test(path)
   const [, owner, name] = (isPath && PATH.exec(path)) || []
-  if (owner === undefined || name === undefined)
-    return { kind: 'invalid', text: 'invalid repository path', code: 1 }
-  return { kind: 'git', target: { owner, name: name.replace(/\.git$/i, ''), service } }
+  if (owner === undefined || name === undefined) return undefined
+  return { owner, name: name.replace(/\.git$/i, '') }
 }
 
 function unknown(verb: string): string {

@@ -8,6 +8,9 @@ import type { Peer } from '../../forge/core/access.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import { isDeployKeyOf, titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
 import type { RemoteArchive } from '../../forge/repositories/content/remote-archives.ts'
+import { openLfs } from '../../forge/repositories/lfs/lfs-access.ts'
+import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
+import { createLfsLink, type LfsRequester } from '../../forge/repositories/lfs/lfs-links.ts'
 import {
   openGitService,
   openGitServiceByDeployKey,
@@ -20,6 +23,7 @@ import { toConnectError } from '../errors.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
 import { reopened } from '../git-http/request-body.ts'
 import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
+import { lfsUrl } from '../git-lfs/batches.ts'
 import type { Metrics } from '../operator-pages/metrics.ts'
 import {
   ARCHIVE_FORMATS,
@@ -30,7 +34,7 @@ import {
   packetsOf,
   readArchiveRequest,
 } from './archive-request.ts'
-import { readSshCommand, type SshService, type SshTarget } from './command.ts'
+import { type LfsTarget, readSshCommand, type SshService, type SshTarget } from './command.ts'
 import type { SshIdentities } from './identities.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
@@ -130,6 +134,7 @@ async function answer(
   const command = readSshCommand(session.command)
   if (command.kind === 'shell') return { code: 0, text: await greeting(app, identity) }
   if (command.kind === 'invalid') return refused(command.text, command.code)
+  if (command.kind === 'lfs') return authenticateLfs(parts, session, identity, command.target)
   const { owner, name, service } = command.target
   tell({ ssh: service, repository: `${owner}/${name}` })
   return serveGit(parts, session, identity, command.target)
@@ -144,6 +149,46 @@ function factsOf(identity: SshIdentity): SessionFacts {
     user: user.id,
     ...(certificate && { certificate: { name: title, ...certificate } }),
   }
+}
+
+/**
+ * Prints credentials for Git LFS over HTTP (git-lfs, docs/api/authentication.md): a link that is valid
+ * as long as the key has the right.
+ */
+async function authenticateLfs(
+  parts: SessionParts,
+  session: SshSession,
+  identity: SshIdentity,
+  { owner, name, operation }: LfsTarget,
+): Promise<SessionEnd> {
+  const { app } = parts
+  const isUpload = operation === 'upload'
+  if (identity.kind === 'account' && identity.readOnly && isUpload)
+    return refused('this key is read-only')
+  const requester = lfsRequesterOf(identity, peerOf(session, parts.limitLoopback))
+  try {
+    const need = { level: isUpload ? 'write' : 'read' } as const
+    const open = await openLfs(app, requester, { owner, repo: name }, need)
+    const target = { repositoryId: open.repository.id, operation }
+    const answer = {
+      href: lfsUrl(app, open),
+      header: { Authorization: `Bearer ${createLfsLink(app, requester, target)}` },
+      expires_in: Math.floor(app.settings.lfsLinkExpiryMs / 1000),
+    }
+    session.socket.write(`${JSON.stringify(answer)}\n`)
+    if (identity.kind === 'account') recordAccountKeyUse(app, identity)
+    return { code: 0, text: '' }
+  } catch (error) {
+    if (error instanceof LfsError) return refused(error.message)
+    throw error
+  }
+}
+
+function lfsRequesterOf(identity: SshIdentity, peer: Peer): LfsRequester {
+  if (identity.kind === 'deploy key') return { kind: 'deploy key', keyId: identity.keyId, peer }
+  const { keyId } = identity
+  const credential = { kind: 'ssh key', keyId } as const
+  return { kind: 'caller', caller: { kind: 'user', user: identity.user, peer, credential }, keyId }
 }
 
 async function greeting(app: App, identity: SshIdentity): Promise<string> {
