@@ -162,7 +162,8 @@ function contentMethods(app: App): ContentMethods {
       }
     },
 
-    async *getRawFile({ owner, repo, path, ref, refPath, refKind }, context) {
+    async *getRawFile({ owner, repo, path, ref, refPath, refKind, form }, context) {
+      if (form !== '' && form !== 'media') throw new DomainError('INVALID_FIELD', { field: 'form' })
       const kind = readRefKind(refKind)
       const { name, blobId, bytes, isText, chunks } = await getRawFile(
         app,
@@ -173,6 +174,7 @@ function contentMethods(app: App): ContentMethods {
           : ref === ''
             ? { text: refPath, kind }
             : { ref, path: refPath },
+        form === 'media',
       )
       const entityTag = `"${blobId}"`
       const range = rangeOf(context, entityTag, bytes)

@@ -21,6 +21,8 @@ import { type ByteRange, partOf } from '../../core/byte-ranges.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
+import { intactContents } from '../lfs/lfs-networks.ts'
+import { lfsKey } from '../lfs/lfs-objects.ts'
 import type { ReposApp } from '../ports.ts'
 import { admitContent, commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { type RefKind, type RefPath, splitRefPath } from './ref-paths.ts'
@@ -123,12 +125,14 @@ interface RefPathText {
  * Returns the content of a file, or the target of a symbolic link.
  *
  * @param asked a path and a revision, or one text with both
+ * @param resolvesLfs whether the object of Git LFS takes the place of its pointer
  */
 export async function getRawFile(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
   asked: RefPath | RefPathText,
+  resolvesLfs = false,
 ): Promise<RawFile> {
   const open = await openRepository(app, caller, name, 'read')
   const { ref, path } =
@@ -142,6 +146,9 @@ export async function getRawFile(
   if (!blob) throw notFound('PATH_NOT_FOUND', 'path', path)
   const isText = !blob.content.subarray(0, SNIFFED_BYTES).includes(0)
   const isWhole = blob.content.length === blob.bytes
+  const pointer = resolvesLfs && entry.kind === 'file' ? parseLfsPointer(blob.content) : undefined
+  const object = pointer && (await storedLfsObject(app, id, pointer))
+  if (object) return { name: nameOf(entry), isText: false, ...object }
   return {
     name: nameOf(entry),
     blobId: entry.id,
@@ -150,6 +157,27 @@ export async function getRawFile(
     chunks(range) {
       const chunks = isWhole ? once(blob.content) : readingStream(streamBlob(app.git, id, entry.id))
       return range ? partOf(chunks, range) : chunks
+    },
+  }
+}
+
+/** Returns the object of a pointer; undefined if the repository does not have the object. */
+async function storedLfsObject(
+  app: ReposApp,
+  repositoryId: number,
+  { oid }: LfsPointer,
+): Promise<Pick<RawFile, 'blobId' | 'bytes' | 'chunks'> | undefined> {
+  const stored = app.settings.lfs ? await intactContents(app, [repositoryId], [oid]) : undefined
+  const content = stored?.get(oid)
+  if (!content) return undefined
+  return {
+    blobId: oid,
+    bytes: content.bytes,
+    async *chunks(range) {
+      const opened = await app.objects.of(content.store).get(lfsKey(oid), range)
+      // Another process has just lost the file.
+      if (!opened) throw notFound('PATH_NOT_FOUND', 'path', oid)
+      yield* opened.content
     },
   }
 }
