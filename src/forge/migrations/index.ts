@@ -77,6 +77,7 @@ import * as objectStores from './0085-object-stores.ts'
 import * as multipartUploads from './0086-multipart-uploads.ts'
 import * as quotas from './0087-quotas.ts'
 import * as mergeQueues from './0090-merge-queues.ts'
+import * as pushedPullRequests from './0091-pushed-pull-requests.ts'
 import * as lfsObjects from './0092-lfs-objects.ts'
 import * as lfsLocks from './0093-lfs-locks.ts'
 
@@ -160,6 +161,7 @@ export const migrations: readonly Migration[] = [
   { name: '0086-multipart-uploads', ...multipartUploads },
   { name: '0087-quotas', ...quotas },
   { name: '0090-merge-queues', ...mergeQueues },
+  { name: '0091-pushed-pull-requests', ...pushedPullRequests },
   { name: '0092-lfs-objects', ...lfsObjects },
   { name: '0093-lfs-locks', ...lfsLocks },
 ]

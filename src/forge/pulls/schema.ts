@@ -197,8 +197,13 @@ export interface PullRequestsTable extends ConversationColumns {
   base_branch: string
   /** Null if the repository was deleted. */
   head_repository_id: number | null
-  /** Without `refs/heads/`. */
+  /** Without `refs/heads/`. Empty for a pull request that a push opened. */
   head_branch: string
+  /**
+   * The topic of a pull request that a push to `refs/for/` opened, which has no head branch and no head
+   * repository; null for others.
+   */
+  agit_topic: string | null
   /** Commit of the head branch at its last recorded update while the pull request was open. */
   head_commit: string
   /**

@@ -1,6 +1,7 @@
 import type { FairSlots, RunInSlot } from '../../platform/concurrency/fair-slots.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import type { RefUpdate } from '../../platform/git/core/ref-names.ts'
+import type { CommandResult } from '../../platform/git/hooks/proc-receive.ts'
 import type { Repositories } from '../../platform/git/repositories/repositories.ts'
 import type { ObjectStores } from '../../platform/objects/object-store.ts'
 import type { GatewayTimes } from '../../platform/outbound/git-gateway.ts'
@@ -156,6 +157,39 @@ export interface RefObserver {
     repositoryId: number,
     moved: readonly RefUpdate[],
   ): Promise<string[]>
+  /**
+   * Returns why a caller may not propose changes to a repository by a push; undefined if the caller
+   * may. Absent, like `propose`, if no pull requests are opened.
+   */
+  proposalProblem?(
+    app: ReposApp,
+    caller: SignedIn,
+    repositoryId: number,
+  ): Promise<string | undefined>
+  /** Opens and updates pull requests. */
+  propose?(
+    app: ReposApp,
+    caller: SignedIn,
+    repositoryId: number,
+    proposals: Proposals,
+  ): Promise<ProposalResults>
+}
+
+/** The part of a push that opens or updates pull requests. */
+export interface Proposals {
+  /** The commands. Their objects are stored. */
+  readonly updates: readonly RefUpdate[]
+  /** The texts of the push options. */
+  readonly options: readonly string[]
+  /** Whether all of them are refused if one is. */
+  readonly isAtomic: boolean
+}
+
+/** What became of proposals. */
+export interface ProposalResults {
+  readonly results: readonly CommandResult[]
+  /** Lines for the pusher. */
+  readonly lines: readonly string[]
 }
 
 /** The part of an observer in the record of one set of moved refs, which is written in batches. */

@@ -108,12 +108,12 @@ function PullHeader({
       </h2>
       <p>
         <PullState pull={pull} /> {pull.user?.login} wants to merge{' '}
-        {pull.head?.repo ? (
+        {pull.flow === 0n && pull.head?.repo ? (
           <a href={codeHref(nameOf(pull.head.repo), { kind: 'branch', name: pull.head.ref }, '')}>
             {pull.head.label}
           </a>
         ) : (
-          pull.head?.label
+          pull.agitTopic || pull.head?.label
         )}{' '}
         into{' '}
         <a href={codeHref(name, { kind: 'branch', name: pull.base?.ref ?? '' }, '')}>

@@ -68,7 +68,8 @@ function Pulls({
                   ))}
                   <p class="facts">
                     <Avatar name={pull.user?.login ?? ''} account={pull.user} /> {pull.user?.login},
-                    updated <Time at={pull.updatedAt} />, {pull.head?.label} → {pull.base?.label}
+                    updated <Time at={pull.updatedAt} />, {pull.agitTopic || pull.head?.label} →{' '}
+                    {pull.base?.label}
                   </p>
                 </li>
               ))}

@@ -86,8 +86,16 @@ function forGit(authorization: string): string {
  * git has no status for what is archived.
  */
 function expectedStatus({ needs }: Verb, caller: CallerName, place: PlaceFacts): number {
-  const expected = expectedOfRepository(needs, callerFacts(caller), place)
-  if (expected === 'let through') return 200
+  const expectedOf = (needed: RepositoryNeeds) =>
+    expectedOfRepository(needed, callerFacts(caller), place)
+  const expected = expectedOf(needs)
+  // Readers of code and pull requests push to open pull requests.
+  const canPropose =
+    needs.level === 'write' &&
+    (['code', 'pulls'] as const).every(
+      (unit) => expectedOf({ ...needs, level: 'read', unit }) === 'let through',
+    )
+  if (expected === 'let through' || canPropose) return 200
   if (caller === 'anonymous') return 401
   return expected === 'REPOSITORY_ARCHIVED' ? 403 : GATES[expected]
 }

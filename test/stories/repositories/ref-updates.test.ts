@@ -70,14 +70,8 @@ describe('a push', () => {
   it.each([
     [
       'belongs to the server',
-      'main:refs/draft/main',
-      'refs/draft/main is reserved for the server',
-      'deny updating a hidden ref',
-    ],
-    [
-      'would make a pull request elsewhere',
-      'main:refs/for/main',
-      'refs/for/main is reserved for the server',
+      'main:refs/queue/7/main',
+      'refs/queue/7/main is reserved for the server',
       'deny updating a hidden ref',
     ],
     [
@@ -154,7 +148,7 @@ describe('a push', () => {
       },
     ])
     const movable = ['refs/heads/release/1', 'refs/notes/commits', 'refs/tags/v1']
-    const fixed = ['refs/heads/-r', 'refs/heads/-r2/x', 'refs/pull/7/merge', 'refs/for/main']
+    const fixed = ['refs/heads/-r', 'refs/heads/-r2/x', 'refs/pull/7/merge', 'refs/queue/1/main']
     for (const name of [...movable, ...fixed])
       await client.git('upstream', 'update-ref', name, 'main')
     await client.git('.', 'clone', '-q', '--mirror', upstream, 'mirror')

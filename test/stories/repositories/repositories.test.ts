@@ -215,9 +215,9 @@ describe('a repository', () => {
     await repositoryWithClone('refs')
     await commit('refs', 'second')
     await expect(
-      git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main'),
-    ).rejects.toThrow('refs/for/main is reserved for the server')
-    expect(await git('ls-remote', remote('bob/refs'))).not.toContain('for')
+      git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/queue/1'),
+    ).rejects.toThrow('refs/queue/1 is reserved for the server')
+    expect(await git('ls-remote', remote('bob/refs'))).not.toContain('queue')
   })
 })
 
@@ -225,7 +225,7 @@ describe('permissions', () => {
   it.each<[name: string, settings: object, caller: string, fetch: string, push: string]>([
     ['public', {}, 'nobody', 'ok', 'could not read Username'],
     ['public', {}, 'bob', 'ok', 'ok'],
-    ['public', {}, 'carol', 'ok', '403'],
+    ['public', {}, 'carol', 'ok', 'User permission denied for writing.'],
     ['public', {}, 'ada', 'ok', 'ok'],
     // Git shows credentials when it is asked to, which it is not for what everybody may read.
     ['public', {}, 'wrong', 'ok', 'Authentication failed'],

@@ -188,10 +188,30 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
       expect(await ssh(key, `${verb} 'bob/missing.git'`)).toEqual(refusal)
     }
     await create('open')
+    await ask(users.bob, 'PATCH', '/repos/bob/open', { has_pull_requests: false })
     expect(await ssh(key, "git-receive-pack 'bob/open'")).toEqual({
       ...refusal,
       stderr: 'Branchline: User permission denied for writing.\n',
     })
+  })
+
+  it('opens pull requests of readers, but not of deploy keys', async () => {
+    await create('proposed')
+    const key = await keyOf(users.carol)
+    const url = `ssh://git@127.0.0.1:${port}/bob/proposed.git`
+    await git(key, '.', 'clone', '-q', url, 'proposed')
+    const head = await client.commit('proposed', 'A proposal')
+    await git(key, 'proposed', 'push', '-q', '-o', 'topic=x', 'origin', 'HEAD:refs/for/main')
+    expect(await ask(users.bob, 'GET', '/repos/bob/proposed/pulls/1')).toMatchObject({
+      title: 'A proposal',
+      agit_topic: 'carol/x',
+      head: { sha: head },
+    })
+    const branch = git(key, 'proposed', 'push', 'origin', 'HEAD:refs/heads/x')
+    await expect(branch).rejects.toThrow('User permission denied for writing.')
+    const deployKey = await deployKeyOf('proposed', false)
+    const proposal = git(deployKey, 'proposed', 'push', url, 'HEAD:refs/for/main/y')
+    await expect(proposal).rejects.toThrow('a deploy key cannot open pull requests')
   })
 
   it('follows renames, and says so', async () => {

@@ -24,6 +24,7 @@ import { endedMerges, recordMerge, settleMerges } from '../merging/merge-attempt
 import { type MergeResult, NO_DELETION } from '../merging/merge-checks.ts'
 import { deleteScheduledMergesInto, wakeScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merges.ts'
+import { proposalProblem, propose } from '../proposals/proposals.ts'
 import { renameQueue, wakeQueues } from '../queue/merge-queue.rows.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
@@ -57,6 +58,8 @@ export const pullRefObserver: RefObserver = {
   duringDeletion: rescueHeadsFrom,
   neededObjects: ({ db }, repositoryId) => commitsOfPulls(db, repositoryId),
   pushMessages: pullMessages,
+  proposalProblem,
+  propose,
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   labelOwnersFor,
   setConversationLabels,
 } from '../../conversations/conversation-labels.ts'
+import type { LabelOwner } from '../../conversations/labels.rows.ts'
 import { findMilestone } from '../../conversations/milestones.rows.ts'
 import { insertParticipants, markSeen } from '../../conversations/participants.rows.ts'
 import { checkRate, countContribution } from '../../conversations/rates.ts'
@@ -212,34 +213,13 @@ async function propose(
     try {
       const pull = await changeWatched(app, async (tx) => {
         if (!(await isCurrent(tx, caller, open, compared, facts.head_commit))) return undefined
-        await countContribution(app, tx, { caller, open }, 'ISSUE')
-        const stored = await insertPullRequest(
-          tx,
-          await rowOf(app, tx, caller, proposal, { draft, facts }),
-        )
-        await recordReferences(app, tx, caller, { conversation: stored, text: stored, isNew: true })
-        const place = { conversationId: stored.id, actorId: caller.user.id }
-        await setConversationLabels(app, tx, place, labelOwners, draft.labelIds)
-        await setAssignees(app, tx, place, proposal.assigneeIds)
-        if (stored.milestone_id !== null)
-          await recordTimelineEvents(app, tx, place, [milestoneEvent(null, stored.milestone_id)])
-        await insertParticipants(tx, stored.id, [
-          ...new Set([caller.user.id, ...proposal.assigneeIds]),
-        ])
-        await requestReviews(app, tx, place.actorId, stored, proposal.reviewers)
-        await requestCodeOwners(app, tx, place.actorId, stored, owners)
-        await markSeen(tx, stored.id, caller.user.id)
-        const type = 'PULL_REQUEST_OPENED'
-        await recordPullChange(app, tx, caller.user.id, stored, {
-          type,
-          told: usualEvents(type),
-          concerns: {
-            everybody: true,
-            mentioned: newMentions([stored.body]),
-            namesPresent: true,
-          },
+        return storePull(app, tx, caller, open, {
+          row: await rowOf(app, tx, caller, proposal, { draft, facts }),
+          owners,
+          labels: { owners: labelOwners, ids: draft.labelIds },
+          assigneeIds: proposal.assigneeIds,
+          reviewers: proposal.reviewers,
         })
-        return stored
       })
       if (pull) return pull
     } catch (error) {
@@ -249,6 +229,50 @@ async function propose(
     }
   }
   throw new DomainError('REF_CHANGED', { ref: `refs/heads/${compared.headBranch}` })
+}
+
+/** The row of a new pull request, and the rows that belong to it. */
+interface NewPullRows {
+  readonly row: NewPullRequest
+  /** Code owners of the changes. */
+  readonly owners: Reviewers
+  /** Default: none, like the next two. */
+  readonly labels?: { readonly owners: LabelOwner; readonly ids: readonly number[] }
+  readonly assigneeIds?: readonly number[]
+  readonly reviewers?: Reviewers
+}
+
+/** Stores a new pull request, and tells of it. */
+export async function storePull(
+  app: ReposApp,
+  tx: Tx,
+  caller: SignedIn,
+  open: OpenRepository,
+  { row, owners, labels, assigneeIds = [], reviewers }: NewPullRows,
+): Promise<PullRequest> {
+  await countContribution(app, tx, { caller, open }, 'ISSUE')
+  const stored = await insertPullRequest(tx, row)
+  await recordReferences(app, tx, caller, { conversation: stored, text: stored, isNew: true })
+  const place = { conversationId: stored.id, actorId: caller.user.id }
+  if (labels) await setConversationLabels(app, tx, place, labels.owners, labels.ids)
+  await setAssignees(app, tx, place, assigneeIds)
+  if (stored.milestone_id !== null)
+    await recordTimelineEvents(app, tx, place, [milestoneEvent(null, stored.milestone_id)])
+  await insertParticipants(tx, stored.id, [...new Set([caller.user.id, ...assigneeIds])])
+  if (reviewers) await requestReviews(app, tx, place.actorId, stored, reviewers)
+  await requestCodeOwners(app, tx, place.actorId, stored, owners)
+  await markSeen(tx, stored.id, caller.user.id)
+  const type = 'PULL_REQUEST_OPENED'
+  await recordPullChange(app, tx, caller.user.id, stored, {
+    type,
+    told: usualEvents(type),
+    concerns: {
+      everybody: true,
+      mentioned: newMentions([stored.body]),
+      namesPresent: true,
+    },
+  })
+  return stored
 }
 
 /** Facts from Git about the head, once it is in the base repository. */
@@ -372,11 +396,40 @@ async function rowOf(
   const milestone =
     draft.milestoneId > 0 ? await findMilestone(tx, id, draft.milestoneId) : undefined
   if (draft.milestoneId > 0 && !milestone) throw new DomainError('MILESTONE_NOT_FOUND')
-  const now = nowSeconds(app.clock)
-  return {
+  return newPullRow(app, {
     ...coordinatesOf(open, compared),
     ...facts,
     poster_id: caller.user.id,
+    milestone_id: milestone?.id ?? null,
+    due_time: draft.dueTime,
+    allow_maintainer_edit: Number(draft.allowMaintainerEdit ?? default_allow_maintainer_edit === 1),
+    body: draft.body,
+  })
+}
+
+/** The columns of a new pull request that `newPullRow` does not give. */
+type GivenColumns = Pick<
+  NewPullRequest,
+  | 'repository_id'
+  | 'base_branch'
+  | 'head_repository_id'
+  | 'head_branch'
+  | 'head_commit'
+  | 'merge_base'
+  | 'title'
+  | 'body'
+  | 'poster_id'
+  | 'allow_maintainer_edit'
+> &
+  Partial<Pick<NewPullRequest, 'milestone_id' | 'due_time' | 'agit_topic'>>
+
+/** Returns the row of a pull request that is opened now. */
+export function newPullRow(app: ReposApp, given: GivenColumns): NewPullRequest {
+  const now = nowSeconds(app.clock)
+  return {
+    milestone_id: null,
+    due_time: null,
+    ...given,
     state: 'OPEN',
     head_ref_commit: null,
     checked_base: null,
@@ -386,14 +439,10 @@ async function rowOf(
     merge_commit: null,
     merger_id: null,
     merge_time: null,
-    milestone_id: milestone?.id ?? null,
-    due_time: draft.dueTime,
-    allow_maintainer_edit: Number(draft.allowMaintainerEdit ?? default_allow_maintainer_edit === 1),
     // The other participants have not seen it yet.
     change_count: 1,
     create_time: now,
     update_time: now,
     close_time: null,
-    body: draft.body,
   }
 }

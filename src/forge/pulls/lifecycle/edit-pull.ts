@@ -50,6 +50,7 @@ import {
 } from '../heads/pull-requests.rows.ts'
 import { isWorkInProgress, type PullView } from '../lists/pull-views.ts'
 import { dropScheduledMerge } from '../merging/scheduled-merges.ts'
+import { findOpenTopic } from '../proposals/proposals.rows.ts'
 import { leaveAsDraft } from '../queue/queue-exits.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import type { Reviewers } from '../review/review-requests.ts'
@@ -376,7 +377,8 @@ async function checkMayLetEdit(app: ReposApp, caller: SignedIn, { pull }: OpenPu
 }
 
 async function seesHead(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<boolean> {
-  return (await openHeadOf(app, caller, pull)) !== undefined
+  // The commits that a push proposed are in the base repository.
+  return pull.agit_topic !== null || (await openHeadOf(app, caller, pull)) !== undefined
 }
 
 /** Opens the head repository, if the caller may read it. */
@@ -430,15 +432,33 @@ async function changesOfState(
     await checkCloseNotBlocked(tx, pull)
     return { state, close_time: nowSeconds(app.clock) }
   }
-  const { repository_id, base_branch, head_repository_id, head_branch } = pull
-  const head =
-    head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
-  if (!head) throw branchGone(head_branch)
+  const { repository_id, base_branch, head_branch } = pull
+  const head = await presentHead(tx, pull)
+  if (head === undefined) throw branchGone(head_branch)
   // With a new base, the former base need not exist.
   if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
     throw branchGone(base_branch)
   }
-  return { state, close_time: null, head_commit: head.commit_id }
+  return { state, close_time: null, head_commit: head }
+}
+
+/**
+ * Returns the commit at the head of a pull request that is opened again; undefined if its branch is
+ * gone.
+ *
+ * @throws PULL_REQUEST_EXISTS
+ */
+async function presentHead(tx: Tx, pull: PullRequest): Promise<string | undefined> {
+  const { repository_id, head_repository_id, head_branch, agit_topic: topic } = pull
+  if (topic === null)
+    return head_repository_id === null
+      ? undefined
+      : (await findBranch(tx, head_repository_id, head_branch))?.commit_id
+  const posterId = pull.poster_id ?? 0
+  const name = { repositoryId: repository_id, posterId, base: pull.base_branch, topic }
+  const rival = await findOpenTopic(tx, name)
+  if (rival) throw pullExists(rival)
+  return pull.head_commit
 }
 
 function branchGone(branch: string): DomainError {

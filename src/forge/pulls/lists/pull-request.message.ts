@@ -120,6 +120,8 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     unread: view.isUnread,
     autoMerge: scheduledMergeOf(view, ofAccount),
     mergeability: mergeabilityIn(view),
+    flow: pull.agit_topic === null ? 0n : 1n,
+    agitTopic: pull.agit_topic === null ? '' : `${view.poster.name}/${pull.agit_topic}`,
     mergeQueueEntry:
       view.queueEntry && queueEntryMessage(app, response.viewer, base.repository, view.queueEntry),
   }

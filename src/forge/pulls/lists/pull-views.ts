@@ -232,7 +232,9 @@ async function viewSides(
   return (pull) => {
     const base = repositories.get(pull.repository_id)
     if (!base) throw new Error('a repository that was opened has no view')
-    const repository = repositories.get(pull.head_repository_id ?? 0)
+    // What a push proposed is in the base repository.
+    const repository =
+      pull.agit_topic === null ? repositories.get(pull.head_repository_id ?? 0) : base
     const tip = repository && tips.get(`${repository.repository.id}:${pull.head_branch}`)
     return {
       base: {

@@ -226,6 +226,10 @@ async function headNameOf(
 ): Promise<TemplateHead> {
   const { head_repository_id: id, head_branch: branch } = pull
   const nameless = { repository: undefined, owner: undefined }
+  if (pull.agit_topic !== null) {
+    const poster = await findOwnerById(app.db, pull.poster_id ?? 0)
+    return { ...nameless, text: `${poster?.name ?? GHOST.name}/${pull.agit_topic}` }
+  }
   if (id === base.id) return { ...nameless, text: branch }
   const repository = id === null ? undefined : await findRepositoryById(app.db, id)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
@@ -252,7 +256,7 @@ async function templateVariables(
     ['BaseBranch', () => pull.base_branch],
     ['HeadRepoOwnerName', () => (isOfBase ? owner : head.owner)?.name ?? ''],
     ['HeadRepoName', () => (isOfBase ? repository : head.repository)?.name ?? ''],
-    ['HeadBranch', () => pull.head_branch],
+    ['HeadBranch', () => (pull.agit_topic === null ? pull.head_branch : head.text)],
     ['PullRequestTitle', () => pull.title],
     ['PullRequestDescription', () => pull.body],
     ['PullRequestPosterName', () => posterName(app, merge)],

@@ -1,6 +1,8 @@
-import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
+import { PROPOSAL_REFS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
+import { procReceiveReport } from '../../../platform/git/hooks/proc-receive.ts'
 import {
   errorLines,
+  type HookName,
   type PushAnswer,
   type PushQuestion,
   refusal,
@@ -26,7 +28,7 @@ import { checkWritable, openForPush, openRepository } from '../access/permission
 import { readFor } from '../content/git-reading.ts'
 import { openRemoteArchive, type RemoteArchive } from '../content/remote-archives.ts'
 import { checkObjectsRemain } from '../maintenance/removal-guard.ts'
-import type { ReposApp } from '../ports.ts'
+import type { ProposalResults, Proposals, ReposApp } from '../ports.ts'
 import { maxInputBytes, reserveForUpdates } from '../quotas/quota-checks.ts'
 import { quotaText } from '../quotas/quota-texts.ts'
 import type { Repository } from '../schema.ts'
@@ -94,8 +96,34 @@ export async function openGitService(
         ),
     }
   }
-  const { repository } = await openForPush(app, caller, name)
-  return openPush(app, caller, repository)
+  return openPush(app, caller, await findPushTarget(app, caller, name))
+}
+
+/** Returns the repository of a push. Readers can push proposals. */
+async function findPushTarget(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+): Promise<Repository> {
+  try {
+    return (await openForPush(app, caller, name)).repository
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'REPOSITORY_ACCESS_DENIED') throw error
+    const { repository } = await openRepository(app, caller, name, 'none')
+    if ((await proposalProblem(app, caller, repository.id)) !== undefined) throw error
+    return repository
+  }
+}
+
+/** Returns why a caller may not open pull requests by a push; undefined if the caller may. */
+async function proposalProblem(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+): Promise<string | undefined> {
+  for (const { proposalProblem: problemOf } of app.refObservers)
+    if (problemOf) return problemOf(app, caller, repositoryId)
+  return 'this server opens no pull requests from pushes'
 }
 
 async function openPush(
@@ -164,6 +192,8 @@ interface Push {
   readonly isAtomic: boolean
   /** Set when the `pre-receive` hook has accepted the push. Git may update refs from then on. */
   accepted: { readonly updateId: number; readonly updates: readonly RefUpdate[] } | undefined
+  /** The part of the push that Git leaves to `proc-receive`, after `pre-receive`. */
+  proposals: Proposals | undefined
   /** The record of the updates, once it has begun. */
   recorded: Promise<void> | undefined
   /** Whether the client has disconnected. The received data may be incomplete. */
@@ -195,6 +225,7 @@ function startPush(
     refused: refusedNames(request),
     isAtomic: request.commands?.isAtomic ?? false,
     accepted: undefined,
+    proposals: undefined,
     recorded: undefined,
     isStopped: false,
     hasEnded: false,
@@ -263,31 +294,20 @@ async function answer(
   push: Push,
   { question, signal }: HookQuestion,
 ): Promise<PushAnswer> {
-  const run = (updates = question.updates) =>
-    runGitHook(app, caller, repositoryId, question.hook, {
+  const run = (hook: HookName, updates = question.updates) =>
+    runGitHook(app, caller, repositoryId, hook, {
       pushed: { ...question, updates, origin: 'push' },
       signal,
     })
   switch (question.hook) {
-    case 'pre-receive': {
-      const { allowed, texts, notes } = await reviewPush(app, caller, repositoryId, {
+    case 'pre-receive':
+      return review(app, caller, repositoryId, push, {
         question,
-        ...push,
+        run: (updates) => run('pre-receive', updates),
       })
-      if (!allowed) return refusal(texts)
-      // Git moves nothing.
-      if (allowed.length === 0) return { accepted: true, lines: errorLines(texts) }
-      try {
-        const accepted = await accept(app, caller, repositoryId, push, {
-          allowed,
-          quarantine: question.quarantine,
-          run: () => run(allowed),
-        })
-        return { ...accepted, lines: [...errorLines(texts), ...notes, ...accepted.lines] }
-      } catch (error) {
-        if (!(error instanceof DomainError) || error.reason !== 'QUOTA_EXCEEDED') throw error
-        return refusal([quotaText(error.metadata)])
-      }
+    case 'proc-receive': {
+      const { results, lines } = await propose(app, caller, repositoryId, push.proposals)
+      return { accepted: true, lines, report: procReceiveReport(results) }
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
@@ -296,15 +316,81 @@ async function answer(
         ])
       }
       const began = performance.now()
-      const verdict = await run()
+      const verdict = await run('update')
       push.updateHooksMs += performance.now() - began
       return answerOf(verdict)
     }
     case 'post-receive':
       // The hook may look up the updated refs. Git asks about moved refs only.
       await record(app, repositoryId, push)
-      return answerOf(await run(), await messagesOf(app, caller, repositoryId, question))
+      return answerOf(
+        await run('post-receive'),
+        await messagesOf(app, caller, repositoryId, question),
+      )
   }
+}
+
+/** A push that waits for its review, and the hook that comes after. */
+interface Review {
+  readonly question: PushQuestion
+  run(updates: readonly RefUpdate[]): Promise<HookVerdict>
+}
+
+/** Proposals of one push. Each takes Git processes and transactions. */
+const MAX_PROPOSALS = 20
+
+/** Reviews a push, and records that refs are about to move. */
+async function review(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  push: Push,
+  { question, run }: Review,
+): Promise<PushAnswer> {
+  const proposed = question.updates.filter(isProposal)
+  const others = question.updates.filter((update) => !isProposal(update))
+  if (proposed.length > MAX_PROPOSALS)
+    return refusal([`a push can open at most ${MAX_PROPOSALS} pull requests`])
+  const problem = proposed.length > 0 ? await proposalProblem(app, caller, repositoryId) : undefined
+  if (problem !== undefined) return refusal([problem])
+  const reviewed = { question: { ...question, updates: others }, ...push }
+  const { allowed, texts, notes } = await reviewPush(app, caller, repositoryId, reviewed)
+  if (!allowed) return refusal(texts)
+  const updates = [...allowed, ...proposed]
+  // Git moves nothing.
+  if (updates.length === 0) return { accepted: true, lines: errorLines(texts) }
+  push.proposals = { updates: proposed, options: optionsOf(question), isAtomic: push.isAtomic }
+  try {
+    const { quarantine } = question
+    const accepting = { allowed: updates, quarantine, run: () => run(updates) }
+    const accepted = await accept(app, caller, repositoryId, push, accepting)
+    return { ...accepted, lines: [...errorLines(texts), ...notes, ...accepted.lines] }
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'QUOTA_EXCEEDED') throw error
+    return refusal([quotaText(error.metadata)])
+  }
+}
+
+function isProposal({ name }: RefUpdate): boolean {
+  return PROPOSAL_REFS.some((prefix) => name.startsWith(prefix))
+}
+
+/** Returns the texts of the push options, of which Git tells hooks by numbered variables. */
+function optionsOf({ pushOptions }: PushQuestion): string[] {
+  const { GIT_PUSH_OPTION_COUNT: count = '0' } = pushOptions
+  return Array.from({ length: Number(count) }, (_, i) => pushOptions[`GIT_PUSH_OPTION_${i}`] ?? '')
+}
+
+/** Opens and updates the pull requests of a push. */
+async function propose(
+  app: ReposApp,
+  caller: SignedIn,
+  repositoryId: number,
+  proposals: Proposals | undefined,
+): Promise<ProposalResults> {
+  for (const { propose: answerTo } of app.refObservers)
+    if (answerTo && proposals) return answerTo(app, caller, repositoryId, proposals)
+  return { results: [], lines: [] }
 }
 
 /** Returns why a push is refused when a prune has removed objects that it needs. */

@@ -188,7 +188,8 @@ async function areMaintainerEdits(
       ? name.slice(HEADS.length)
       : [],
   )
-  if (branches.length !== updates.length || branches.length > MAX_MAINTAINER_EDITS) return false
+  if (branches.length === 0 || branches.length !== updates.length) return false
+  if (branches.length > MAX_MAINTAINER_EDITS) return false
   const pushable = await pushableBranches(app, caller, open, branches)
   return branches.every((branch) => pushable.has(branch))
 }
@@ -382,7 +383,10 @@ export async function reviewPush(
       question.updates,
       ({ name }) => isReserved(name) || refused.has(name),
     )
-    const refusals = await reviewUpdates(app, caller, repositoryId, { ...question, updates })
+    const refusals =
+      question.updates.length > 0
+        ? await reviewUpdates(app, caller, repositoryId, { ...question, updates })
+        : []
     // Git finds collisions itself, by the order of the commands.
     const [collisions, others] = partition(
       refusals,

@@ -28,15 +28,16 @@ export const OWN_REFS = 'refs/branchline/'
 /** Prefix of the refs that hold what a merge queue checks. */
 export const QUEUE_REFS = 'refs/queue/'
 
-/**
- * Prefixes of the refs that only the server updates, and of refs by which other forges create pull
- * requests from pushes.
- */
-export const SERVER_REFS: readonly string[] = [
-  OWN_REFS,
-  'refs/pull/',
-  QUEUE_REFS,
+/** Prefixes of the refs of pushes that open or update pull requests. No such ref ever exists. */
+export const PROPOSAL_REFS = [
   'refs/for/',
   'refs/draft/',
+  'refs/drafts/',
   'refs/for-review/',
-]
+] as const
+
+/** Prefixes of the refs that only the server updates. Pushes do not see them. */
+export const HIDDEN_REFS: readonly string[] = [OWN_REFS, 'refs/pull/', QUEUE_REFS]
+
+/** Prefixes of the refs that no user creates. */
+export const SERVER_REFS: readonly string[] = [...HIDDEN_REFS, ...PROPOSAL_REFS]

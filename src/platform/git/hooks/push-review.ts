@@ -10,12 +10,16 @@ import { createProcessSlots } from '../processes/process-slots.ts'
 export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
 export type HookName = (typeof HOOKS)[number]
 
+/** The hooks that ask the server. `proc-receive` runs after `pre-receive`. */
+const ASKING = [...HOOKS, 'proc-receive'] as const
+
 /** A question of a hook about a push. */
 export interface PushQuestion {
-  readonly hook: HookName
+  readonly hook: (typeof ASKING)[number]
   /**
    * For `pre-receive`, all updates that the client requests, each ref once. For `update`, one of
-   * them. For `post-receive`, the updates that have been made.
+   * them. For `post-receive`, the updates that have been made. None for `proc-receive`, whose updates
+   * are among those of `pre-receive`.
    */
   readonly updates: readonly RefUpdate[]
   /**
@@ -33,6 +37,8 @@ export interface PushAnswer {
   readonly accepted: boolean
   /** Lines that the client shows. */
   readonly lines: readonly string[]
+  /** What `proc-receive` reports to Git. Default: none. */
+  readonly report?: string
 }
 
 /** Answers a question. The signal aborts when the push has ended. */
@@ -56,6 +62,30 @@ while IFS= read -r line <&3; do
   case $line in
     accept) exit 0 ;;
     refuse) exit 1 ;;
+    *) printf '%s\\n' "\${line#.}" >&2 ;;
+  esac
+done
+exit 1
+`
+
+/**
+ * The script of `proc-receive` (githooks(5)). The server knows the commands from `pre-receive`, so the
+ * script reads its input to the end, and prints the report of the server, whose special characters are
+ * escaped.
+ */
+const REPORTING_SHIM = `#!/bin/sh
+exec 4<&0
+cat <&4 >/dev/null 3>&- &
+{
+  printf 'proc-receive\\0'
+  env -0
+  printf '\\0\\0'
+} >&3 || exit 1
+while IFS= read -r line <&3; do
+  case $line in
+    accept) wait; exit 0 ;;
+    refuse) exit 1 ;;
+    =*) printf '%b' "\${line#=}" ;;
     *) printf '%s\\n' "\${line#.}" >&2 ;;
   esac
 done
@@ -96,9 +126,9 @@ const ZEROS = /^0+$/
  * Folders of hooks for `core.hooksPath`. Git starts a process for each existing hook, and `update`
  * for each ref.
  */
-const FOLDERS: Readonly<Record<string, readonly HookName[]>> = {
-  review: ['pre-receive', 'post-receive'],
-  scripts: HOOKS,
+const FOLDERS: Readonly<Record<string, readonly PushQuestion['hook'][]>> = {
+  review: ['pre-receive', 'proc-receive', 'post-receive'],
+  scripts: ASKING,
 }
 
 /** Writes the hooks into subfolders of a folder. */
@@ -109,7 +139,8 @@ export async function installHooks(folder: string): Promise<void> {
       // Pushes of another server may run the file at the same time.
       const file = join(folder, name, hook)
       const draft = `${file}.${randomUUID()}`
-      await writeFile(draft, SHIM, { mode: 0o700 })
+      const script = hook === 'proc-receive' ? REPORTING_SHIM : SHIM
+      await writeFile(draft, script, { mode: 0o700 })
       await rename(draft, file)
     }
   }
@@ -186,14 +217,15 @@ function readQuestion(text: string): PushQuestion | undefined {
   const end = text.indexOf('\0\0') + 2
   if (end < 2 || end === text.length) return undefined
   const [name, ...entries] = text.slice(0, end - 2).split('\0')
-  const hook = HOOKS.find((known) => known === name)
+  const hook = ASKING.find((known) => known === name)
   if (!hook) return undefined
   const variables = entries.map((entry) => {
     const equals = entry.indexOf('=')
     return [entry.slice(0, equals), entry.slice(equals + 1)] as const
   })
   // No trim: names of refs may end in white space that is not ASCII.
-  const updates = text.slice(end, -1).replace(/\n$/, '').split('\n').map(readUpdate)
+  const lines = text.slice(end, -1).replace(/\n$/, '')
+  const updates = lines === '' ? [] : lines.split('\n').map(readUpdate)
   return {
     hook,
     updates,
@@ -223,7 +255,17 @@ export function errorLines(texts: readonly string[]): string[] {
 }
 
 /** Formats an answer. A dot distinguishes the lines of the message from the verdict. */
-function textOf({ accepted, lines }: PushAnswer): string {
+function textOf({ accepted, lines, report }: PushAnswer): string {
   const verdict = accepted ? 'accept' : 'refuse'
-  return `${[...lines.map((line) => `.${line}`), verdict].join('\n')}\n`
+  const reported = report === undefined ? [] : [`=${escaped(report)}`]
+  return `${[...lines.map((line) => `.${line}`), ...reported, verdict].join('\n')}\n`
+}
+
+/** Escapes characters for `%b` of printf(1). */
+function escaped(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about.
+    /[\u0000-\u001F\\]/g,
+    (character) => `\\0${character.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  )
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { accountHolder } from '../../concurrency/holders.ts'
 import { acceptedFaults } from '../core/accepted-faults.ts'
-import { OWN_REFS, SERVER_REFS } from '../core/ref-names.ts'
+import { HIDDEN_REFS, OWN_REFS, PROPOSAL_REFS } from '../core/ref-names.ts'
 import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
@@ -56,7 +56,9 @@ const RECEIVE_CONFIG = [
   ...acceptedFaults('receive.fsck'),
   'receive.advertisePushOptions=true',
   // Pushes neither list nor move these refs. Git refuses them one by one.
-  ...SERVER_REFS.map((prefix) => `receive.hideRefs=${prefix}`),
+  ...HIDDEN_REFS.map((prefix) => `receive.hideRefs=${prefix}`),
+  // Git leaves these to the hook `proc-receive`.
+  ...PROPOSAL_REFS.map((prefix) => `receive.procReceiveRefs=${prefix.slice(0, -1)}`),
   // Users may have file systems that fold case and Unicode (git-config(1), core.protectNTFS).
   'core.protectHFS=true',
   'core.protectNTFS=true',
