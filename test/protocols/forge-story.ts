@@ -915,6 +915,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(contents.getEditorConfig, 'GET /repos/bob/garden/editorconfig/docs/plan.md'),
   bob(contents.getBlame, 'GET /repos/bob/garden/blame/.editorconfig'),
+  bob(contents.createFile, 'POST /repos/bob/garden/contents/CODEOWNERS', {
+    content: base64('docs/.* @bob @nobody\n*.md @bob\n'),
+  }),
+  bob(reviews.listCodeOwnerErrors, 'GET /repos/bob/garden/codeowners/errors'),
   bob(repositories.transferRepository, 'POST /repos/bob/garden/transfer', { new_owner: 'carol' }),
   by('carol', repositories.rejectRepositoryTransfer, 'POST /repos/bob/garden/transfer/reject'),
   bob(repositories.transferRepository, 'POST /repos/bob/mirror/transfer', { new_owner: 'carol' }),

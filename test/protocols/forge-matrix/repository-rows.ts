@@ -372,6 +372,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // The head has all that the base has.
   row(pullMerges.updatePullRequestHead, pullUpdaters, { index: PULL }),
 
+  row(reviews.listCodeOwnerErrors, { ...members, level: 'write' }, {}),
   row(reviews.listReviews, pullReaders, { index: PULL }),
   row(reviews.getReview, pullReaders, { index: PULL, id: NO_NUMBER }),
   // Without a word.

@@ -23,7 +23,7 @@ import { listReviewerIds, listReviewRequests } from './reviews.rows.ts'
 const PATHS = ['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS']
 
 /** Maximum number of bytes to read of the file. */
-const MAX_FILE_BYTES = 64 * 1024
+export const MAX_FILE_BYTES = 64 * 1024
 
 /** Maximum number of changed files whose owners are looked up. Further files are ignored. */
 const MAX_PATHS = 3_000
@@ -53,7 +53,8 @@ export async function findCodeOwners(
   proposed: Proposed,
 ): Promise<Reviewers> {
   const { id } = open.repository
-  const rules = parseCodeOwners(await readFile(app, open, proposed.baseBranch))
+  const file = await readCodeOwnersFile(app, open, proposed.baseBranch)
+  const rules = parseCodeOwners(file?.text ?? '')
   if (rules.length === 0) return { users: [], teams: [] }
   const window = { offset: 0, limit: MAX_PATHS }
   const { files } = await reading(diffPaths(app.git, id, proposed.mergeBase, proposed.head, window))
@@ -65,7 +66,7 @@ export async function findCodeOwners(
   const teams = new Map<number, Team>()
   for (const name of names.slice(0, MAX_NAMES)) {
     if (name.includes('/')) {
-      const team = await findTeam(app, open, name)
+      const team = await findOwningTeam(app, open, name)
       if (team && (await teamReads(app.db, team, open.repository))) teams.set(team.id, team)
     } else {
       const user = await findUserByUsername(app.db, name)
@@ -77,7 +78,7 @@ export async function findCodeOwners(
 }
 
 /** @param name in the form `organisation/team`. */
-async function findTeam(
+export async function findOwningTeam(
   app: ReposApp,
   { owner }: OpenRepository,
   name: string,
@@ -87,22 +88,34 @@ async function findTeam(
   return isOwner ? findTeamByName(app.db, owner.id, nameKey(team)) : undefined
 }
 
-/** Returns the content of the file, or an empty text if there is none. */
-async function readFile(
+/** The file that applies to a branch. */
+interface CodeOwnersFile {
+  readonly path: string
+  /** The beginning of a file that is too large. */
+  readonly text: string
+  readonly isTooLarge: boolean
+}
+
+/** Returns the file that applies to a branch; undefined if there is none. */
+export async function readCodeOwnersFile(
   app: ReposApp,
   { repository }: OpenRepository,
   branchName: string,
-): Promise<string> {
+): Promise<CodeOwnersFile | undefined> {
   const branch = await readBranch(app, repository, branchName)
   const commit = branch && (await readCommit(app.git, repository.id, branch.commit_id))
-  if (!commit) return ''
+  if (!commit) return undefined
   for (const path of PATHS) {
     const entry = await findEntry(app.git, repository.id, commit.treeId, path)
     if (entry?.kind !== 'file') continue
     const file = await reading(readObject(app.git, repository.id, entry.id, MAX_FILE_BYTES))
-    return file?.content.toString() ?? ''
+    return {
+      path,
+      text: file?.content.toString() ?? '',
+      isTooLarge: (file?.bytes ?? 0) > MAX_FILE_BYTES,
+    }
   }
-  return ''
+  return undefined
 }
 
 /**
@@ -140,7 +153,7 @@ export async function requestCodeOwners(
  */
 
 /** Maximum number of rules. Later rules are ignored. */
-const MAX_RULES = 200
+export const MAX_RULES = 200
 
 /** Maximum CPU time of this process to match the paths of a pull request against all rules. */
 const MAX_MATCHING_MS = 1_000
@@ -158,14 +171,15 @@ export function parseCodeOwners(text: string): CodeOwnerRule[] {
   const rules: CodeOwnerRule[] = []
   for (const line of text.split('\n')) {
     if (rules.length === MAX_RULES) break
-    const [pattern = '', ...names] = tokensOf(line)
-    const matches = names.length === 0 ? undefined : compile(pattern)
+    const [pattern = '', ...names] = ruleTokensOf(line)
+    const matches = names.length === 0 ? undefined : compileOwnedPaths(pattern)
     if (matches) rules.push({ matches, names: names.map((name) => name.replace(/^@/, '')) })
   }
   return rules
 }
 
-function compile(pattern: string): Matcher | undefined {
+/** Returns whether a pattern matches a path; undefined for one that is invalid or too expensive. */
+export function compileOwnedPaths(pattern: string): Matcher | undefined {
   if (pattern.length > MAX_PATTERN_CHARACTERS) return undefined
   const isTurned = pattern.startsWith('!')
   // Normalised, because file systems may treat different compositions of a character as equal.
@@ -173,7 +187,8 @@ function compile(pattern: string): Matcher | undefined {
   return expression && ((path) => expression.testExact(path.normalize()) !== isTurned)
 }
 
-function tokensOf(line: string): string[] {
+/** Returns the pattern and the names of a line. */
+export function ruleTokensOf(line: string): string[] {
   const tokens: string[] = []
   let token = ''
   let isEscaped = false

@@ -16,6 +16,7 @@ import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import { teamMessage } from '../../organizations/team.service.ts'
 import { gitUrls } from '../../repositories/lifecycle/repository.message.ts'
+import { findCodeOwnerErrors } from './code-owner-errors.ts'
 import {
   createReviewComment,
   deleteReviewComment,
@@ -50,6 +51,7 @@ function reviewService(app: App): ServiceImpl<typeof ReviewService> {
 
 type ReviewMethods = Pick<
   ServiceImpl<typeof ReviewService>,
+  | 'listCodeOwnerErrors'
   | 'listReviews'
   | 'getReview'
   | 'createReview'
@@ -61,6 +63,11 @@ type ReviewMethods = Pick<
 
 function reviewMethods(app: App): ReviewMethods {
   return {
+    async listCodeOwnerErrors({ owner, repo, ref }, context) {
+      const caller = signedIn(callerOf(context))
+      return { errors: await findCodeOwnerErrors(app, caller, { owner, repo }, ref) }
+    },
+
     async listReviews({ owner, repo, index, ...page }, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, page)
