@@ -233,7 +233,6 @@ function sshOf({
   sshProxyProtocol,
   sshBanner,
   trustedProxies,
-  workers,
 }: ServeFlags): SshConfig | undefined {
   if (sshListen === undefined) {
     const isUsed = sshUserCa !== undefined || sshBanner !== undefined || sshProxyProtocol
@@ -248,11 +247,6 @@ function sshOf({
   }
   if (sshProxyProtocol && sshListen === 'same')
     throw new Error('--ssh-proxy-protocol needs a port of its own in --ssh-listen')
-  if (sshListen !== undefined && workers > 1) {
-    throw new Error(
-      `--ssh-listen needs --workers 1 for now: start a server of its own for SSH over the same data, or leave --workers ${workers} out`,
-    )
-  }
   return {
     listen: sshListen ?? 'sshd',
     public: sshPublic ?? {},

@@ -524,6 +524,7 @@ export async function serveAsWorker(flags: ServeFlags): Promise<void> {
     for (const name of STOP_SIGNALS) process.on(name, () => primary.leave())
     primary.ready({
       announceStop: () => server.announceStop(),
+      readHostKeys: () => server.readHostKeys(),
       drain: () => drain(server, log),
     })
   } catch (error) {

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { readConfig, type ServeFlags } from '../config.ts'
 import { createLog } from '../log.ts'
+import { portOf, sshAddressOf } from '../server/ssh-address.ts'
 import { WorkerProcesses } from '../server/worker-processes.ts'
 import { print } from './print.ts'
 
@@ -14,12 +15,13 @@ const WORKER_PROGRAM = fileURLToPath(new URL('./worker-program.js', import.meta.
  * @throws Error with a message for the operator.
  */
 export async function serveByWorkers(flags: ServeFlags): Promise<void> {
-  const { listen, tls, logLevel, workers: count, stopDelayMs } = readConfig(flags)
+  const { listen, ssh, tls, logLevel, workers: count, stopDelayMs } = readConfig(flags)
   const log = createLog(logLevel)
   const workers: WorkerProcesses = new WorkerProcesses({
     program: { path: WORKER_PROGRAM, args: process.argv.slice(2) },
     count,
     listen,
+    sshListen: typeof ssh?.listen === 'object' ? ssh.listen : undefined,
     isTls: tls !== undefined,
     log,
     stopDelayMs,
@@ -30,7 +32,12 @@ export async function serveByWorkers(flags: ServeFlags): Promise<void> {
     },
   })
   drainOnSignal(workers, log)
-  print(`branchline listening on ${await workers.start()}`)
+  // Without SSH the signal ends the process, as by default.
+  if (ssh && ssh.listen !== 'sshd') process.on('SIGHUP', () => workers.readHostKeys())
+  const { url, sshPort } = await workers.start()
+  print(`branchline listening on ${url}`)
+  const address = sshAddressOf({ listen, ssh }, sshPort ?? portOf(new URL(url)))
+  if (address !== undefined) print(`branchline ssh listening on ${address}`)
 }
 
 /** Drains all worker processes on the first signal, and ends them at once on the second. */

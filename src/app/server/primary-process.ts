@@ -7,6 +7,8 @@ import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messag
 /** Services of the primary process for a server that is one of several worker processes. */
 export interface WorkerSurroundings {
   readonly connections: PassedConnections
+  /** Undefined where SSH has no port of its own. */
+  readonly sshConnections: PassedConnections | undefined
   readonly metrics: MetricsOfAll
   readonly gitMemory: SharedGitMemory
 }
@@ -18,9 +20,10 @@ const REPORTED_GIT_BYTES = 8 * 1024 ** 2
 const MAX_DRAIN_MS = 30_000
 
 /** Requests of the primary process to a process that serves. */
-interface Endings {
+interface Reactions {
   /** Reports from now on that this process is not ready. */
   readonly announceStop: () => void
+  readonly readHostKeys: () => void
   /** Finishes the calls in flight. Called once. */
   readonly drain: () => void
 }
@@ -32,18 +35,20 @@ export class PrimaryProcess implements WorkerSurroundings {
   /** Number of this worker process, from 1. */
   readonly worker: number
   readonly connections: PassedConnections
+  readonly sshConnections: PassedConnections | undefined
   readonly metrics: MetricsOfAll
   readonly gitMemory: SharedGitMemory
   readonly #sums = new Map<number, (sum: Metrics | undefined) => void>()
   #lastSum = 0
   #accept: (socket: Socket) => void = (socket) => socket.destroy()
+  #acceptSsh: (socket: Socket) => void = (socket) => socket.destroy()
   #readMetrics: () => Promise<Metrics> = async () => []
-  #endings: Endings | undefined
+  #reactions: Reactions | undefined
   #isDraining = false
   #gitBytesOfOthers = 0
   #gitBytes = 0
 
-  private constructor({ worker, workers, port }: Start) {
+  private constructor({ worker, workers, port, sshPort }: Start) {
     this.worker = worker
     this.connections = {
       port,
@@ -51,6 +56,15 @@ export class PrimaryProcess implements WorkerSurroundings {
         this.#accept = accept
       },
     }
+    this.sshConnections =
+      sshPort === undefined
+        ? undefined
+        : {
+            port: sshPort,
+            onConnection: (accept) => {
+              this.#acceptSsh = accept
+            },
+          }
     this.metrics = {
       onRead: (read) => {
         this.#readMetrics = read
@@ -87,8 +101,8 @@ export class PrimaryProcess implements WorkerSurroundings {
   }
 
   /** Tells that this process serves. */
-  ready(endings: Endings): void {
-    this.#endings = endings
+  ready(reactions: Reactions): void {
+    this.#reactions = reactions
     send({ kind: 'ready' })
   }
 
@@ -106,10 +120,16 @@ export class PrimaryProcess implements WorkerSurroundings {
   #receive(message: MessageToWorker, socket: Socket | undefined): void {
     switch (message.kind) {
       case 'connection':
-        this.#take(socket)
+        this.#take(socket, this.#accept)
+        break
+      case 'SSH connection':
+        this.#take(socket, this.#acceptSsh)
+        break
+      case 'read host keys':
+        this.#reactions?.readHostKeys()
         break
       case 'announce stop':
-        this.#endings?.announceStop()
+        this.#reactions?.announceStop()
         break
       case 'drain':
         this.#drainOnce()
@@ -126,7 +146,7 @@ export class PrimaryProcess implements WorkerSurroundings {
     }
   }
 
-  #take(socket: Socket | undefined): void {
+  #take(socket: Socket | undefined, accept: (socket: Socket) => void): void {
     const closed = () => send({ kind: 'connection closed' })
     // A connection that has ended on its way comes without a socket.
     if (!socket) {
@@ -134,7 +154,7 @@ export class PrimaryProcess implements WorkerSurroundings {
       return
     }
     socket.once('close', closed)
-    this.#accept(socket)
+    accept(socket)
   }
 
   #sumMetrics(): Promise<Metrics | undefined> {
@@ -158,12 +178,12 @@ export class PrimaryProcess implements WorkerSurroundings {
   #disconnected(): void {
     for (const answer of this.#sums.values()) answer(undefined)
     setTimeout(() => process.exit(1), MAX_DRAIN_MS).unref()
-    if (this.#endings) this.#drainOnce()
+    if (this.#reactions) this.#drainOnce()
     else process.exit(1)
   }
 
   #drainOnce(): void {
-    if (!this.#isDraining) this.#endings?.drain()
+    if (!this.#isDraining) this.#reactions?.drain()
     this.#isDraining = true
   }
 }

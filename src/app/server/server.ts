@@ -51,7 +51,8 @@ import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts
 import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { StartedParts, serve } from './serving.ts'
-import { createSshPort, sshAddressOf, startSsh } from './ssh.ts'
+import { createSshPort, startSsh } from './ssh.ts'
+import { sshAddressOf } from './ssh-address.ts'
 import { watchForWakes } from './wake.ts'
 
 /** A running server. */
@@ -178,12 +179,13 @@ async function startParts(
   const { metrics, ...serving } = await serve(config, app, surrounding, parts, others)
   const program = surroundings.sshProgram
   const { url } = serving
-  const ssh = await startSsh(config, app, { slots, metrics, program, url }, parts)
+  const passed = others?.sshConnections
+  const ssh = await startSsh(config, app, { slots, metrics, program, url, passed }, parts)
   sshPort.attach(ssh)
   await workers.start(app)
   if (!shared) wakeByCommands(config, app, parts)
   app.background.run('forget old events', () => pruneUserEvents(app))
-  const sshAddress = ssh && sshAddressOf(config, ssh)
+  const sshAddress = ssh && sshAddressOf(config, ssh.port)
   return { ...serving, app, sshAddress, readHostKeys: () => sshPort.readHostKeys() }
 }
 

@@ -5,10 +5,12 @@ import type { Metrics } from '../../edge/operator-pages/metrics.ts'
 import type { App } from '../../forge/app.ts'
 import type { SshHost, SshPort } from '../../forge/core/core.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
+import type { PassedConnections } from '../../platform/http/listener/index.ts'
 import { SSH_PORT } from '../config/values.ts'
 import type { Config } from '../config.ts'
 import { hostKeysFolderOf } from '../data-folder.ts'
 import type { StartedParts } from './serving.ts'
+import { portOf } from './ssh-address.ts'
 
 /** What the forge tells of Git over SSH. */
 interface AttachableSsh extends SshPort {
@@ -72,6 +74,8 @@ interface SshSurroundings {
   readonly metrics: Metrics
   /** URL of the listener of HTTP. */
   readonly url: string
+  /** Connections that the primary process accepts, where SSH has a port of its own. */
+  readonly passed: PassedConnections | undefined
   /** Path of the bundled program. Without it the server serves no SSH. */
   readonly program: string | undefined
 }
@@ -84,7 +88,7 @@ interface SshSurroundings {
 export async function startSsh(
   config: Config,
   app: App,
-  { slots, program, metrics, url }: SshSurroundings,
+  { slots, program, metrics, url, passed }: SshSurroundings,
   parts: StartedParts,
 ): Promise<ServedSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
@@ -93,7 +97,7 @@ export async function startSsh(
     program,
     listens: listen !== 'sshd',
     settings: {
-      address: typeof listen === 'object' ? listen : undefined,
+      address: typeof listen === 'object' && passed === undefined ? listen : undefined,
       user,
       hostKeyFiles,
       hostKeyFolder: hostKeysFolderOf(config.data),
@@ -110,21 +114,9 @@ export async function startSsh(
   })
   parts.add((graceMs) => ssh.stop(graceMs))
   const fingerprints = ssh.hostKeys.map(({ fingerprint }) => fingerprint)
-  const port = ssh.port ?? (listen === 'sshd' ? SSH_PORT : portOf(new URL(url)))
+  passed?.onConnection((socket) => ssh.take(socket, Buffer.alloc(0)))
+  const ofOthers = listen === 'sshd' ? SSH_PORT : portOf(new URL(url))
+  const port = ssh.port ?? passed?.port ?? ofOthers
   app.log.info({ fingerprints, port }, 'serving Git over SSH')
   return { ssh, port }
-}
-
-function portOf({ port, protocol }: URL): number {
-  return port === '' ? ({ 'http:': 80, 'https:': 443 }[protocol] ?? 0) : Number(port)
-}
-
-/** Returns the address of SSH as operators write it; undefined where only `sshd` serves. */
-export function sshAddressOf({ listen, ssh }: Config, { port }: ServedSsh): string | undefined {
-  if (ssh === undefined || ssh.listen === 'sshd') return undefined
-  return hostPortText(ssh.listen === 'same' ? listen.host : ssh.listen.host, port)
-}
-
-function hostPortText(host: string, port: number): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`
 }

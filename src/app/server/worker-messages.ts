@@ -14,9 +14,13 @@ export type MessageToWorker =
       readonly workers: number
       /** The port whose connections the worker process gets. */
       readonly port: number
+      /** The port of SSH. Undefined where SSH has none of its own. */
+      readonly sshPort: number | undefined
     }
   /** A connection, whose socket comes with the message. */
-  | { readonly kind: 'connection' }
+  | { readonly kind: 'connection' | 'SSH connection' }
+  /** The worker process reads the host keys of SSH again. */
+  | { readonly kind: 'read host keys' }
   /** The worker process still takes calls, and reports that it is not ready. */
   | { readonly kind: 'announce stop' }
   /** The worker process gets no further connection, and ends when its calls have ended. */

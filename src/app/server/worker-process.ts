@@ -17,6 +17,9 @@ export interface WorkerEnd {
   readonly reason: string
 }
 
+/** Whether a connection came to the port of HTTP or to that of SSH. */
+export type ConnectionKind = 'connection' | 'SSH connection'
+
 /** Handlers of the messages of a worker process. */
 interface WorkerEvents {
   readonly onReady: () => void
@@ -117,12 +120,12 @@ export class WorkerProcess {
   }
 
   /** Passes a connection to the process. */
-  pass(socket: Socket): void {
+  pass(socket: Socket, kind: ConnectionKind): void {
     this.#connections += 1
     this.#passing += 1
     this.#passedAtMs = performance.now()
     // Node passes one connection at a time, and calls back when it begins with this one.
-    this.#child.send({ kind: 'connection' } satisfies MessageToWorker, socket, (error) => {
+    this.#child.send({ kind } satisfies MessageToWorker, socket, (error) => {
       this.#passing -= 1
       if (error) socket.destroy()
     })
@@ -149,6 +152,11 @@ export class WorkerProcess {
 
   tellGitMemoryOfOthers(bytes: number): void {
     this.#send({ kind: 'git memory of others', bytes })
+  }
+
+  /** Lets the process read the host keys of SSH again. */
+  readHostKeys(): void {
+    if (this.#state === 'ready') this.#send({ kind: 'read host keys' })
   }
 
   /** Lets the process report that it is not ready. It still gets connections. */

@@ -10,7 +10,12 @@ import {
   urlOf,
 } from '../../platform/http/listener/port.ts'
 import type { Metrics } from './worker-messages.ts'
-import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts'
+import {
+  type ConnectionKind,
+  type WorkerEnd,
+  WorkerProcess,
+  type WorkerProgram,
+} from './worker-process.ts'
 
 /** Time of service after which the end of a worker process is no sign of a lasting fault. */
 const STEADY_MS = 60_000
@@ -29,6 +34,8 @@ interface WorkerProcessesOptions {
   readonly program: WorkerProgram
   readonly count: number
   readonly listen: Address
+  /** Undefined where SSH has no port of its own. */
+  readonly sshListen: Address | undefined
   readonly isTls: boolean
   readonly log: Logger
   /** Time between the announcement of a stop and the stop. */
@@ -51,6 +58,7 @@ export class WorkerProcesses {
   readonly #restarts = new Set<NodeJS.Timeout>()
   readonly #metrics = new MetricsSum()
   #handover: ConnectionHandover | undefined
+  #sshHandover: ConnectionHandover | undefined
   /** The end of a process before all of them were ready. */
   #lost: WorkerEnd | undefined
   #state: 'starting' | 'serving' | 'stopping' = 'starting'
@@ -60,16 +68,18 @@ export class WorkerProcesses {
   }
 
   /**
-   * Opens the port and starts all worker processes. A start that fails leaves nothing running.
+   * Opens the ports and starts all worker processes. A start that fails leaves nothing running.
    *
-   * @returns the URL of the server.
+   * @returns the URL of the server, and the port of SSH where SSH has one of its own.
    * @throws Error with a message for the operator.
    */
-  async start(): Promise<string> {
-    const { listen, isTls, count } = this.#options
+  async start(): Promise<{ readonly url: string; readonly sshPort: number | undefined }> {
+    const { listen, sshListen, isTls, count } = this.#options
     const workers = () => this.#running.values()
-    this.#handover = await ConnectionHandover.open(listen, workers)
+    this.#handover = await ConnectionHandover.open(listen, workers, 'connection')
     try {
+      if (sshListen)
+        this.#sshHandover = await ConnectionHandover.open(sshListen, workers, 'SSH connection')
       // The first one migrates the tables, and finds what prevents a start.
       await this.#startOne(1)
       const others = Array.from({ length: count - 1 }, (_, index) => this.#startOne(index + 2))
@@ -83,7 +93,8 @@ export class WorkerProcesses {
       throw error
     }
     this.#state = 'serving'
-    return urlOf(listen, this.#handover.port, isTls)
+    const url = urlOf(listen, this.#handover.port, isTls)
+    return { url, sshPort: this.#sshHandover?.port }
   }
 
   /**
@@ -104,6 +115,11 @@ export class WorkerProcesses {
     return (await Promise.all(ends)).every((isFinished) => isFinished)
   }
 
+  /** Lets all worker processes read the host keys of SSH again. */
+  readHostKeys(): void {
+    for (const worker of this.#running.values()) worker.readHostKeys()
+  }
+
   /** Ends all worker processes at once. */
   kill(): void {
     this.#stop()
@@ -114,18 +130,21 @@ export class WorkerProcesses {
     this.#state = 'stopping'
     for (const restart of this.#restarts) clearTimeout(restart)
     this.#handover?.close()
+    this.#sshHandover?.close()
   }
 
   /** Starts a worker process. Resolves when it serves. */
   async #startOne(number: number): Promise<void> {
     const port = this.#handover?.port
     if (port === undefined || this.#state === 'stopping') throw new Error('the server is stopping')
-    const start = { worker: number, workers: this.#options.count, port }
+    const sshPort = this.#sshHandover?.port
+    const start = { worker: number, workers: this.#options.count, port, sshPort }
     await new Promise<void>((resolve, reject) => {
       const worker = new WorkerProcess(this.#options.program, start, {
         onReady: () => {
           worker.tellGitMemoryOfOthers(this.#gitBytesBeside(worker))
           this.#handover?.passWaiting()
+          this.#sshHandover?.passWaiting()
           resolve()
         },
         onSumMetrics: (id) => void this.#sumMetrics(worker, id),
@@ -207,7 +226,7 @@ const MAX_WAITING = 512
 const MAX_PASSING = 512
 
 /**
- * The port of all worker processes. The primary process accepts the connections and passes each to
+ * A port of all worker processes. The primary process accepts the connections and passes each to
  * the worker process with the fewest connections. It reads and writes none of them.
  *
  * The operating system could divide them as well (`listen` on one socket in all processes), but
@@ -217,10 +236,12 @@ const MAX_PASSING = 512
 class ConnectionHandover {
   readonly #server: Server
   readonly #workers: () => Iterable<WorkerProcess>
+  readonly #kind: ConnectionKind
   readonly #waiting = new Set<Socket>()
 
-  private constructor(workers: () => Iterable<WorkerProcess>) {
+  private constructor(workers: () => Iterable<WorkerProcess>, kind: ConnectionKind) {
     this.#workers = workers
+    this.#kind = kind
     this.#server = createServer({ ...PORT_OPTIONS, pauseOnConnect: true }, (socket) => {
       // The worker process finds out.
       socket.on('error', () => {})
@@ -232,8 +253,9 @@ class ConnectionHandover {
   static async open(
     address: Address,
     workers: () => Iterable<WorkerProcess>,
+    kind: ConnectionKind,
   ): Promise<ConnectionHandover> {
-    const handover = new ConnectionHandover(workers)
+    const handover = new ConnectionHandover(workers, kind)
     await openPort(handover.#server, address)
     // accept(2) can fail later, most likely because no file descriptor is left. It is tried again.
     handover.#server.on('error', () => {})
@@ -261,7 +283,7 @@ class ConnectionHandover {
 
   #handOver(socket: Socket): void {
     const [worker] = [...this.#workers()].filter(({ isReady }) => isReady).sort(byLoad)
-    if (worker && worker.passing < MAX_PASSING) worker.pass(socket)
+    if (worker && worker.passing < MAX_PASSING) worker.pass(socket, this.#kind)
     else if (!worker && this.#waiting.size < MAX_WAITING) this.#waiting.add(socket)
     else socket.destroy()
   }

@@ -113,6 +113,9 @@ let begin = (socket: Socket, _address = addressOf(socket)): void => {
   socket.destroy()
 }
 
+/** Takes a connection of a client, or of a load balancer for a client. */
+let accept = (socket: Socket): void => begin(socket)
+
 // Service managers signal all processes of a service. The server says when to stop.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())
@@ -157,7 +160,8 @@ async function serve(settings: SshSettings): Promise<void> {
   readHostKeysAgain = () => useHostKeys(settings)
   setInterval(rekeyOld, REKEY_CHECK_MS).unref()
   setInterval(sendFigures, FIGURES_INTERVAL_MS).unref()
-  if (settings.address) listen(settings.address, publicKeys, settings.proxies)
+  if (settings.proxies) accept = acceptFrom(settings.proxies)
+  if (settings.address) listen(settings.address, publicKeys)
   else send({ kind: 'listening', port: undefined, hostKeys: publicKeys })
 }
 
@@ -200,9 +204,7 @@ async function useHostKeys(settings: SshSettings): Promise<PublicHostKey[]> {
 function listen(
   { host, port }: NonNullable<SshSettings['address']>,
   hostKeys: readonly PublicHostKey[],
-  proxies: SshSettings['proxies'],
 ): void {
-  const accept = proxies ? acceptFrom(proxies) : (socket: Socket) => begin(socket)
   const listener = createServer({ noDelay: true }, accept)
   listener.on('error', (error) => send({ kind: 'failed', message: error.message }))
   stopListening = () => listener.close()
@@ -232,8 +234,9 @@ function addressOf(socket: Socket): string {
 
 /** Serves a connection that the server has accepted. */
 function takeOver(socket: Socket, begun: Buffer): void {
-  begin(socket)
-  if (!socket.destroyed) socket.unshift(begun)
+  socket.setNoDelay(true)
+  accept(socket)
+  if (!socket.destroyed && begun.length > 0) socket.unshift(begun)
 }
 
 /** Counts a connection. Returns whether it may begin. */

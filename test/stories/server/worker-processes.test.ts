@@ -14,6 +14,7 @@ import { branchline, type ServerProcess, serveProcess } from '../../support/proc
 import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
+import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
 const WORKERS = 3
 
@@ -74,6 +75,33 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     expect(connectionsOf(pid, server.url)).toBe(0)
     socket.destroy()
   })
+
+  it.skipIf(!hasSsh).each(['127.0.0.1:0', 'same'])(
+    'serves SSH at %s by all processes',
+    async (listen) => {
+      const { users } = await serve()
+      const ssh = ['--ssh-listen', listen, '--ssh-proxy-protocol', 'off']
+      const server = await serveProcess(data, [...place, '--workers', '2', ...ssh])
+      const client = await openGitClient()
+      const rest = restAt(server.url)
+      const key = await createSshKey(client.home, 'key')
+      await rest(users.bob, 'POST', '/user/keys', { title: listen, key })
+      const { body } = await rest(undefined, 'GET', '/meta/ssh-host-keys')
+      const options = [...sshOptions(client.home, 'key'), '-p', String(body.port)]
+      if (listen === 'same') expect(body.port).toBe(Number(new URL(server.url).port))
+      const greet = () => runSsh([...options, 'git@127.0.0.1'])
+      const all = async () => {
+        for (const { code, stderr } of await Promise.all([greet(), greet(), greet(), greet()]))
+          expect([code, stderr]).toEqual([0, expect.stringContaining('Hi bob!')])
+      }
+      await all()
+      server.child.kill('SIGHUP')
+      await all()
+      server.child.kill('SIGTERM')
+      expect(await server.exited).toBe(0)
+      await client.remove()
+    },
+  )
 
   it('sums the metrics of all processes, and forgets no call of one that was killed', async () => {
     const { server, users, workers } = await serve()
