@@ -113,6 +113,8 @@ let begin = (socket: Socket, _address = addressOf(socket)): void => {
   socket.destroy()
 }
 
+/** Whether an address is that of a load balancer. */
+let isProxy = (_address: string): boolean => false
 /** Takes a connection of a client, or of a load balancer for a client. */
 let accept = (socket: Socket): void => begin(socket)
 
@@ -219,10 +221,9 @@ function listen(
 function acceptFrom(proxies: readonly ProxyNetwork[]): (socket: Socket) => void {
   const trusted = new BlockList()
   for (const { address, prefix, family } of proxies) trusted.addSubnet(address, prefix, family)
+  isProxy = (address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   return (socket) => {
-    const address = addressOf(socket)
-    if (trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
-      readProxyHeader(socket, (client) => begin(socket, client))
+    if (isProxy(addressOf(socket))) readProxyHeader(socket, (client) => begin(socket, client))
     else socket.destroy()
   }
 }
@@ -242,7 +243,8 @@ function takeOver(socket: Socket, begun: Buffer): void {
 /** Counts a connection. Returns whether it may begin. */
 function admit(socket: Socket, address: string, limitLoopback: boolean): boolean {
   socket.on('error', () => {})
-  const isExempt = isLoopback(address) && !limitLoopback
+  // A load balancer connects for itself to check the server.
+  const isExempt = (isLoopback(address) && !limitLoopback) || isProxy(address)
   const network = isExempt ? undefined : peerNetwork(address)
   const ofNetwork = network === undefined ? [] : [...peers].filter((p) => p.network === network)
   const isFull =
