@@ -57,6 +57,15 @@ const CORRECTIONS = [
     this._debug && this._debug(\`Outbound: Sending DISCONNECT`,
   },
   {
+    // The package names another algorithm than the request (RFC 4252, section 7). Dropbear drops the key.
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: 'this._protocol.authPKOK(this.key.algo, this.key.data);',
+    to: `this._protocol.authPKOK(
+        this.hashAlgo ? this.hashAlgo.replace('sha', 'rsa-sha2-') : this.key.algo,
+        this.key.data,
+      );`,
+  },
+  {
     // The package sends no global requests of its own.
     file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
     from: '  ping() {',

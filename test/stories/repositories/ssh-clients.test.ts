@@ -1,0 +1,133 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
+import { createSshKey, hasSsh } from '../../support/ssh-client.ts'
+
+const { ask, client, server, users } = await openForge({
+  ssh: { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] },
+})
+const port = server.sshAddress?.split(':').at(-1) ?? ''
+const url = `ssh://git@127.0.0.1:${port}/bob/shared.git`
+const run = promisify(execFile)
+
+/** Returns whether a command of this machine ends, whatever its exit code is. */
+function isInstalled(program: string, ...args: string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' })
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ENOENT')
+  }
+}
+
+/** Returns whether Python has a package. */
+function hasPython(name: string): boolean {
+  try {
+    execFileSync('python3', ['-c', `import ${name}`], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Clones and pushes by a client that Git starts. */
+async function shareBy(folder: string, variant: string, ...command: string[]): Promise<void> {
+  const options = ['-c', `core.sshCommand=${command.join(' ')}`, '-c', `ssh.variant=${variant}`]
+  await client.git('.', ...options, 'clone', '-q', url, folder)
+  const commit = await client.commit(folder, `by ${folder}`)
+  await client.git(folder, ...options, 'push', '-q', 'origin', 'HEAD')
+  expect((await ask(users.bob, 'GET', '/repos/bob/shared/branches/main')).commit.id).toBe(commit)
+}
+
+/** Runs a script of Python in the folder of the keys, and returns what the script prints. */
+async function python(script: string): Promise<string> {
+  const { stdout } = await run('python3', ['-c', script, port], { cwd: client.home })
+  return stdout.trim()
+}
+
+describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not installed)', () => {
+  beforeAll(async () => {
+    await ask(users.bob, 'POST', '/user/repos', { name: 'shared', auto_init: true })
+    for (const [name, ...type] of [
+      ['ed', '-t', 'ed25519'],
+      ['rsa', '-t', 'rsa', '-b', '2048', '-m', 'PEM'],
+    ] as const) {
+      const key = await createSshKey(client.home, name, ...type)
+      await ask(users.bob, 'POST', '/user/keys', { title: name, key })
+    }
+  })
+
+  it.skipIf(!isInstalled('dbclient', '-h'))('Dropbear', async () => {
+    for (const name of ['ed', 'rsa']) {
+      const [from, to] = [join(client.home, name), join(client.home, `${name}.dropbear`)]
+      await run('dropbearconvert', ['openssh', 'dropbear', from, to])
+      // `-y -y`: without a check of the host key.
+      await shareBy(`dropbear-${name}`, 'ssh', 'dbclient', '-y', '-y', '-T', '-i', to)
+    }
+  })
+
+  it.skipIf(!isInstalled('plink', '-V'))('PuTTY', async () => {
+    const { keys } = await ask(undefined, 'GET', '/meta/ssh-host-keys')
+    for (const name of ['ed', 'rsa']) {
+      const [from, to] = [join(client.home, name), join(client.home, `${name}.ppk`)]
+      await run('puttygen', [from, '-o', to])
+      const known = ['-hostkey', keys[0].fingerprint]
+      await shareBy(`putty-${name}`, 'plink', 'plink', '-batch', ...known, '-i', to)
+    }
+  })
+
+  it.skipIf(!hasPython('paramiko'))('Paramiko', async () => {
+    const shown = await python(`
+import paramiko, sys
+for name, kind in (('ed', paramiko.Ed25519Key), ('rsa', paramiko.RSAKey)):
+    client = paramiko.SSHClient()
+    client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
+    key = kind.from_private_key_file(name)
+    client.connect('127.0.0.1', int(sys.argv[1]), 'git', pkey=key, allow_agent=False, look_for_keys=False)
+    stdin, stdout, stderr = client.exec_command("git-upload-pack 'bob/shared'")
+    stdin.write('0000')
+    stdin.channel.shutdown_write()
+    print(b'refs/heads/main' in stdout.read(), stdout.channel.recv_exit_status())
+    client.close()
+`)
+    expect(shown).toBe('True 0\nTrue 0')
+  })
+
+  it.skipIf(!hasPython('asyncssh'))('AsyncSSH', async () => {
+    const shown = await python(`
+import asyncio, asyncssh, sys
+async def main():
+    options = dict(username='git', client_keys=['ed'], known_hosts=None)
+    async with asyncssh.connect('127.0.0.1', int(sys.argv[1]), **options) as connection:
+        result = await connection.run("git-upload-pack 'bob/shared'", input='0000')
+        print('refs/heads/main' in result.stdout, result.exit_status)
+        print((await connection.run()).exit_status)
+asyncio.run(main())
+`)
+    expect(shown).toBe('True 0\n0')
+  })
+
+  it.skipIf(!hasPython('pygit2'))('libgit2', async () => {
+    const shown = await python(`
+import pygit2, sys
+class Callbacks(pygit2.RemoteCallbacks):
+    def credentials(self, *_):
+        return pygit2.Keypair('git', 'ed.pub', 'ed', '')
+    def certificate_check(self, *_):
+        return True
+url = f'ssh://git@127.0.0.1:{sys.argv[1]}/bob/shared.git'
+clone = pygit2.clone_repository(url, 'libgit2', callbacks=Callbacks())
+signer = pygit2.Signature('a', 'a@example.org')
+head = clone.head
+commit = clone.create_commit('HEAD', signer, signer, 'by libgit2', head.peel().tree.id, [head.target])
+clone.remotes['origin'].push([clone.head.name], callbacks=Callbacks())
+print(commit)
+`)
+    expect((await ask(users.bob, 'GET', '/repos/bob/shared/branches/main')).commit.id).toBe(shown)
+    const file = await readFile(join(client.home, 'libgit2', 'README.md'), 'utf8')
+    expect(file).toContain('shared')
+  })
+})
