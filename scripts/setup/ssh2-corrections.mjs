@@ -66,6 +66,12 @@ const CORRECTIONS = [
       );`,
   },
   {
+    // A client with too many sessions learns why the next one fails (RFC 4254, section 5.1).
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: 'reason = CHANNEL_OPEN_FAILURE.CONNECT_FAILED;',
+    to: 'reason = CHANNEL_OPEN_FAILURE.RESOURCE_SHORTAGE;',
+  },
+  {
     // The package sends no global requests of its own.
     file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
     from: '  ping() {',

@@ -49,7 +49,10 @@ const WORDS = /^(git [a-z-]+|[^ ]+)(?: (.*))?$/s
 const BARE = /^[^\s'"\\;$`|&<>()*?#~]+$/
 const QUOTED = /^'((?:[^']|'\\['!]')*)'$/s
 
-const PATH = /^\/?([^/]+)\/([^/]+)$/
+/** Neither part is `.` or `..`, also before `.git`. */
+const PATH = /^\/?(?!\.{1,2}\/)([^/]+)\/(?!\.{1,2}(?:\.git)?$)([^/]+)$/i
+
+const NO_PATH = 'invalid repository path'
 
 const MAX_PATH_BYTES = 512
 const MAX_VERB_CHARACTERS = 64
@@ -65,6 +68,8 @@ export function readSshCommand(command: string): SshCommand {
     const text = lfsVerb ? `${lfsVerb}: not found` : unknown(/^\S*/.exec(command)?.[0] ?? '')
     return { kind: 'invalid', text, code: NOT_FOUND }
   }
+  // Spaces that belong to no word: no name begins or ends so.
+  if (argument !== argument.trim()) return INVALID_PATH
   const path = readWord(argument)
   // More than a verb and a path, for example what a shell would run.
   if (path === undefined) return { kind: 'invalid', text: unknown(verb), code: 1 }
@@ -72,7 +77,7 @@ export function readSshCommand(command: string): SshCommand {
   return place ? { kind: 'git', target: { ...place, service } } : INVALID_PATH
 }
 
-const INVALID_PATH: SshCommand = { kind: 'invalid', text: 'invalid repository path', code: 1 }
+const INVALID_PATH: SshCommand = { kind: 'invalid', text: NO_PATH, code: 1 }
 
 function readAuthenticate(argument: string): SshCommand {
   const [, word = '', quoted, bare] = LFS_ARGUMENTS.exec(argument) ?? []

@@ -96,6 +96,24 @@ for name, kind in (('ed', paramiko.Ed25519Key), ('rsa', paramiko.RSAKey)):
     expect(shown).toBe('True 0\nTrue 0')
   })
 
+  it.skipIf(!hasPython('paramiko'))(
+    'that opens too many sessions learns why (Paramiko)',
+    async () => {
+      const shown = await python(`
+import paramiko, sys
+transport = paramiko.Transport(('127.0.0.1', int(sys.argv[1])))
+transport.connect(username='git', pkey=paramiko.Ed25519Key.from_private_key_file('ed'))
+sessions = [transport.open_session() for _ in range(16)]
+try:
+    transport.open_session()
+except paramiko.ChannelException as error:
+    print(error.code)
+transport.close()
+`)
+      expect(shown).toBe('4')
+    },
+  )
+
   it.skipIf(!hasPython('asyncssh'))('AsyncSSH', async () => {
     const shown = await python(`
 import asyncio, asyncssh, sys
