@@ -299,6 +299,45 @@ describe('forks', () => {
     expect(links).toEqual([2])
     await forge.checkObjects()
   })
+
+  it('share the new pack after the parent was packed as a whole', async () => {
+    await clonedRepository('root')
+    const push = async (name: string) => {
+      writeFileSync(join(client.home, 'root', name), randomBytes(2 * 1024 ** 2))
+      await client.git('root', 'add', '.')
+      await client.commit('root', name)
+      await client.git('root', 'push', '-q')
+    }
+    await push('first.bin')
+    await maintain('root')
+    const fork = await ask(users.ada, 'POST', '/repos/bob/root/forks', {})
+    const path = { fork: '/repos/ada/root/maintenance', root: '/repos/bob/root/maintenance' }
+    await push('second.bin')
+    const run = async (steps: string[]) => {
+      await ask(users.ada, 'POST', path.root, { steps })
+      await expect
+        .poll(async () => (await ask(users.ada, 'GET', path.root)).requested, WAIT)
+        .toEqual([])
+      const { steps: reports } = await ask(users.ada, 'GET', path.root)
+      expect(reports.map(({ error }: { error: string }) => error).join('')).toBe('')
+    }
+    await run(['full'])
+    for (const one of [path.fork, path.root])
+      expect(await ask(users.ada, 'GET', one)).toMatchObject({ packs: 1, shared_packs: 1 })
+    // The fork of a hidden repository gets nothing that the fork does not have.
+    await ask(users.bob, 'PATCH', '/repos/bob/root', { private: true })
+    await push('third.bin')
+    const hidden = (await client.git('root', 'rev-parse', 'HEAD')).trim()
+    await run(['full'])
+    expect(await ask(users.ada, 'GET', path.fork)).toMatchObject({ packs: 1, shared_packs: 0 })
+    const folder = repositoryPath(forge.server.app.git, fork.id)
+    await expect(client.git('.', '-C', folder, 'cat-file', '-e', hidden)).rejects.toThrow()
+    await rest(users.bob, 'DELETE', '/repos/bob/root')
+    expect(await client.git('.', '-C', folder, 'rev-list', '--objects', '--all')).toContain(
+      'first.bin',
+    )
+    await forge.checkObjects()
+  })
 })
 
 const DAY_MS = 24 * 60 * 60_000

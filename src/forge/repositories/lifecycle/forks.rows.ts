@@ -47,6 +47,29 @@ export async function countForks(
   return count
 }
 
+/** Returns the numbers of all direct and indirect forks of a repository, the oldest first. */
+export async function listDescendants(db: Db, id: number, limit: number): Promise<number[]> {
+  const forks = await db
+    .withRecursive('descendants(id)', (query) =>
+      query
+        .selectFrom('repositories')
+        .select('repositories.id')
+        .where('parent_id', '=', id)
+        .union(
+          query
+            .selectFrom('repositories')
+            .innerJoin('descendants', 'descendants.id', 'repositories.parent_id')
+            .select('repositories.id'),
+        ),
+    )
+    .selectFrom('descendants')
+    .select('id')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return forks.map((fork) => fork.id)
+}
+
 /** Forks of one owner that are looked at. */
 const MAX_FORKS = 1_000
 

@@ -33,7 +33,7 @@ import { openForNewRepository, recordCreator } from './create-repository.ts'
 import * as rows from './forks.rows.ts'
 import { findRepository, findRepositoryById } from './repositories.rows.ts'
 import { getRepositoryById } from './repositories.ts'
-import { checkRepositoryName, repositoryNameKey } from './repository-fields.ts'
+import { checkRepositoryName, isHidden, repositoryNameKey } from './repository-fields.ts'
 import { type RepositoryView, viewRepositories } from './repository-views.ts'
 
 /** The request for a fork. Empty texts mean the default. */
@@ -121,10 +121,6 @@ async function describe(
     private: isPrivate,
     parent_id: parentId,
   }
-}
-
-function isHidden(repository: Repository, owner: Owner): boolean {
-  return repository.private === 1 || owner.visibility !== 'public'
 }
 
 /**

@@ -1,6 +1,13 @@
 import { isRefName } from '../../../platform/git/refs/refs.ts'
+import type { Owner } from '../../accounts/schema.ts'
 import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Repository } from '../schema.ts'
+
+/** Returns whether some users cannot read a repository. */
+export function isHidden(repository: Repository, owner: Owner): boolean {
+  return repository.private === 1 || owner.visibility !== 'public'
+}
 
 /** Limits of compatible systems. */
 const MAX_CHARACTERS = { description: 2048, website: 1024 }

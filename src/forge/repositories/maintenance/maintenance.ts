@@ -23,6 +23,7 @@ import type { ReposApp } from '../ports.ts'
 import { storeSize } from '../refs/repository-size.ts'
 import type { MaintenanceChanges, RepositoryMaintenance } from '../schema.ts'
 import { dueSteps, fullDueTime, isDueWhenQuiet, pruneDueTime } from './due-steps.ts'
+import { shareWithForks, stateForFull } from './fork-sharing.ts'
 import * as rows from './maintenance.rows.ts'
 import { QUIET_MS } from './maintenance-checks.ts'
 import { prune, undo } from './prunes.ts'
@@ -262,8 +263,9 @@ async function runSteps(
   const id = row.repository_id
   const reports = readReports(row.steps)
   for (const step of steps) {
-    const state = await readState(app.git, id)
-    if (!state) return 'done'
+    const found = await readState(app.git, id)
+    if (!found) return 'done'
+    const state = step === 'full' ? await stateForFull(app, id, found) : found
     if (!(await app.disk.hasRoom(roomFor(state)))) return waitForRoom(app, row, step)
     await untilIdle(app, id, step, state, signal)
     const report = await timed(app, id, step, () => attempt(app, id, step, state, signal))
@@ -291,6 +293,7 @@ async function attempt(
   try {
     if (step === 'prune') await pruneOld(app, id, state, signal)
     else await runStep(app.git, id, step, state, signal)
+    if (step === 'full') await shareWithForks(app, id, signal)
     return ''
   } catch (error) {
     signal.throwIfAborted()

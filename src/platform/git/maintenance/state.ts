@@ -46,7 +46,7 @@ export interface RepositoryState {
 }
 
 /** Smallest pack that stays shared with forks. Below this size, a copy costs less than many packs. */
-const MIN_SHARED_BYTES = 1024 ** 2
+export const MIN_SHARED_BYTES = 1024 ** 2
 
 /** Sizes in the index of a pack of version 2 (gitformat-pack(5)). */
 const INDEX_START_BYTES = 8 + 256 * 4

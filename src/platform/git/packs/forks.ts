@@ -34,7 +34,7 @@ const PACK_PARTS = [/^pack-[0-9a-f]{40}\.(pack|rev|bitmap)$/, /^pack-[0-9a-f]{40
 const LINKS_AT_ONCE = 16
 
 /** Errors of a file system that cannot link a file: another one, or one with too few links. */
-const UNLINKABLE = ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK']
+export const UNLINKABLE = ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK']
 
 /** Refs that users push and fetch. Refs that the server creates are not shared. */
 export const SHARED_REFS = [HEADS, TAGS] as const
