@@ -1,10 +1,12 @@
+import { allRepositoryIds } from '../../platform/database/maintenance.ts'
 import { sweepLeftovers } from '../../platform/git/repositories/leftovers.ts'
+import { findDamage } from '../repositories/maintenance/maintenance-checks.ts'
 import { sweepLimbo } from '../repositories/maintenance/prunes.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 
 /**
  * The files of a killed process remain for an hour at most. A sweep lists two folders per
- * repository.
+ * repository, and reads the files of the repositories whose hour of the week it is.
  */
 const SWEEP_INTERVAL_MS = 60 * 60_000
 
@@ -23,6 +25,7 @@ export function startLeftoverSweeps(app: ReposApp): LeftoverSweeps {
       if (removed > 0)
         app.log.warn({ removed }, 'removed files that killed processes left in repositories')
       await sweepLimbo(app)
+      await findDamage(app, await allRepositoryIds(app.db), stopping.signal)
     })
   sweep()
   const timer = setInterval(sweep, SWEEP_INTERVAL_MS)

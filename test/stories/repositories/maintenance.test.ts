@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { examine } from '../../../src/forge/administration/doctor.ts'
+import { findDamage } from '../../../src/forge/repositories/maintenance/maintenance-checks.ts'
 import { readState } from '../../../src/platform/git/maintenance/state.ts'
 import { STEPS } from '../../../src/platform/git/maintenance/steps.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
@@ -269,6 +270,24 @@ describe('a damaged commit-graph', () => {
       }),
     )
     expect(readdirSync(folder)).toContain('commit-graph-chain')
+    await forge.checkObjects()
+  })
+
+  it('of a repository without changes is found in its hour of the week', async () => {
+    const { app } = forge.server
+    await clonedRepository('silent')
+    const id = await repositoryId('silent')
+    await maintain('silent')
+    const folder = join(repositoryPath(app.git, id), 'objects/info/commit-graphs')
+    const [graph = ''] = readdirSync(folder).filter((name) => name.endsWith('.graph'))
+    chmodSync(join(folder, graph), 0o600)
+    writeFileSync(join(folder, graph), 'damaged and longer than a checksum')
+    const { signal } = new AbortController()
+    const at = (hour: number) => ({ ...app, clock: { now: () => hour * 60 * 60_000 } })
+    await findDamage(at(id + 1), [id], signal)
+    expect(readdirSync(folder)).toContain(graph)
+    await findDamage(at(id), [id], signal)
+    await expect.poll(() => existsSync(join(folder, graph)), WAIT).toBe(false)
     await forge.checkObjects()
   })
 })

@@ -1,4 +1,5 @@
 import { transaction } from '../../../platform/database/database.ts'
+import { damagedFiles } from '../../../platform/git/maintenance/derived-files.ts'
 import { readState } from '../../../platform/git/maintenance/state.ts'
 import type { ReposApp } from '../ports.ts'
 import { dueSteps, isDueWhenQuiet } from './due-steps.ts'
@@ -27,6 +28,34 @@ export async function checkMaintenance(app: ReposApp, repositoryId: number): Pro
   const check_time = isDue ? dueSince(known, now) : now + QUIET_MS
   await transaction(app.db, (tx) => rows.putMaintenance(tx, repositoryId, { check_time }))
   if (isDue) app.signals.maintenance.notify()
+}
+
+/** Each repository has its hour of the week, so that a week's reads are spread. */
+const HOUR_MS = 60 * 60_000
+const HOURS_OF_WEEK = 7 * 24
+
+/**
+ * Searches the repositories of the present hour of the week for damaged files that Git derives from
+ * others, and lets the worker remove and write these. Steps search too, but a repository without
+ * changes has no steps.
+ *
+ * @param ids of all repositories.
+ */
+export async function findDamage(
+  app: ReposApp,
+  ids: readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!app.settings.maintenance) return
+  const hour = Math.floor(app.clock.now() / HOUR_MS) % HOURS_OF_WEEK
+  for (const id of ids.filter((each) => each % HOURS_OF_WEEK === hour)) {
+    if (signal.aborted) return
+    if ((await damagedFiles(app.git, id)).length === 0) continue
+    const { check_time = null } = (await rows.findMaintenance(app.db, id)) ?? {}
+    const changes = { check_time: dueSince(check_time, app.clock.now()) }
+    await transaction(app.db, (tx) => rows.putMaintenance(tx, id, changes))
+    app.signals.maintenance.notify()
+  }
 }
 
 /**
