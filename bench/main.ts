@@ -11,6 +11,7 @@ import { type GitServers, measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import { issueLists } from './issue-lists.ts'
+import { measureMaintainedPushes } from './maintained-pushes.ts'
 import { measureMaintenance } from './maintenance.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
@@ -101,7 +102,11 @@ async function bench(): Promise<void> {
     contention,
     {
       name: 'maintenance',
-      measure: () => measureMaintenance(startBranchline, join(folder, 'maintenance')),
+      measure: async () =>
+        [
+          await measureMaintenance(startBranchline, join(folder, 'maintenance')),
+          await measureMaintainedPushes(startBranchline, join(folder, 'maintained-pushes')),
+        ].join('\n\n'),
     },
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
     { name: 'web', measure: () => measureWebPages(startBranchline, join(folder, 'web')) },
