@@ -10,6 +10,7 @@ import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { FeedService } from '#gen/branchline/v1/feed_service_pb.ts'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
@@ -115,6 +116,7 @@ const notifications = NotificationService.method
 const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
 const codeSearch = CodeSearchService.method
+const feeds = FeedService.method
 const languages = LanguageService.method
 const topics = TopicService.method
 const templates = TemplateService.method
@@ -532,6 +534,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(milestones.deleteMilestone, 'DELETE /repos/bob/garden/milestones/1'),
   bob(languages.getRepositoryLanguages, 'GET /repos/bob/garden/languages'),
   bob(codeSearch.searchCode, 'GET /repos/bob/garden/code/search?q=three&path=docs'),
+  bob(feeds.getActivityFeed, 'GET /repos/bob/garden/feeds/activity'),
+  bob(feeds.getReleaseFeed, 'GET /repos/bob/garden/feeds/releases'),
+  bob(feeds.getBranchFeed, 'GET /repos/bob/garden/feeds/branches/main'),
   bob(topics.replaceRepositoryTopics, 'PUT /repos/bob/garden/topics', { topics: ['flowers'] }),
   bob(topics.addRepositoryTopic, 'PUT /repos/bob/garden/topics/trees'),
   bob(topics.listRepositoryTopics, 'GET /repos/bob/garden/topics'),

@@ -855,8 +855,8 @@ export enum ErrorReason {
 
   /**
    * The name is not allowed for a repository. A name consists of 1 to 100 letters, digits, hyphens,
-   * underscores and dots, does not consist of dots only, and does not end in `.git`, `.wiki` or
-   * `.lock`.
+   * underscores and dots, does not consist of dots only, and does not end in `.git`, `.wiki`,
+   * `.atom` or `.lock`.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 100 characters.
    *

@@ -18,7 +18,13 @@ const OTHER_PATHS: ReadonlySet<string> = new Set([
 ])
 
 /** Folders of a repository that REST serves, with web pages or without. */
-const SERVED_BY_REST: ReadonlySet<string> = new Set(['archive', 'attachments', 'raw'])
+const SERVED_BY_REST: ReadonlySet<string> = new Set([
+  'archive',
+  'atom',
+  'attachments',
+  'raw',
+  'releases.atom',
+])
 
 /** Folders of a repository that have pages. */
 const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
@@ -90,6 +96,8 @@ export function readPageAddress(path: string): PageAddress | undefined {
     const title = OWN_PAGES.get(repo ?? '')
     return title === undefined ? { kind: 'unknown' } : { kind: 'fixed', title }
   }
+  // The feed of a repository, which REST serves. New repositories have no such name.
+  if (repo?.endsWith('.atom') && folder === undefined) return undefined
   if (repo === undefined) return { kind: 'account', owner }
   if (folder !== undefined && isChange(folder, rest)) return undefined
   if (folder === undefined || REPOSITORY_PAGES.has(folder))

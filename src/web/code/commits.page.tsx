@@ -1,12 +1,14 @@
 import type { VNode } from 'preact'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { encodePath, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { CommitList } from './commit-list.tsx'
+import { useIsPublic } from './download.tsx'
 import { findRef } from './refs.tsx'
 
 /** The history of a branch, a tag or a commit. */
@@ -27,6 +29,7 @@ export function CommitsPage({ owner, repo, rest, query }: PageProps): VNode {
 function History(props: { repository: Repository; rest: readonly string[]; page: number }): VNode {
   const api = useApi()
   const { repository, rest, page } = props
+  const isPublic = useIsPublic(repository)
   const name = { owner: repository.owner?.login ?? '', repo: repository.name }
   const history = useLoad(
     async (signal) => {
@@ -43,6 +46,11 @@ function History(props: { repository: Repository; rest: readonly string[]; page:
           <h2>
             Commits of {ref.kind} {ref.name}
           </h2>
+          {ref.kind === 'branch' && isPublic && (
+            <p>
+              <a href={`${repositoryHref(name)}/atom/branch/${encodePath(ref.name)}`}>Atom feed</a>
+            </p>
+          )}
           <CommitList {...name} commits={commits} />
           <Pager page={page} limit={limit} total={total} />
         </>

@@ -40,6 +40,7 @@ interface Place {
 
 function Releases({ page, ...place }: Place & { page: number }): VNode {
   const { name } = place
+  const isPublic = useIsPublic(place.repository)
   const { of } = useApi()
   const list = useLoad(
     (signal) => of(ReleaseService).listReleases({ ...name, page }, { signal }),
@@ -50,6 +51,11 @@ function Releases({ page, ...place }: Place & { page: number }): VNode {
       {({ releases, total, limit }) => (
         <>
           {releases.length === 0 && <p class="empty">No releases.</p>}
+          {isPublic && (
+            <p>
+              <a href={`${repositoryHref(name)}/releases.atom`}>Atom feed</a>
+            </p>
+          )}
           {releases.map((release) => (
             <ReleaseView
               key={String(release.id)}

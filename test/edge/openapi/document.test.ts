@@ -120,6 +120,7 @@ describe('the document', () => {
       'ContentService',
       'DeployKeyService',
       'EventService',
+      'FeedService',
       'FollowService',
       'ForkService',
       'GitHookService',

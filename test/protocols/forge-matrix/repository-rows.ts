@@ -7,6 +7,7 @@ import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { FeedService } from '#gen/branchline/v1/feed_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
@@ -203,6 +204,7 @@ const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
 const codeSearch = CodeSearchService.method
+const feeds = FeedService.method
 const languages = LanguageService.method
 const webhooks = HookService.method
 const topics = TopicService.method
@@ -305,6 +307,9 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
 
   row(languages.getRepositoryLanguages, readers),
   row(codeSearch.searchCode, readers, { q: 'text' }),
+  row(feeds.getActivityFeed, visitors),
+  row(feeds.getReleaseFeed, releaseReaders),
+  row(feeds.getBranchFeed, readers, { branch: NOTHING }),
   row(branches.listBranches, readers),
   row(branches.getBranch, readers, { branch: NOTHING }),
   // With nothing wrong in it: what it asks for is looked at before the repository is.

@@ -93,6 +93,25 @@ export async function listRepositoryEvents(
   return { log: rows[0] ?? { newest: 0, floor: 0 }, events }
 }
 
+/** Returns the newest events of a repository, latest first. */
+export function listNewestRepositoryEvents(
+  db: Db,
+  repositoryId: number,
+  types: readonly RepositoryEvent['type'][],
+  audiences: readonly RepositoryEvent['audience'][],
+  limit: number,
+): Promise<RepositoryEvent[]> {
+  return db
+    .selectFrom('repository_events')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('type', 'in', types)
+    .where('audience', 'in', audiences)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
 const repositoriesWithEvents = prepareQuery((db, after: number) =>
   db
     .selectFrom('repository_events')

@@ -492,16 +492,37 @@ export async function readRepositoryEvents(
     filter,
     PAGE_SIZE,
   )
+  return pageOfEvents(position, log, await withActors(app, events))
+}
+
+/**
+ * Returns the newest events of some types that a caller may see, latest first.
+ *
+ * @param open the repository with the caller's present access.
+ */
+export async function readNewestRepositoryEvents(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenRepository,
+  types: readonly RepositoryEventType[],
+  limit: number,
+): Promise<WatchedEvent[]> {
+  const audiences = audiencesOf(caller, open)
+  const { id } = open.repository
+  return withActors(app, await rows.listNewestRepositoryEvents(app.db, id, types, audiences, limit))
+}
+
+async function withActors(
+  app: ReposApp,
+  events: readonly RepositoryEvent[],
+): Promise<WatchedEvent[]> {
   const actors = await findOwnersByIds(app.db, [
     ...new Set(events.flatMap(({ actor_id }) => actor_id ?? [])),
   ])
-  const actorOf = ({ actor_id }: RepositoryEvent) =>
-    actor_id === null ? undefined : actors.get(actor_id)
-  return pageOfEvents(
-    position,
-    log,
-    events.map((event) => ({ ...event, actor: actorOf(event) })),
-  )
+  return events.map((event) => ({
+    ...event,
+    actor: event.actor_id === null ? undefined : actors.get(event.actor_id),
+  }))
 }
 
 function audiencesOf(caller: Caller, open: OpenRepository): RepositoryEvent['audience'][] {

@@ -35,10 +35,10 @@ export function invalidDefaultBranch(branch: string): DomainError {
 const NAME = /^[A-Za-z0-9._-]{1,100}$/
 
 /**
- * Reserved endings: `.git` is optional in URLs, `.wiki` names wikis, and Git names its lock files
- * `.lock`.
+ * Reserved endings: `.git` is optional in URLs, `.wiki` names wikis, `.atom` names feeds, and Git names
+ * its lock files `.lock`.
  */
-const RESERVED_ENDING = /\.(git|wiki|lock)$/i
+const RESERVED_ENDING = /\.(git|wiki|lock|atom)$/i
 
 /** Reserved names: dots refer to parent folders, and a hyphen stands for routes of clients. */
 const RESERVED_NAME = /^(\.+|-)$/

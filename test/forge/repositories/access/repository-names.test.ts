@@ -34,6 +34,7 @@ describe('a repository name', () => {
     'a.git',
     'a.GIT',
     'a.wiki',
+    'a.atom',
     'a.lock',
     '.git',
     '-',
