@@ -4,10 +4,12 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
+import { Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
+import { mayWriteRefs, NewRef } from './new-ref.tsx'
 
 /** The branches of a repository. */
 export function BranchesPage({ owner, repo, query }: PageProps): VNode {
@@ -29,6 +31,7 @@ function Branches({ repository, page }: { repository: Repository; page: number }
     <Show of={list}>
       {({ branches, total, limit }) => (
         <>
+          <NewRef repository={repository} kind="branch" />
           {branches.length === 0 && <p class="empty">No branches.</p>}
           <ul class="list">
             {branches.map((branch) => (
@@ -48,6 +51,18 @@ function Branches({ repository, page }: { repository: Repository; page: number }
                     </a>
                   )}
                 </p>
+                {branch.name !== repository.defaultBranch && mayWriteRefs(repository) && (
+                  <Confirmed
+                    action="Delete"
+                    about={branch.name}
+                    question="Commits that no other branch has are lost."
+                    isSmall
+                    act={async () => {
+                      await of(BranchService).deleteBranch({ ...name, branch: branch.name })
+                      list.reload()
+                    }}
+                  />
+                )}
               </li>
             ))}
           </ul>

@@ -1,28 +1,33 @@
 import type { VNode } from 'preact'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
+import { mayWriteRefs, NewRef } from './new-ref.tsx'
 
 /** The tags of a repository. */
 export function TagsPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Tags" title="Tags">
-      {() => <Tags name={{ owner, repo }} page={pageOf(query)} />}
+      {(repository) => <Tags repository={repository} page={pageOf(query)} />}
     </RepositoryFrame>
   )
 }
 
-function Tags({ name, page }: { name: { owner: string; repo: string }; page: number }): VNode {
+function Tags({ repository, page }: { repository: Repository; page: number }): VNode {
   const { of } = useApi()
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
   const list = useLoad((signal) => of(TagService).listTags({ ...name, page }, { signal }), [page])
   return (
     <Show of={list}>
       {({ tags, total, limit }) => (
         <>
+          <NewRef repository={repository} kind="tag" />
           {tags.length === 0 && <p class="empty">No tags.</p>}
           <ul class="list">
             {tags.map((tag) => (
@@ -36,6 +41,18 @@ function Tags({ name, page }: { name: { owner: string; repo: string }; page: num
                     </a>
                   )}
                 </p>
+                {mayWriteRefs(repository) && (
+                  <Confirmed
+                    action="Delete"
+                    about={tag.name}
+                    question="Clones keep the tag."
+                    isSmall
+                    act={async () => {
+                      await of(TagService).deleteTag({ ...name, tag: tag.name })
+                      list.reload()
+                    }}
+                  />
+                )}
               </li>
             ))}
           </ul>

@@ -9,11 +9,13 @@ import { sendFile } from '../api/uploads.ts'
 import { Download, useIsPublic } from '../code/download.tsx'
 import { sizeText, Time } from '../components/formats.tsx'
 import { onSubmit } from '../components/forms.tsx'
-import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositoryFrame } from './repository.tsx'
+
+const loadNewRelease = async () => (await import('./new-release.tsx')).NewRelease
 
 /** The releases of a repository, or the one of a tag. */
 export function ReleasesPage({ owner, repo, rest, query }: PageProps): VNode {
@@ -23,6 +25,8 @@ export function ReleasesPage({ owner, repo, rest, query }: PageProps): VNode {
     <RepositoryFrame {...name} tab="Releases" title={tag ?? 'Releases'}>
       {(repository) => {
         const place = { name, repository }
+        if (rest[0] === 'new' && rest.length === 1)
+          return <Later load={loadNewRelease} with={{ repository }} />
         return tag === undefined ? (
           <Releases {...place} page={pageOf(query)} />
         ) : (
@@ -51,6 +55,11 @@ function Releases({ page, ...place }: Place & { page: number }): VNode {
       {({ releases, total, limit }) => (
         <>
           {releases.length === 0 && <p class="empty">No releases.</p>}
+          {place.repository.permissions?.push && !place.repository.archived && (
+            <p>
+              <a href={`${repositoryHref(name)}/releases/new`}>New release</a>
+            </p>
+          )}
           {isPublic && (
             <p>
               <a href={`${repositoryHref(name)}/releases.atom`}>Atom feed</a>

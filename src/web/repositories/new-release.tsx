@@ -1,0 +1,56 @@
+import type { VNode } from 'preact'
+import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { useApi } from '../api/client.ts'
+import { ActionForm, Checkbox, Field, fieldOf, isChecked } from '../components/forms.tsx'
+import { goTo } from '../components/navigation.ts'
+import { useDraft } from '../components/stored.ts'
+
+/** The form that publishes a release, or saves a draft. */
+export function NewRelease({ repository }: { repository: Repository }): VNode {
+  const { of } = useApi()
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const [notes, setNotes] = useDraft(`release:${repositoryHref(name)}`)
+  const create = async (form: HTMLFormElement) => {
+    const { tagName } = await of(ReleaseService).createRelease({
+      ...name,
+      tagName: fieldOf(form, 'tag').trim(),
+      targetCommitish: fieldOf(form, 'target').trim(),
+      name: fieldOf(form, 'title'),
+      body: notes,
+      draft: isChecked(form, 'draft'),
+      prerelease: isChecked(form, 'prerelease'),
+    })
+    setNotes('')
+    goTo(`${repositoryHref(name)}/releases/tag/${encodeURIComponent(tagName)}`)
+  }
+  return (
+    <ActionForm label="New release" submit="Create the release" act={create}>
+      <Field
+        label="Tag"
+        name="tag"
+        required
+        autocapitalize="none"
+        hint="A tag that does not exist is created."
+      />
+      <Field
+        label="Branch or commit of a new tag"
+        name="target"
+        autocapitalize="none"
+        placeholder={repository.defaultBranch}
+      />
+      <Field label="Title (optional)" name="title" maxLength={255} />
+      <label>
+        Notes in Markdown (optional)
+        <textarea
+          rows={10}
+          value={notes}
+          onInput={({ currentTarget }) => setNotes(currentTarget.value)}
+        />
+      </label>
+      <Checkbox label="Pre-release" name="prerelease" />
+      <Checkbox label="Draft, which only writers see" name="draft" />
+    </ActionForm>
+  )
+}
