@@ -24,6 +24,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
     (await import('./notifications/notifications.page.tsx')).NotificationsPage,
   security: async () => (await import('./accounts/security.page.tsx')).SecurityPage,
   sessions: async () => (await import('./accounts/sessions.page.tsx')).SessionsPage,
+  storage: async () => (await import('./accounts/storage.page.tsx')).StoragePage,
   'user-webhooks': async () => (await import('./webhooks/user-webhooks.page.tsx')).UserWebhooks,
   account: async () => (await import('./accounts/account.page.tsx')).AccountPage,
   code: async () => (await import('./code/code.page.tsx')).CodePage,
@@ -68,6 +69,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
     (await import('./organizations/organization-members.page.tsx')).OrganizationMembers,
   'organization-teams': async () =>
     (await import('./organizations/organization-teams.page.tsx')).OrganizationTeams,
+  'organization-storage': async () =>
+    (await import('./organizations/organization-storage.page.tsx')).OrganizationStorage,
   'organization-webhooks': async () =>
     (await import('./webhooks/organization-webhooks.page.tsx')).OrganizationWebhooks,
   administration: async () =>
@@ -79,6 +82,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
       .AdministrationMaintenancePage,
   'administration-metrics': async () =>
     (await import('./administration/administration-metrics.page.tsx')).AdministrationMetricsPage,
+  'administration-storage': async () =>
+    (await import('./administration/administration-storage.page.tsx')).AdministrationStoragePage,
   'administration-providers': async () =>
     (await import('./administration/administration-providers.page.tsx'))
       .AdministrationProvidersPage,

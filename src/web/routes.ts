@@ -27,6 +27,7 @@ export type PageName =
   | 'notifications'
   | 'security'
   | 'sessions'
+  | 'storage'
   | 'user-webhooks'
   | 'account'
   | 'code'
@@ -63,12 +64,14 @@ export type PageName =
   | 'organization-general'
   | 'organization-members'
   | 'organization-teams'
+  | 'organization-storage'
   | 'organization-webhooks'
   | 'administration'
   | 'administration-account'
   | 'administration-maintenance'
   | 'administration-metrics'
   | 'administration-providers'
+  | 'administration-storage'
   | 'import'
   | 'components'
   | 'api'
@@ -117,6 +120,7 @@ const ORGANIZATION_PAGES: Readonly<Record<string, PageName>> = {
   '': 'organization-general',
   members: 'organization-members',
   teams: 'organization-teams',
+  storage: 'organization-storage',
   hooks: 'organization-webhooks',
 }
 
@@ -128,6 +132,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '-/admin/metrics': 'administration-metrics',
   '-/admin/identity-providers': 'administration-providers',
   '-/components': 'components',
+  '-/admin/storage': 'administration-storage',
   '-/import': 'import',
   '-/organizations': 'organizations',
   'user/login': 'login',
@@ -145,6 +150,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   notifications: 'notifications',
   'user/settings/security': 'security',
   'user/settings/sessions': 'sessions',
+  'user/settings/storage': 'storage',
 }
 
 /** Returns the page of an address of this server; undefined if the address has none. */

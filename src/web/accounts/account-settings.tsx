@@ -12,6 +12,7 @@ const TABS = {
   Keys: '/user/settings/keys',
   Applications: '/user/settings/applications',
   Webhooks: '/user/settings/hooks',
+  Storage: '/user/settings/storage',
 } as const
 
 /** Frame of the pages of an account. Their content is for signed-in users. */

@@ -7,6 +7,7 @@ const PAGES = [
   ['/-/admin', 'Server and accounts'],
   ['/-/admin/identity-providers', 'Identity providers'],
   ['/-/admin/maintenance', 'Maintenance'],
+  ['/-/admin/storage', 'Storage'],
   ['/-/admin/metrics', 'Metrics'],
 ] as const
 

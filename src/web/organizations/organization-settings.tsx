@@ -13,6 +13,7 @@ const PAGES = [
   ['/members', 'Members'],
   ['/teams', 'Teams'],
   ['/hooks', 'Webhooks'],
+  ['/storage', 'Storage'],
 ] as const
 
 interface SettingsProps {
