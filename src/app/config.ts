@@ -88,7 +88,12 @@ export interface ProxyAuth {
 /** Values of the options that need no conversion. */
 type PlainFlags = Omit<
   Settings,
-  'webhookRetryScheduleMs' | 'hookTimeoutMs' | 'lfsLinkExpiryMs' | 'pruneAfterMs' | 'limboMs' | 'quotas'
+  | 'webhookRetryScheduleMs'
+  | 'hookTimeoutMs'
+  | 'lfsLinkExpiryMs'
+  | 'pruneAfterMs'
+  | 'limboMs'
+  | 'quotas'
 > &
   Omit<
     Config,

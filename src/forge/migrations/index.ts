@@ -76,6 +76,7 @@ import * as looseBytes from './0084-loose-bytes.ts'
 import * as objectStores from './0085-object-stores.ts'
 import * as multipartUploads from './0086-multipart-uploads.ts'
 import * as quotas from './0087-quotas.ts'
+import * as quotaWarnings from './0088-quota-warnings.ts'
 import * as mergeQueues from './0090-merge-queues.ts'
 import * as pushedPullRequests from './0091-pushed-pull-requests.ts'
 import * as lfsObjects from './0092-lfs-objects.ts'
@@ -160,6 +161,7 @@ export const migrations: readonly Migration[] = [
   { name: '0085-object-stores', ...objectStores },
   { name: '0086-multipart-uploads', ...multipartUploads },
   { name: '0087-quotas', ...quotas },
+  { name: '0088-quota-warnings', ...quotaWarnings },
   { name: '0090-merge-queues', ...mergeQueues },
   { name: '0091-pushed-pull-requests', ...pushedPullRequests },
   { name: '0092-lfs-objects', ...lfsObjects },

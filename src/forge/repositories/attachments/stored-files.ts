@@ -86,9 +86,11 @@ export async function storeFile<T>(
     store.put(key, limited, limit).catch((error: unknown) => {
       throw error instanceof PlaceGoneError ? gone() : error
     })
-  return withDrafts(app, [{ store: store.name, object_key: key }], write, (bytes) =>
+  const row = await withDrafts(app, [{ store: store.name, object_key: key }], write, (bytes) =>
     insertRow({ uuid, bytes, store: store.name }, async (tx) => quota?.check(tx, bytes)),
   )
+  await quota?.warn()
+  return row
 }
 
 async function* withinLimit(

@@ -20,6 +20,7 @@ import {
   type TightestLimit,
   tightestLimit,
 } from './quota-limits.ts'
+import { warnOwner } from './quota-warnings.ts'
 import {
   type CountedUsage,
   listUnmeasured,
@@ -53,6 +54,8 @@ export interface Quota {
    * @throws QUOTA_EXCEEDED
    */
   check(db: Db, bytes: number | AddedBytes): Promise<void>
+  /** Sends the owner a mail if the stored bytes come near a limit. */
+  warn(): Promise<void>
 }
 
 /** Where bytes are stored. */
@@ -180,7 +183,10 @@ async function openQuota(
   place: Place,
 ): Promise<Quota> {
   await measureStale(app, limits, place)
+  // Use that has fallen since the last mail allows a further one.
+  await warnOwner(app, place.owner.id)
   return {
+    warn: () => warnOwner(app, place.owner.id),
     async left() {
       const usage = await readUsageAt(app.db, limits, place)
       const limit =

@@ -144,6 +144,7 @@ export interface MeasuredSize {
 
 /** What a size that is measured now depends on. */
 export interface SizeState extends MeasuredSize {
+  readonly owner_id: number
   readonly size_stale: number
   /** Bytes of pushes in progress. */
   readonly reserved: number
@@ -153,6 +154,7 @@ export async function findSizeState(db: Db, id: number): Promise<SizeState | und
   const row = await db
     .selectFrom('repositories')
     .select((eb) => [
+      'owner_id',
       'size_kib',
       'owned_bytes',
       'loose_bytes',

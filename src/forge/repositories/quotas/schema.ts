@@ -12,6 +12,8 @@ interface AccountUsageTable {
   asset_bytes: Generated<number>
   /** The part of issues, pull requests and comments. */
   attachment_bytes: Generated<number>
+  /** The percentage of a limit of which the owner was last told by mail. 0 for none. */
+  warned_percent: Generated<number>
 }
 
 export type AccountUsage = Selectable<AccountUsageTable>

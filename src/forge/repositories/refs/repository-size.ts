@@ -4,6 +4,7 @@ import type { Worker } from '../../core/coordination.ts'
 import { updateRepository } from '../lifecycle/repositories.rows.ts'
 import { checkMaintenance } from '../maintenance/maintenance-checks.ts'
 import type { ReposApp, SizeMeasurement } from '../ports.ts'
+import { warnOwner } from '../quotas/quota-warnings.ts'
 import { findSizeState, listUnmeasured } from '../quotas/quotas.rows.ts'
 
 /**
@@ -114,7 +115,7 @@ export async function storeSize(
   const measured = (await measureRepository(app.git, repositoryId)) ?? NOTHING
   const size_kib = Math.ceil(measured.bytes / 1024)
   const loose_bytes = measured.looseBytes
-  return transaction(app.db, async (tx) => {
+  const isStored = await transaction(app.db, async (tx) => {
     const present = await findSizeState(tx, repositoryId)
     if (!present) return true
     const isSteady =
@@ -132,4 +133,6 @@ export async function storeSize(
       })
     return owned !== undefined
   })
+  if (isStored) await warnOwner(app, before.owner_id)
+  return isStored
 }
