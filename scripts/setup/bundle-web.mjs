@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { commonParts } from './bundle-common.mjs'
+import { fewerFiles } from './bundle-common.mjs'
 import { unlessUpToDate } from './bundle-stamp.mjs'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
@@ -37,7 +37,7 @@ async function build() {
   // The first build finds the modules that many pages need. The second one brings them into one file.
   const { metafile } = await compile([])
   const isPage = (/** @type {string} */ path) => path.endsWith(PAGE_ENDING)
-  const result = await compile([commonParts(metafile, MAIN, isPage)])
+  const result = await compile([fewerFiles(metafile, MAIN, isPage)])
   const outputs = new Map(
     Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
   )
