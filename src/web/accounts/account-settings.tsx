@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { SignInLink, useTitle } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 
 const TABS = {
   Profile: '/user/settings',
@@ -28,13 +29,13 @@ export function SettingsFrame(props: {
       <h1>Settings</h1>
       {user ? (
         <>
-          <nav class="tabs" aria-label="Settings">
+          <Tabs label="Settings">
             {Object.entries(TABS).map(([name, href]) => (
               <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
                 {name}
               </a>
             ))}
-          </nav>
+          </Tabs>
           {children(user)}
         </>
       ) : (

@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { SignInLink, useTitle } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 
 const PAGES = [
   ['/-/admin', 'Server and accounts'],
@@ -32,13 +33,13 @@ export function Administration(props: {
       {user?.role === User_Role.USER && <p>This page is for administrators of the server.</p>}
       {user?.role === User_Role.ADMIN && (
         <>
-          <nav class="tabs" aria-label="Administration">
+          <Tabs label="Administration">
             {PAGES.map(([href, text]) => (
               <a key={href} href={href} aria-current={text === page ? 'page' : undefined}>
                 {text}
               </a>
             ))}
-          </nav>
+          </Tabs>
           {children}
         </>
       )}

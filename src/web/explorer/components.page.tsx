@@ -8,6 +8,7 @@ import { Menu } from '../components/menu.tsx'
 import { useTitle } from '../components/page.tsx'
 import { Person } from '../components/person.tsx'
 import { StateTag } from '../components/state-tag.tsx'
+import { Tabs } from '../components/tabs.tsx'
 import { ThemeChoice } from '../components/theme-choice.tsx'
 import { say } from '../components/toast.tsx'
 
@@ -66,14 +67,14 @@ export function ComponentsPage(): VNode {
         </div>
       </Part>
       <Part title="Tabs">
-        <nav class="tabs" aria-label="Tabs">
+        <Tabs label="Tabs">
           <a href="/-/components" aria-current="page">
             <Icon name="code" /> Present
           </a>
           <a href="/explore">
             <Icon name="circle-dot" /> Other <span class="tag">3</span>
           </a>
-        </nav>
+        </Tabs>
       </Part>
       <Part title="Badges and people">
         <p>

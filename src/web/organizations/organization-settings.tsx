@@ -7,6 +7,7 @@ import { type Api, useApi } from '../api/client.ts'
 import { ActionButton } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { SignInLink, useTitle } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 
 const PAGES = [
   ['', 'General'],
@@ -61,7 +62,7 @@ function ForUsers({ org, page, children }: SettingsProps): VNode {
           </h1>
           {rights.isOwner ? (
             <>
-              <nav class="tabs" aria-label="Settings">
+              <Tabs label="Settings">
                 {PAGES.map(([path, text]) => (
                   <a
                     key={path}
@@ -71,7 +72,7 @@ function ForUsers({ org, page, children }: SettingsProps): VNode {
                     {text}
                   </a>
                 ))}
-              </nav>
+              </Tabs>
               <h2>{page}</h2>
               {children(organization, found.reload)}
             </>

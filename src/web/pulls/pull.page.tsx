@@ -8,6 +8,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { NotFound, pageOf } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
@@ -121,7 +122,7 @@ function PullHeader({
         </a>
         , opened <Time at={pull.createdAt} />
       </p>
-      <nav class="tabs" aria-label="Pull request">
+      <Tabs label="Pull request">
         {tabs.map(([path, text]) => (
           <a
             key={path}
@@ -131,7 +132,7 @@ function PullHeader({
             {text}
           </a>
         ))}
-      </nav>
+      </Tabs>
     </>
   )
 }

@@ -4,6 +4,7 @@ import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { SignInLink } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 import { RepositoryFrame } from './repository.tsx'
 
 const PAGES = [
@@ -37,13 +38,13 @@ export function RepositorySettings({ owner, repo, page, children }: SettingsProp
       {(repository, reload) =>
         repository.permissions?.admin ? (
           <>
-            <nav class="tabs" aria-label="Settings">
+            <Tabs label="Settings">
               {pages.map(([path, text]) => (
                 <a key={path} href={base + path} aria-current={text === page ? 'page' : undefined}>
                   {text}
                 </a>
               ))}
-            </nav>
+            </Tabs>
             <h2>{page}</h2>
             {repository.archived && (
               <p class="note">

@@ -7,6 +7,7 @@ import { Website } from '../components/formats.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
 
@@ -120,7 +121,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
           }}
         />
       )}
-      <nav class="tabs" aria-label="Repository">
+      <Tabs label="Repository">
         {tabs.map(([name, href]) => (
           <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
             <Icon name={ICONS[name]} />
@@ -128,7 +129,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
             {!!counts[name] && <span class="tag">{counts[name].toLocaleString()}</span>}
           </a>
         ))}
-      </nav>
+      </Tabs>
     </header>
   )
 }

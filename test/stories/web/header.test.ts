@@ -55,6 +55,24 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
     await leave()
   })
 
+  it('has the present tab in view on a phone', async () => {
+    const { page, faults, leave } = await web.open('/explore', 'bob')
+    await page.setViewportSize(PHONE)
+    await page.goto('/bob/tools/settings')
+    for (const [tabs, name] of [
+      ['Repository', 'Settings'],
+      ['Settings', 'General'],
+    ] as const) {
+      const tab = page.getByRole('navigation', { name: tabs }).getByRole('link', { name })
+      const { x = 0, width = 0 } = (await tab.boundingBox()) ?? {}
+      expect(x).toBeGreaterThanOrEqual(0)
+      expect(x + width).toBeLessThanOrEqual(PHONE.width)
+    }
+    await expectFits(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('is not on paper, where the text is dark on white', async () => {
     const { page, faults, leave } = await web.open('/bob/tools')
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
