@@ -11,6 +11,7 @@ import { NotFound } from '../components/page.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
 import { EntryView } from '../conversations/entry.tsx'
+import { Participants } from '../conversations/participants.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
@@ -141,6 +142,7 @@ function Conversation(props: ConversationProps): VNode {
       </div>
       <div class="side">
         <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
+        <Participants said={[issue.user, ...(comments.value ?? []).map(({ user }) => user)]} />
         {discussion.canModerate && (
           <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
         )}

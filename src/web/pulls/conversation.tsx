@@ -10,6 +10,7 @@ import { Later, Show, useLoad } from '../components/load.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
+import { Participants } from '../conversations/participants.tsx'
 import { PullState } from './pull-state.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 
@@ -78,6 +79,15 @@ export function Conversation(props: ConversationProps): VNode {
       <div class="side">
         <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
         <Checks name={name} sha={head} version={checks} />
+        <Participants
+          said={[
+            pull.user,
+            ...(comments.value ?? []).map(({ user }) => user),
+            ...(discussion.value?.reviews ?? [])
+              .filter(({ review }) => !SILENT.includes(review.state))
+              .map(({ review }) => review.user),
+          ]}
+        />
       </div>
     </div>
   )
@@ -116,6 +126,9 @@ function opening({ user, createdAt, body }: PullRequest): Entry {
     threads: [],
   }
 }
+
+/** States of reviews in which the reviewer has said nothing yet. */
+const SILENT: readonly string[] = ['PENDING', 'REQUEST_REVIEW']
 
 const DID: Readonly<Record<string, string>> = {
   APPROVED: 'approved the changes',

@@ -56,6 +56,12 @@ export function PullDetails(props: DetailsProps): VNode {
         <Detail title="Assignees" values={peopleOf(pull.assignees)}>
           {isWriter && <Assignees name={name} assignees={pull.assignees} onChange={onChange} />}
         </Detail>
+        {pull.milestone && (
+          <Detail
+            title="Milestone"
+            values={[<span key="milestone">{pull.milestone.title}</span>]}
+          />
+        )}
       </dl>
       {mayEdit && <PullEditor {...props} />}
     </section>

@@ -19,6 +19,8 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => 
   }, async () => {
     const bob = await open('bob')
     const rejected = bob.page.getByRole('article', { name: 'carol asked for changes' })
+    const participants = bob.page.getByRole('region', { name: 'Participants' })
+    await participants.getByRole('link', { name: 'carol' }).waitFor()
     await rejected.getByRole('button', { name: 'Dismiss the review of carol' }).click()
     await rejected.getByLabel('Reason').fill('The plan is another one')
     await expectReadable(bob.page)
@@ -42,6 +44,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => 
     await own.getByRole('button', { name: 'Yes, delete the review' }).click()
     await own.waitFor({ state: 'detached' })
     await rejected.waitFor({ state: 'detached' })
+    await participants.getByRole('link', { name: 'carol' }).waitFor({ state: 'detached' })
     expect([...bob.faults, ...carol.faults]).toEqual([])
     await bob.leave()
     await carol.leave()
