@@ -2,7 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
+import {
+  browserSuite,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  type Visitor,
+} from '../../support/chromium.ts'
 import type { Forge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
@@ -10,8 +16,6 @@ import { openWebSuite } from '../../support/web-visitors.ts'
 
 /** Two browsers on a busy machine. */
 const STORY_TIMEOUT_MS = 120_000
-
-/** As patient as the steps of a page. */
 
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 360, height: 740 }
@@ -75,7 +79,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await bob.page.getByRole('button', { name: 'Merge', exact: true }).click()
     await bob.page.getByText('The changes are on the target branch.').waitFor()
     await carol.page.getByText('merged', { exact: true }).waitFor()
-    expect([...bob.faults, ...carol.faults]).toEqual([])
+    expect([...faultsOf(bob), ...faultsOf(carol)]).toEqual([])
     await bob.leave()
     await carol.leave()
   })
@@ -119,7 +123,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await box.getByText('The changes are on the target branch.').waitFor()
     await box.getByRole('button', { name: 'Delete the branch more' }).click()
     await box.getByRole('button', { name: 'Delete the branch more' }).waitFor({ state: 'detached' })
-    expect(bob.faults).toEqual([])
+    expect(faultsOf(bob)).toEqual([])
     await bob.leave()
   })
 
@@ -157,7 +161,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     expect(await kept.inputValue()).toBe('About white space')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await kept.waitFor({ state: 'detached' })
-    expect(bob.faults).toEqual([])
+    expect(faultsOf(bob)).toEqual([])
     await bob.leave()
   })
 
@@ -214,7 +218,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await expectBothSizes(page)
     await details.getByRole('button', { name: 'Open again' }).click()
     await page.getByText('The pull request is closed.').waitFor({ state: 'detached' })
-    expect(bob.faults).toEqual([])
+    expect(faultsOf(bob)).toEqual([])
     await bob.leave()
   })
 })
@@ -334,4 +338,9 @@ async function commit(
 async function push({ server, client }: Forge, name: string): Promise<void> {
   const remote = remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD)
   await client.git(name, 'push', '-q', '--all', remote)
+}
+
+/** Returns the faults of a window. A branch without a merge queue answers 404 to the question for one. */
+function faultsOf({ faults }: Visitor): string[] {
+  return faults.filter((fault) => !fault.endsWith('MergeQueueService/GetMergeQueue'))
 }
