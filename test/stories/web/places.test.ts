@@ -139,7 +139,7 @@ async function expectAtTop(page: Page, selector: string): Promise<void> {
 
 /** Waits until an element can be seen, which the end of a page keeps from the top. */
 async function expectInView(page: Page, selector: string): Promise<void> {
-  await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(500)
+  await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(400)
   await expect.poll(() => topOf(page, selector)).toBeGreaterThanOrEqual(-2)
   await expect.poll(() => topOf(page, selector)).toBeLessThan(700)
 }
