@@ -176,7 +176,7 @@ export function storageCommand(): Command {
         .choices(['s3', 'disk'])
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--only <kind>', 'the contents to move').choices(['attachments']))
+    .addOption(new Option('--only <kind>', 'the contents to move').choices(['attachments', 'lfs']))
     .option('--rate <size>', 'the most bytes to move in a second, such as 50MiB', byteSize)
     .addOption(logLevelOption())
     .action((flags: MoveStorageFlags) => run(({ moveStorage }) => moveStorage(flags)))

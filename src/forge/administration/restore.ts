@@ -20,6 +20,7 @@ import {
 import { clearMultipartUploads } from '../repositories/attachments/multipart-uploads.rows.ts'
 import type { ContentStore } from '../repositories/attachments/schema.ts'
 import { clearStorageDeletions } from '../repositories/attachments/storage-deletions.rows.ts'
+import { setStoreOfLfsContents } from '../repositories/lfs/lfs-objects.rows.ts'
 import { LFS_KEYS } from '../repositories/lfs/lfs-objects.ts'
 import { deleteRepository } from '../repositories/lifecycle/repositories.rows.ts'
 import { checkAllRepositories } from '../repositories/maintenance/maintenance.rows.ts'
@@ -223,6 +224,7 @@ async function adjust(
   await clearMultipartUploads(tx)
   await setStoreOfAssets(tx, store)
   await setStoreOfAttachments(tx, store)
+  await setStoreOfLfsContents(tx, store)
   // A backup has no files that maintenance derives from others.
   await checkAllRepositories(tx)
 }

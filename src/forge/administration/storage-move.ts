@@ -10,12 +10,14 @@ import { attachmentKey } from '../repositories/attachments/attachment-files.ts'
 import { withDrafts } from '../repositories/attachments/draft-contents.ts'
 import type { ContentStore, StoreChange } from '../repositories/attachments/schema.ts'
 import { queueStorageDeletion } from '../repositories/attachments/storage-deletions.rows.ts'
+import { setStoreOfLfsContent } from '../repositories/lfs/lfs-objects.rows.ts'
+import { lfsKey } from '../repositories/lfs/lfs-objects.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { setStoreOfAsset } from '../repositories/releases/release-assets.rows.ts'
-import { issueFiles, releaseFiles } from './stored-file-rows.ts'
+import { issueFiles, lfsContents, releaseFiles } from './stored-file-rows.ts'
 
 /** The kinds of contents that can be moved apart. */
-export const CONTENT_KINDS = ['attachments'] as const
+export const CONTENT_KINDS = ['attachments', 'lfs'] as const
 
 export type ContentKind = (typeof CONTENT_KINDS)[number]
 
@@ -34,6 +36,8 @@ export interface StorageMove {
 interface MovableContent {
   readonly key: string
   readonly bytes: number
+  /** In hexadecimal, where the row has it. */
+  readonly sha256?: string
   readonly store: ContentStore
   /** Names the other store in the row. @returns false if the row has changed. */
   setStore(tx: Tx, change: StoreChange): Promise<boolean>
@@ -66,7 +70,7 @@ export async function* moveContents(
 
 const CONTENTS: Readonly<
   Record<ContentKind, (app: ReposApp) => AsyncGenerator<MovableContent, void, undefined>>
-> = { attachments: files }
+> = { attachments: files, lfs: lfsObjects }
 
 async function* files({ db }: ReposApp): AsyncGenerator<MovableContent, void, undefined> {
   const kinds = [
@@ -81,6 +85,17 @@ async function* files({ db }: ReposApp): AsyncGenerator<MovableContent, void, un
         store,
         setStore: (tx, change) => setStore(tx, { id, repository_id }, change),
       }
+}
+
+async function* lfsObjects({ db }: ReposApp): AsyncGenerator<MovableContent, void, undefined> {
+  for await (const { oid, bytes, store } of lfsContents(db))
+    yield {
+      key: lfsKey(oid),
+      bytes,
+      sha256: oid,
+      store,
+      setStore: (tx, change) => setStoreOfLfsContent(tx, oid, change),
+    }
 }
 
 /** Thrown for a content that must not be moved as it is. */
@@ -126,7 +141,7 @@ async function moveContent(
 /** Copies a content, and reads the copy back. */
 async function copyContent(
   [source, target]: readonly [ObjectStore, ObjectStore],
-  { key, bytes }: MovableContent,
+  { key, bytes, sha256 }: MovableContent,
   pace: Pace,
 ): Promise<void> {
   const opened = await source.get(key)
@@ -137,10 +152,13 @@ async function copyContent(
   }
   const written = createHash('sha256')
   await target.put(key, hashed(opened.content, written, pace), bytes)
+  const digest = written.digest('hex')
+  if (sha256 !== undefined && digest !== sha256)
+    throw new UnfitContentError(`the content in ${source.name} has another SHA-256`)
   const copy = await target.get(key)
   const read = createHash('sha256')
   if (copy) for await (const chunk of copy.content) read.update(chunk)
-  if (!copy || !read.digest().equals(written.digest()))
+  if (!copy || read.digest('hex') !== digest)
     throw new UnfitContentError(`the copy in ${target.name} differs from the content`)
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { examine } from '../../../src/forge/administration/doctor.ts'
 import { type MoveOutcome, moveContents } from '../../../src/forge/administration/storage-move.ts'
 import type { ContentStore } from '../../../src/forge/repositories/attachments/schema.ts'
 import { finishStorageDeletions } from '../../../src/forge/repositories/attachments/storage-deletions.ts'
+import { lfsKey } from '../../../src/forge/repositories/lfs/lfs-objects.ts'
 import { createFolderStore } from '../../../src/platform/objects/folder-store.ts'
 import { type ObjectStore, objectStores } from '../../../src/platform/objects/object-store.ts'
 import { restAt } from '../../support/rest.ts'
@@ -71,6 +73,10 @@ async function moved(to: ContentStore, each: () => Promise<unknown> = async () =
 
 const count = (outcomes: readonly MoveOutcome[], of: MoveOutcome['outcome']) =>
   outcomes.filter(({ outcome }) => outcome === of).length
+
+async function* parts(text: string) {
+  yield Buffer.from(text)
+}
 
 async function keysIn(store: ObjectStore): Promise<string[]> {
   const keys: string[] = []
@@ -174,5 +180,34 @@ describe('files that move between the stores', () => {
     expect(uuids).toHaveLength(1)
     expect(await download(kept.url)).toBe('kept')
     expect(await problems()).toEqual([])
+  })
+
+  it('are objects of Git LFS too, whose SHA-256 is compared', async () => {
+    const { db, objects } = server.app
+    const disk = objects.of('disk')
+    const oids = ['right', 'wrong'].map((text) => createHash('sha256').update(text).digest('hex'))
+    for (const oid of oids) {
+      await disk.put(lfsKey(oid), parts('right'), 5)
+      const row = { oid, bytes: 5, store: 'disk', create_time: 1 } as const
+      await db.insertInto('lfs_contents').values(row).execute()
+    }
+    const outcomes: MoveOutcome[] = []
+    const move = { to: 's3', only: 'lfs', bytesPerSecond: undefined } as const
+    for await (const outcome of moveContents(server.app, move)) outcomes.push(outcome)
+    expect(outcomes.toSorted((a, b) => a.outcome.localeCompare(b.outcome))).toEqual([
+      {
+        outcome: 'failed',
+        key: lfsKey(oids[1] ?? ''),
+        reason: 'the content in disk has another SHA-256',
+      },
+      { outcome: 'moved', bytes: 5 },
+    ])
+    await server.app.background.settled()
+    await aDayLater()
+    const sizes = await Promise.all(
+      oids.flatMap((oid) => [disk.size(lfsKey(oid)), s3.size(lfsKey(oid))]),
+    )
+    expect(sizes).toEqual([undefined, 5, 5, undefined])
+    await db.deleteFrom('lfs_contents').execute()
   })
 })

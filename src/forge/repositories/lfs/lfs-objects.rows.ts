@@ -1,5 +1,6 @@
 import { numbersOf, textsOf } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
+import type { ContentStore, StoreChange } from '../attachments/schema.ts'
 import type { LfsContent, LfsObject } from './schema.ts'
 
 /** Returns an object of a repository with its content. */
@@ -112,6 +113,26 @@ export async function lfsContentExists(
     .where('store', '=', store)
     .executeTakeFirst()
   return found !== undefined
+}
+
+/** Names the store that has all contents. */
+export async function setStoreOfLfsContents(tx: Tx, store: ContentStore): Promise<void> {
+  await tx.updateTable('lfs_contents').set({ store }).where('store', '<>', store).execute()
+}
+
+/** Changes the store of a content. @returns false if the row is not as it was. */
+export async function setStoreOfLfsContent(
+  tx: Tx,
+  oid: string,
+  { from, to }: StoreChange,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('lfs_contents')
+    .set({ store: to })
+    .where('oid', '=', oid)
+    .where('store', '=', from)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** Returns contents with ids after one, in the order of their ids. */
