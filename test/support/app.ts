@@ -31,13 +31,14 @@ export const LOCAL_PEER: Peer = { address: '127.0.0.1', loopback: true }
 /** The client of a session that is not about its client. */
 export const NO_CLIENT: SessionClient = { userAgent: '', address: '' }
 
-export const NO_QUOTAS = {
+// Frozen, since all servers of a worker share the object.
+export const NO_QUOTAS: Settings['quotas'] = Object.freeze({
   account: undefined,
   organization: undefined,
   repository: undefined,
   instance: undefined,
   defaultGroups: [],
-}
+})
 
 const SETTINGS: Settings = {
   registration: 'open',

@@ -115,6 +115,9 @@ describe('a pull request', () => {
     expect(answer.body).toEqual({
       id: made.id,
       auto_merge: null,
+      merge_queue_entry: null,
+      flow: 0,
+      agit_topic: '',
       url,
       number: 1,
       user: carol,

@@ -69,13 +69,14 @@ describe('what owners use', () => {
     }
     let count = 0
     const operations = [
-      sql`update repositories set owned_bytes = ${random(1000)}, lfs_bytes = lfs_bytes + 1`,
+      sql`update repositories set owned_bytes = ${random(1000)}`,
       sql`update repositories set private = 1 - private where id = ${id}`,
       sql`update repositories set owner_id = ${ownerId} where id = ${other.id}`,
       sql`delete from release_assets where id % 3 = 0`,
       sql`delete from releases where id % 5 = 0`,
       sql`delete from issue_attachments where id % 4 = 0`,
       sql`update issue_attachments set repository_id = ${other.id} where id % 3 = 0`,
+      sql`delete from lfs_objects where bytes % 3 = 0`,
     ]
     await transaction(db, async (tx) => {
       for (let i = 0; i < 1_000; i += 1) {
@@ -101,8 +102,15 @@ describe('what owners use', () => {
             })
             .returning('id')
             .executeTakeFirstOrThrow()
-          await sql`insert into release_assets (release_id, uuid, name, bytes, create_time)
-            values (${release}, ${`asset ${count}`}, '', ${random(1000)}, 0)`.execute(tx)
+          await sql`insert into release_assets
+            (repository_id, release_id, uuid, name, bytes, create_time)
+            values (${repository}, ${release}, ${`asset ${count}`}, '', ${random(1000)}, 0)`.execute(
+            tx,
+          )
+        } else if (kind < 17) {
+          count += 1
+          await sql`insert into lfs_objects (repository_id, oid, bytes, create_time)
+            values (${repository}, ${`object ${count}`}, ${random(1000)}, 0)`.execute(tx)
         } else {
           count += 1
           await sql`insert into issue_attachments (repository_id, uuid, name, bytes, create_time)

@@ -262,7 +262,8 @@ describe('permissions', () => {
       )
     expect(await outcome(git('ls-remote', url))).toContain(fetch)
     await git('init', '-q', folder)
-    await commit(folder, 'pushed')
+    // Another commit than those of other callers, even in the same second.
+    await commit(folder, `pushed by ${caller}`)
     expect(
       await outcome(git('-C', folder, 'push', '-q', '--force', url, 'HEAD:refs/heads/pushed')),
     ).toContain(push)

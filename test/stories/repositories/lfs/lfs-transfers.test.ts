@@ -404,7 +404,8 @@ describe('quotas', () => {
     try {
       await forge.ask(forge.users.bob, 'POST', '/user/repos', { name: 'small' })
       const lfs = lfsAt(`${forge.server.url}/bob/small`)
-      Object.assign(forge.server.app.settings.quotas, { repository: 100 })
+      const { settings } = forge.server.app
+      Object.assign(settings, { quotas: { ...settings.quotas, repository: 100 } })
       const [one, other] = [lfsObject('x'.repeat(60)), lfsObject('y'.repeat(60))]
       const both = await lfs.batch(forge.users.bob, 'upload', [one, other])
       expect([both.status, both.body.message]).toEqual([413, expect.stringContaining('uota')])
