@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { readPageAddress } from '../../src/edge/web-shell/addresses.ts'
 import { routeOf } from '../../src/web/routes.ts'
 
 const at = (path: string) => routeOf(new URL(path, 'http://localhost'))
@@ -26,6 +27,22 @@ describe('the page of an address', () => {
     ]
     expect(pages.length).toBe(source.match(/import\('/g)?.length)
     expect(pages.filter(([, name, file]) => name !== file)).toEqual([])
+  })
+
+  it('is served by the server, which knows the same pages', () => {
+    const source = readFileSync(new URL('../../src/web/routes.ts', import.meta.url), 'utf8')
+    const keysOf = (table: string) => {
+      const [, text = ''] =
+        new RegExp(`^const ${table}\\b[^{]*\\{\\n(.*?)^\\}`, 'ms').exec(source) ?? []
+      return [...text.matchAll(/^ {2}(?:'([^']*)'|([a-z_]+)):/gm)].map(([, a, b]) => a ?? b ?? '')
+    }
+    const fixed = keysOf('FIXED').map((key) => `/${key}`)
+    const ofRepository = keysOf('REPOSITORY_PAGES').map((key) => `/bob/tools/${key}`)
+    expect(fixed).toEqual(expect.arrayContaining(['/', '/explore', '/user/settings/storage']))
+    expect(ofRepository).toEqual(expect.arrayContaining(['/bob/tools/_edit', '/bob/tools/pulls']))
+    const kindOf = (path: string) => readPageAddress(path)?.kind
+    expect(fixed.filter((path) => !/^(fixed|home)$/.test(kindOf(path) ?? ''))).toEqual([])
+    expect(ofRepository.filter((path) => kindOf(path) !== 'repository')).toEqual([])
   })
 
   it('names the organisation whose settings it has', () => {

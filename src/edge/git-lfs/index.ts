@@ -58,6 +58,8 @@ interface LfsExchange {
   readonly request: HttpRequest
   readonly response: HttpResponse
   readonly route: LfsRoute
+  /** Who asks, once the credentials are read: the id of an account, or of a deploy key. */
+  readonly known: { user?: number; deploy_key?: number }
 }
 
 /**
@@ -71,8 +73,9 @@ export function createGitLfs(
   return (request, response) => {
     const route = readLfsRoute(request.method ?? '', request.url ?? '')
     if (!route) return false
-    observe(parts, { request, response, route })
-    answer(parts, { request, response, route }).catch((error: unknown) => {
+    const exchange = { request, response, route, known: {} }
+    observe(parts, exchange)
+    answer(parts, exchange).catch((error: unknown) => {
       const refusal = outsideError(error)
       if (response.headersSent || response.destroyed) {
         parts.app.log.debug({ err: error }, 'a request of Git LFS was cut off')
@@ -94,7 +97,8 @@ export function createGitLfs(
 const CHANGES: ReadonlySet<string> = new Set(['upload', 'lock', 'unlock'])
 
 /** Counts and logs a request: changes and refusals at level info, reads at level debug. */
-function observe({ app, metrics, peerOf }: LfsParts, { request, response, route }: LfsExchange) {
+function observe({ app, metrics, peerOf }: LfsParts, exchange: LfsExchange) {
+  const { request, response, route, known } = exchange
   const beganMs = performance.now()
   response.once('close', () => {
     const durationMs = performance.now() - beganMs
@@ -110,6 +114,7 @@ function observe({ app, metrics, peerOf }: LfsParts, { request, response, route 
       cut_off: response.writableFinished ? undefined : true,
       duration_ms: Math.round(durationMs * 1000) / 1000,
       peer: peerOf(request).address,
+      ...known,
     })
   })
 }
@@ -136,6 +141,8 @@ async function answer(parts: LfsParts, exchange: LfsExchange): Promise<void> {
     kind: 'caller' as const,
     caller: await authenticate(app, readableHeaders(request), peerOf(request)),
   }
+  if (requester.kind === 'deploy key') exchange.known.deploy_key = requester.keyId
+  else if (requester.caller.kind === 'user') exchange.known.user = requester.caller.user.id
   await answerEndpoint(parts, exchange, endpoint, { link, requester })
 }
 

@@ -66,6 +66,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/notifications': 'Notifications',
   '/user/settings/security': 'Security',
   '/user/settings/sessions': 'Sessions',
+  '/user/settings/storage': 'Storage',
 }
 
 /** Pages below `/-/`, which no account can be named. They show a stranger the same for every name. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { openForge, startForge } from '../../../support/forge.ts'
 import { sendHttp1, sendHttp2 } from '../../../support/http-request.ts'
 import { LFS_JSON, type LfsClient, lfsAt, lfsObject } from '../../../support/lfs.ts'
@@ -53,6 +53,11 @@ describe('a batch', () => {
     })
     expect(second.oid).toBe(FILM.oid)
     await open.upload(bob, FILM.content)
+    const { id } = await ask(bob, 'GET', '/user')
+    await vi.waitFor(() => {
+      const line = server.logged.findLast(({ lfs }) => lfs === 'upload')
+      expect(line).toMatchObject({ repository: 'bob/open', status: 200, user: id })
+    })
     const again = await open.batch(bob, 'upload', [FILM])
     expect(again.body.objects).toEqual([{ oid: FILM.oid, size: FILM.size }])
   })
