@@ -123,15 +123,15 @@ describe('a user who may merge a pull request', () => {
     expect(await outcome()).toBe('ok')
     // The poster lets nobody any more.
     await forge.ask(users.eve, 'PATCH', pull, { allow_maintainer_edit: false })
-    expect(await outcome()).toBe('403')
+    expect(await outcome()).toBe(DENIED)
     await forge.ask(users.eve, 'PATCH', pull, { allow_maintainer_edit: true })
     // It is closed.
     await forge.ask(users.bob, 'PATCH', pull, { state: 'closed' })
-    expect(await outcome()).toBe('403')
+    expect(await outcome()).toBe(DENIED)
     await forge.ask(users.bob, 'PATCH', pull, { state: 'open' })
     // Carol may not merge any more, or by a list of the rule alone.
     await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
-    expect(await outcome()).toBe('403')
+    expect(await outcome()).toBe(DENIED)
     await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const list = {
       rule_name: 'main',
@@ -140,12 +140,12 @@ describe('a user who may merge a pull request', () => {
     }
     await forge.ask(users.bob, 'POST', `${path}/branch_protections`, list)
     await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
-    expect([await outcome(), await outcome('bob')]).toEqual(['ok', '403'])
+    expect([await outcome(), await outcome('bob')]).toEqual(['ok', DENIED])
     await forge.ask(users.bob, 'DELETE', `${path}/branch_protections/main`)
     // The base is archived, and so is the fork.
     await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     await forge.ask(users.bob, 'PATCH', path, { archived: true })
-    expect(await outcome()).toBe('403')
+    expect(await outcome()).toBe(DENIED)
     await forge.ask(users.bob, 'PATCH', path, { archived: false })
     await forge.ask(users.eve, 'PATCH', fork.path, { archived: true })
     expect(await outcome()).toBe('403')
@@ -213,7 +213,7 @@ describe('a user who may merge a pull request', () => {
       )
       await client.commit(folder, 'mine')
       const remote = remoteOf(server.url, 'bob/upstream', who.username, PASSWORD)
-      await expect(client.git(folder, 'push', '-q', remote, 'HEAD:next')).rejects.toThrow('403')
+      await expect(client.git(folder, 'push', '-q', remote, 'HEAD:next')).rejects.toThrow(DENIED)
     }
   })
 
@@ -243,7 +243,9 @@ describe('a user who may merge a pull request', () => {
     await forge.ask(users.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'read' })
     await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/within'), 'within')
     const remote = remoteOf(server.url, 'bob/within', 'carol', PASSWORD)
-    await expect(client.git('within', 'push', '-q', remote, 'HEAD:own')).rejects.toThrow('403')
+    await expect(client.git('within', 'push', '-q', '--force', remote, 'HEAD:own')).rejects.toThrow(
+      DENIED,
+    )
   })
 })
 
