@@ -1,5 +1,6 @@
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { GitError } from '../core/errors.ts'
 import { hasCode } from '../core/system-errors.ts'
 import { entriesOf, unlessGone } from '../repositories/folders.ts'
 import {
@@ -30,6 +31,24 @@ export interface LimboEntry {
   readonly folder: string
   /** Whether the prune has not ended, because the prune still runs or was killed. */
   readonly isUnfinished: boolean
+}
+
+/** Time after a prune in which a read that began before its end may still fail. */
+const RECENT_MS = 60_000
+
+/** A prune has removed an object that a new ref needs. The object comes back when the prune ends. */
+export class ObjectAwayError extends GitError {
+  constructor() {
+    super('BUSY', 'the repository is being cleaned')
+  }
+}
+
+/** Returns whether a prune of a repository runs, or has just ended, so that objects may be away. */
+export async function isPrunedNow(repositories: Repositories, id: number): Promise<boolean> {
+  const [root] = await unlessGone(async () => [await stat(limboOf(repositories, id))])
+  if (!root) return false
+  if (Date.now() - root.mtimeMs < RECENT_MS) return true
+  return (await limboEntries(repositories, id)).some(({ isUnfinished }) => isUnfinished)
 }
 
 /** Returns the numbers of the repositories that have objects in the limbo, in no order. */

@@ -13,7 +13,7 @@ import {
   repositoryPath,
 } from '../repositories/repositories.ts'
 import { removeDamaged } from './derived-files.ts'
-import { bringBack, type LimboEntry, limboEntries, objectIds } from './limbo.ts'
+import { bringBack, type LimboEntry, limboEntries, ObjectAwayError, objectIds } from './limbo.ts'
 import type { RepositoryState } from './state.ts'
 import { FULL_TIMEOUT_MS, repackArguments, runMaintenance, StepError } from './steps.ts'
 
@@ -203,7 +203,7 @@ async function succeeds(
   } catch (error) {
     options?.signal?.throwIfAborted()
     // An exit code without a reason of the server: Git has found no object.
-    if (error instanceof GitError) throw error
+    if (error instanceof GitError && !(error instanceof ObjectAwayError)) throw error
     return false
   }
 }

@@ -4,6 +4,7 @@ import type { FairSlots } from '../../concurrency/fair-slots.ts'
 import { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 import { EMPTY_TREE } from '../core/object-ids.ts'
+import { isPrunedNow, ObjectAwayError } from '../maintenance/limbo.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { Priority } from '../processes/priority.ts'
 import { createProcessSlots } from '../processes/process-slots.ts'
@@ -19,6 +20,9 @@ const STREAM_TIMEOUT_MS = 10 * 60_000
 
 /** Time limit of a process that answers many requests. */
 export const MAX_CONVERSATION_MS = 10 * 60_000
+
+/** What Git says about an object that it does not find. */
+const MISSING_OBJECT = /unable to (read|find)|bad object|missing|could not/
 
 /** For callers that hold a slot already. */
 const UNLIMITED = createProcessSlots({ max: Number.POSITIVE_INFINITY })
@@ -187,8 +191,11 @@ async function* run(
     // A process without a code was killed: by the time limit, or by the kernel for a stack overflow
     // or too much memory.
     if (code === null) throw limitExceeded(args)
-    if (code !== 0 && code !== options.emptyStatus)
+    if (code !== 0 && code !== options.emptyStatus) {
+      if (MISSING_OBJECT.test(stderr) && (await isPrunedNow(repositories, id)))
+        throw new ObjectAwayError()
       throw new Error(`git ${args[0]} failed: ${stderr}`)
+    }
   } catch (error) {
     throw cause ?? error
   } finally {
