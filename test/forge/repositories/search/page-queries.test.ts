@@ -94,7 +94,7 @@ async function queriesOf(list: List, caller: Caller, rows: number): Promise<numb
 
 describe('a page', () => {
   it.each([
-    ['pull requests', 16, 21],
+    ['pull requests', 17, 22],
     ['releases', 5, 6],
     ['repositories of a search', 8, 11],
   ])(
