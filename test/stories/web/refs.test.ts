@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)(browserSuite('branches, tags and releases in the b
     await page.getByLabel('Message (optional)').fill('The first one')
     await page.getByRole('button', { name: 'Create the tag' }).click()
     await page.waitForURL('**/src/tag/v1')
-    await page.goBack()
+    await page.goto('/bob/tools/tags')
     await page.getByText('The first one').waitFor()
     await page.getByRole('button', { name: 'Delete v1' }).click()
     await page.getByRole('button', { name: 'Yes, delete v1' }).click()
