@@ -2,15 +2,14 @@ import { execFile, execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { openForge } from '../../support/forge.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Forge, startForge } from '../../support/forge.ts'
 import { createSshKey, hasSsh } from '../../support/ssh-client.ts'
 
-const { ask, client, server, users } = await openForge({
-  ssh: { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] },
-})
-const port = server.sshAddress?.split(':').at(-1) ?? ''
-const url = `ssh://git@127.0.0.1:${port}/bob/shared.git`
+// Only a file whose tests run stops its servers after them.
+let forge: Forge
+let port = ''
+let url = ''
 const run = promisify(execFile)
 
 /** Returns whether a command of this machine ends, whatever its exit code is. */
@@ -36,33 +35,44 @@ function hasPython(name: string): boolean {
 /** Clones and pushes by a client that Git starts. */
 async function shareBy(folder: string, variant: string, ...command: string[]): Promise<void> {
   const options = ['-c', `core.sshCommand=${command.join(' ')}`, '-c', `ssh.variant=${variant}`]
-  await client.git('.', ...options, 'clone', '-q', url, folder)
-  const commit = await client.commit(folder, `by ${folder}`)
-  await client.git(folder, ...options, 'push', '-q', 'origin', 'HEAD')
-  expect((await ask(users.bob, 'GET', '/repos/bob/shared/branches/main')).commit.id).toBe(commit)
+  await forge.client.git('.', ...options, 'clone', '-q', url, folder)
+  const commit = await forge.client.commit(folder, `by ${folder}`)
+  await forge.client.git(folder, ...options, 'push', '-q', 'origin', 'HEAD')
+  expect(
+    (await forge.ask(forge.users.bob, 'GET', '/repos/bob/shared/branches/main')).commit.id,
+  ).toBe(commit)
 }
 
 /** Runs a script of Python in the folder of the keys, and returns what the script prints. */
 async function python(script: string): Promise<string> {
-  const { stdout } = await run('python3', ['-c', script, port], { cwd: client.home })
+  const { stdout } = await run('python3', ['-c', script, port], { cwd: forge.client.home })
   return stdout.trim()
 }
 
 describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not installed)', () => {
   beforeAll(async () => {
-    await ask(users.bob, 'POST', '/user/repos', { name: 'shared', auto_init: true })
+    const listen = { host: '127.0.0.1', port: 0 }
+    const ssh = { listen, public: {}, user: 'git', hostKeyFiles: [] }
+    forge = await startForge({ ssh })
+    port = forge.server.sshAddress?.split(':').at(-1) ?? ''
+    url = `ssh://git@127.0.0.1:${port}/bob/shared.git`
+    await forge.ask(forge.users.bob, 'POST', '/user/repos', { name: 'shared', auto_init: true })
     for (const [name, ...type] of [
       ['ed', '-t', 'ed25519'],
       ['rsa', '-t', 'rsa', '-b', '2048', '-m', 'PEM'],
     ] as const) {
-      const key = await createSshKey(client.home, name, ...type)
-      await ask(users.bob, 'POST', '/user/keys', { title: name, key })
+      const key = await createSshKey(forge.client.home, name, ...type)
+      await forge.ask(forge.users.bob, 'POST', '/user/keys', { title: name, key })
     }
   })
+  afterAll(() => forge.stop())
 
   it.skipIf(!isInstalled('dbclient', '-h'))('Dropbear', async () => {
     for (const name of ['ed', 'rsa']) {
-      const [from, to] = [join(client.home, name), join(client.home, `${name}.dropbear`)]
+      const [from, to] = [
+        join(forge.client.home, name),
+        join(forge.client.home, `${name}.dropbear`),
+      ]
       await run('dropbearconvert', ['openssh', 'dropbear', from, to])
       // `-y -y`: without a check of the host key.
       await shareBy(`dropbear-${name}`, 'ssh', 'dbclient', '-y', '-y', '-T', '-i', to)
@@ -70,9 +80,9 @@ describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not ins
   })
 
   it.skipIf(!isInstalled('plink', '-V'))('PuTTY', async () => {
-    const { keys } = await ask(undefined, 'GET', '/meta/ssh-host-keys')
+    const { keys } = await forge.ask(undefined, 'GET', '/meta/ssh-host-keys')
     for (const name of ['ed', 'rsa']) {
-      const [from, to] = [join(client.home, name), join(client.home, `${name}.ppk`)]
+      const [from, to] = [join(forge.client.home, name), join(forge.client.home, `${name}.ppk`)]
       await run('puttygen', [from, '-o', to])
       const known = ['-hostkey', keys[0].fingerprint]
       await shareBy(`putty-${name}`, 'plink', 'plink', '-batch', ...known, '-i', to)
@@ -144,8 +154,10 @@ commit = clone.create_commit('HEAD', signer, signer, 'by libgit2', head.peel().t
 clone.remotes['origin'].push([clone.head.name], callbacks=Callbacks())
 print(commit)
 `)
-    expect((await ask(users.bob, 'GET', '/repos/bob/shared/branches/main')).commit.id).toBe(shown)
-    const file = await readFile(join(client.home, 'libgit2', 'README.md'), 'utf8')
+    expect(
+      (await forge.ask(forge.users.bob, 'GET', '/repos/bob/shared/branches/main')).commit.id,
+    ).toBe(shown)
+    const file = await readFile(join(forge.client.home, 'libgit2', 'README.md'), 'utf8')
     expect(file).toContain('shared')
   })
 })

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { openForge } from '../../../support/forge.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Forge, startForge } from '../../../support/forge.ts'
 import { remoteOf } from '../../../support/git-client.ts'
 import { hasGitLfs } from '../../../support/lfs.ts'
 import { PASSWORD } from '../../../support/server.ts'
 
-const { server, users, client, ask } = await openForge()
-const { bob } = users
-const { git, home } = client
+// Only a file whose tests run stops its servers after them.
+let forge: Forge
+const git: Forge['client']['git'] = (...args) => forge.client.git(...args)
 
 /** Clones a repository of bob with the settings of Git LFS. */
 async function clone(name: string, folder: string): Promise<void> {
-  await git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), folder)
+  await git('.', 'clone', '-q', remoteOf(forge.server.url, `bob/${name}`, 'bob', PASSWORD), folder)
   await git(folder, 'lfs', 'install', '--local')
 }
 
@@ -21,13 +21,18 @@ describe.skipIf(!hasGitLfs)(
   'the client of Git LFS (skipped where git-lfs is not installed)',
   () => {
     beforeAll(async () => {
+      forge = await startForge()
       await git('.', 'config', '--global', 'filter.lfs.process', 'git-lfs filter-process')
       await git('.', 'config', '--global', 'filter.lfs.smudge', 'git-lfs smudge -- %f')
       await git('.', 'config', '--global', 'filter.lfs.clean', 'git-lfs clean -- %f')
     })
 
+    afterAll(() => forge.stop())
+
     it('pushes and clones files of each size', async () => {
-      await ask(bob, 'POST', '/user/repos', { name: 'films', private: true })
+      const { ask, client, users } = forge
+      const { home } = client
+      await ask(users.bob, 'POST', '/user/repos', { name: 'films', private: true })
       await clone('films', 'films')
       await git('films', 'lfs', 'track', '*.film')
       const films = {
@@ -47,6 +52,7 @@ describe.skipIf(!hasGitLfs)(
     })
 
     it('continues a download that was interrupted', async () => {
+      const { home } = forge.client
       const id =
         (await git('films', 'lfs', 'ls-files', '-l', '-I', 'long.film')).split(' ')[0] ?? ''
       const store = join(home, 'again', '.git', 'lfs')
