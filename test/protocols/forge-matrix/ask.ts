@@ -91,7 +91,7 @@ export function restRequestsOf(method: DescMethod, request: Message): RestReques
     const path = template.replace(
       /\{(\w+)(?:=([^}]*))?\}/g,
       (_, name: string, pattern?: string) => {
-        const value = String(fields[name] ?? '')
+        const value = String(fields[name] ?? literalOf(pattern))
         delete fields[name]
         return pattern === '**'
           ? value.split('/').map(encodeURIComponent).join('/')
@@ -112,6 +112,11 @@ export function restRequestsOf(method: DescMethod, request: Message): RestReques
       ...(isMessage && { body: JSON.stringify(named) }),
     }
   })
+}
+
+/** Returns the first value of a variable that has few, such as `branch` of `branch|tag`; or none. */
+function literalOf(pattern = ''): string {
+  return pattern.includes('*') ? '' : (pattern.split('|')[0] ?? '')
 }
 
 /** Sends one, and follows no redirects. */
