@@ -70,14 +70,25 @@ export async function pullFileLists(
     },
   })
   const few = page(`${FEW} files`, FEW, 0)
+  const text: Case = {
+    ...few,
+    name: `${FEW} files, their differences as text`,
+    requests: [get(`/api/v1/repos/ada/${NAME}/pulls/${numbers.get(FEW)}.diff`)],
+    check: ({ status, body }) => {
+      assert.equal(status, 200)
+      assert.equal(body.toString().match(/^diff --git /gm)?.length, FEW)
+    },
+    baseline: few.name,
+  }
   return {
     name: NAME,
-    title: 'ListPullRequestFiles over REST, files page of',
+    title: 'Changes of a pull request over REST, page of',
     rounds: 5,
     durationMs: 1000,
     inFlight: IN_FLIGHT,
     cases: [
       few,
+      text,
       { ...page('a diff of 10,000 files, first 30', MANY, 0), baseline: few.name },
       { ...page('a diff of 10,000 files, last 10', MANY, MANY - (MANY % FEW)), baseline: few.name },
     ],

@@ -1,6 +1,7 @@
 import { objectCacheOf } from '../objects/object-cache.ts'
 import { ObjectPresence } from '../objects/object-presence.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { readSmallOutput } from './small-output.ts'
 
 /** Memory of all cached differences, and of the largest that is cached. */
 const MAX_CACHE_BYTES = 32 * 1024 ** 2
@@ -98,27 +99,9 @@ export async function diffRecords(
   const known = cache.get(id, to, presence, variant)
   if (known) return { records: known }
   const before = presence.evidenceOf(to)
-  const output = (await run())[Symbol.asyncIterator]()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for (let item = await output.next(); !item.done; item = await output.next()) {
-    chunks.push(item.value)
-    bytes += item.value.length
-    if (bytes > MAX_DIFFERENCE_BYTES) return { chunks: continued(chunks, output) }
-  }
-  const records = new DiffRecords(Buffer.concat(chunks, bytes))
+  const { whole, chunks } = await readSmallOutput(await run(), MAX_DIFFERENCE_BYTES)
+  if (whole === undefined) return { chunks }
+  const records = new DiffRecords(whole)
   cache.set(id, to, records, { before, presence, variant })
   return { records }
-}
-
-async function* continued(
-  chunks: readonly Buffer[],
-  rest: AsyncIterator<Buffer>,
-): AsyncGenerator<Buffer> {
-  try {
-    yield* chunks
-    for (let item = await rest.next(); !item.done; item = await rest.next()) yield item.value
-  } finally {
-    await rest.return?.()
-  }
 }

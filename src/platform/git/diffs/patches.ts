@@ -7,6 +7,7 @@ import { measureCommits, measureTrees } from './change-sizes.ts'
 import { type CommitStep, type DiffOptions, originsIn, readCommitDiffs } from './diff.ts'
 import type { TreeDiff } from './diff-reader.ts'
 import { binaryNotice, largeFiles } from './large-files.ts'
+import { readSmallOutput } from './small-output.ts'
 
 /**
  * Content that one text may contain, before and after. Git holds both versions of a binary file in
@@ -17,22 +18,40 @@ const MAX_CONTENT_BYTES = 128 * 1024 * 1024
 /** Prevents configured programs from running. */
 const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color']
 
+/** Memory of all cached texts, and of the largest cached text. */
+const MAX_TEXTS_BYTES = 16 * 1024 ** 2
+const MAX_CACHED_TEXT_BYTES = 64 * 1024
+
 /**
- * Streams the difference of two trees as text for users and for git-apply(1).
+ * Streams the difference of two trees as text for users and for git-apply(1). A small text is
+ * cached as long as `to` is stored.
  *
  * Files of more than `MAX_TEXT_BYTES` count as binary. Added and deleted ones come last, since Git
  * would read them completely.
  *
- * @param from, to ids of trees or commits.
+ * @param from id of the empty tree, or of a commit that `to` descends from.
+ * @param to id of a commit.
  * @param binary whether to include the content of binary files, which git-apply(1) needs.
  * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY; TOO_LARGE before the first byte.
  */
-export async function* streamDiff(
+export function streamDiff(
   repositories: Repositories,
   id: number,
   from: string,
   to: string,
   { binary }: { readonly binary: boolean },
+): AsyncGenerator<Buffer, void, undefined> {
+  return cachedText(repositories, id, { to, variant: ` diff ${from} ${binary}` }, () =>
+    writeDiff(repositories, id, from, to, binary),
+  )
+}
+
+async function* writeDiff(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+  binary: boolean,
 ): AsyncGenerator<Buffer, void, undefined> {
   const sizes = await measureTrees(repositories, id, from, to)
   checkContent(binary ? sizes.bytes : sizes.textBytes)
@@ -52,12 +71,25 @@ export async function* streamDiff(
 
 /**
  * Streams a range of commits, oldest first, as mails for git-am(1). As in git-format-patch(1),
- * merges are left out and binary files are complete.
+ * merges are left out and binary files are complete. A small text is cached as long as `to` is
+ * stored.
  *
- * @param from id of the commit before the range. Undefined: from the first commit.
+ * @param from id of the commit before the range, an ancestor of `to`. Undefined: from the first
+ *   commit.
  * @throws GitError BUSY, TIMEOUT; TOO_LARGE before the first byte.
  */
-export async function* streamPatch(
+export function streamPatch(
+  repositories: Repositories,
+  id: number,
+  from: string | undefined,
+  to: string,
+): AsyncGenerator<Buffer, void, undefined> {
+  return cachedText(repositories, id, { to, variant: ` patch ${from}` }, () =>
+    writePatch(repositories, id, from, to),
+  )
+}
+
+async function* writePatch(
   repositories: Repositories,
   id: number,
   from: string | undefined,
@@ -69,6 +101,35 @@ export async function* streamPatch(
   // Sorted by date, a commit could precede its parent when a clock was wrong.
   const format = ['--stdout', '--no-signature', '--topo-order', ...PLAIN]
   yield* streamGit(repositories, id, ['format-patch', ...format, ...root, range])
+}
+
+/** Returns a small text as one chunk and caches it. A large text passes as Git writes it. */
+async function* cachedText(
+  repositories: Repositories,
+  id: number,
+  { to, variant }: { readonly to: string; readonly variant: string },
+  write: () => AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  const cache = objectCacheOf<Buffer>(
+    repositories,
+    'texts of changes',
+    MAX_TEXTS_BYTES,
+    ({ length }) => length,
+  )
+  const presence = new ObjectPresence(repositories, id)
+  const known = cache.get(id, to, presence, variant)
+  if (known) {
+    if (known.length > 0) yield known
+    return
+  }
+  const before = presence.evidenceOf(to)
+  const { whole, chunks } = await readSmallOutput(write(), MAX_CACHED_TEXT_BYTES)
+  if (whole === undefined) {
+    yield* chunks
+    return
+  }
+  cache.set(id, to, whole, { before, presence, variant })
+  if (whole.length > 0) yield whole
 }
 
 /** @throws GitError TOO_LARGE */

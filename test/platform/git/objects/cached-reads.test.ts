@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { diffTrees } from '../../../../src/platform/git/diffs/diff.ts'
 import { countLines } from '../../../../src/platform/git/diffs/pair-diffs.ts'
-import { diffCommits } from '../../../../src/platform/git/diffs/patches.ts'
+import { diffCommits, streamDiff, streamPatch } from '../../../../src/platform/git/diffs/patches.ts'
 import { listAuthors } from '../../../../src/platform/git/history/authors.ts'
 import { findMergeBase, readCommits } from '../../../../src/platform/git/history/history.ts'
 import { readHistory } from '../../../../src/platform/git/history/history-pages.ts'
@@ -61,6 +61,15 @@ const readers = {
       lines: true,
       window: WHOLE,
     }),
+  'a difference as text': () =>
+    textOf(streamDiff(repositories, ENGINE, first, tip, { binary: false })),
+  mails: () => textOf(streamPatch(repositories, ENGINE, first, tip)),
+}
+
+async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const chunk of chunks) pieces.push(chunk)
+  return Buffer.concat(pieces).toString()
 }
 
 describe('a second read', () => {
