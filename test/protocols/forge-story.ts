@@ -30,6 +30,7 @@ import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_
 import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
+import { LfsService } from '#gen/branchline/v1/lfs_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
@@ -118,6 +119,7 @@ const applications = OAuth2ApplicationService.method
 const codeSearch = CodeSearchService.method
 const feeds = FeedService.method
 const languages = LanguageService.method
+const lfs = LfsService.method
 const topics = TopicService.method
 const templates = TemplateService.method
 const instance = InstanceService.method
@@ -533,6 +535,8 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(milestones.listMilestones, 'GET /repos/bob/garden/milestones?state=all'),
   bob(milestones.deleteMilestone, 'DELETE /repos/bob/garden/milestones/1'),
   bob(languages.getRepositoryLanguages, 'GET /repos/bob/garden/languages'),
+  bob(lfs.listLfsObjects, 'GET /repos/bob/garden/lfs/objects'),
+  bob(lfs.listLfsLocks, 'GET /repos/bob/garden/lfs/locks'),
   bob(codeSearch.searchCode, 'GET /repos/bob/garden/code/search?q=three&path=docs'),
   bob(feeds.getActivityFeed, 'GET /repos/bob/garden/feeds/activity'),
   bob(feeds.getReleaseFeed, 'GET /repos/bob/garden/feeds/releases'),
@@ -965,6 +969,8 @@ export const UNTOLD: readonly DescMethod[] = [
   mirrors.deletePushMirror,
   // Estimates from a sample, and the times of steps.
   maintenance.getRepositoryMaintenance,
+  // An object comes over the protocol of Git LFS.
+  lfs.deleteLfsObject,
   commits.getCommitDiff,
   commits.getComparisonDiff,
   // Hundreds of licences, which a new version of the package changes.

@@ -487,6 +487,12 @@ export const BRANCHES = {
     message: ({ text }) => text ?? 'objects of Git LFS are missing',
     restStatus: 422,
   },
+  LFS_OBJECT_NEEDED: {
+    code: Code.FailedPrecondition,
+    message: ({ commit }) => `the object is needed${commit ? ` by commit ${commit}` : ''}`,
+    restStatus: 409,
+  },
+  LFS_OBJECT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REF_CHANGED: {
     code: Code.Aborted,
     message: ({ ref }) => `${ref || 'a ref'} was changed by another request; try again`,

@@ -141,6 +141,7 @@ describe('the document', () => {
       'IssueViewService',
       'LabelService',
       'LanguageService',
+      'LfsService',
       'MaintenanceService',
       'MarkupService',
       'MemoService',

@@ -24,6 +24,7 @@ import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_
 import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
+import { LfsService } from '#gen/branchline/v1/lfs_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
@@ -206,6 +207,7 @@ const teams = TeamService.method
 const codeSearch = CodeSearchService.method
 const feeds = FeedService.method
 const languages = LanguageService.method
+const lfs = LfsService.method
 const webhooks = HookService.method
 const topics = TopicService.method
 const stars = StarService.method
@@ -306,6 +308,10 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(objects.getAnnotatedTag, readers, { sha: NO_OBJECT }),
 
   row(languages.getRepositoryLanguages, readers),
+
+  row(lfs.listLfsObjects, administratorsWhoLook),
+  row(lfs.deleteLfsObject, administrators, { oid: NOTHING }),
+  row(lfs.listLfsLocks, administratorsWhoLook),
   row(codeSearch.searchCode, readers, { q: 'text' }),
   row(feeds.getActivityFeed, visitors),
   row(feeds.getReleaseFeed, releaseReaders),

@@ -1,8 +1,10 @@
+import { transaction } from '../../../platform/database/database.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfRepository } from '../quotas/quota-checks.ts'
 import type { OpenLfs } from './lfs-access.ts'
 import { createLfsLink, type LfsObjectId, type LfsOperation } from './lfs-links.ts'
 import { intactContents, linkFromNetwork } from './lfs-networks.ts'
+import { keepLfsObjects } from './lfs-objects.rows.ts'
 import { EMPTY_OID, isLfsOid } from './lfs-objects.ts'
 import type { LfsContent } from './schema.ts'
 
@@ -44,6 +46,8 @@ export async function answerBatch(
   const missing = oids.filter((oid) => !own.has(oid) && oid !== EMPTY_OID)
   const linked = await linkFromNetwork(app, open, missing)
   const stored = new Map([...own, ...linked])
+  // A push of their pointers follows.
+  await transaction(app.db, (tx) => keepLfsObjects(tx, open.repository.id, [...own.keys()]))
   const wanted = objects.filter((object) => isValid(object) && !stored.has(object.oid))
   const sizes = new Map(wanted.map((object) => [object.oid, object.bytes]))
   const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0)

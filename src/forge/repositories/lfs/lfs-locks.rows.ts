@@ -8,13 +8,15 @@ export interface LfsLockFilter {
   readonly path?: string | undefined
   /** The list begins behind this id. */
   readonly after: number
+  /** Locks that the list leaves out. */
+  readonly offset?: number | undefined
 }
 
 /** Returns locks of a repository, in the order of their ids. */
 export function listLfsLocks(
   db: Db,
   repositoryId: number,
-  { id, path, after }: LfsLockFilter,
+  { id, path, after, offset = 0 }: LfsLockFilter,
   limit: number,
 ): Promise<LfsLock[]> {
   return db
@@ -26,6 +28,7 @@ export function listLfsLocks(
     .$if(path !== undefined, (query) => query.where('path', '=', path ?? ''))
     .orderBy('id')
     .limit(limit)
+    .offset(offset)
     .execute()
 }
 

@@ -19,7 +19,7 @@ export interface OwnedLock extends LfsLock {
 }
 
 /** Locks of a repository. */
-const MAX_LOCKS = 10_000
+export const MAX_LOCKS = 10_000
 
 const MAX_PATH_BYTES = 4096
 const MAX_REF_BYTES = 1024

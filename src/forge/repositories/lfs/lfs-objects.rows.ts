@@ -68,8 +68,80 @@ export async function linkLfsObjects(
   await tx
     .insertInto('lfs_objects')
     .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((conflict) =>
+      conflict.columns(['repository_id', 'oid']).doUpdateSet({ unreferenced_since: null }),
+    )
     .execute()
+}
+
+/**
+ * Takes the marks of objects away that no ref needed, since a push or an upload needs them again. The
+ * removal of an object whose mark is gone does nothing.
+ *
+ * @returns the objects that the repository has.
+ */
+export async function keepLfsObjects(
+  tx: Tx,
+  repositoryId: number,
+  oids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (oids.length === 0) return new Set()
+  const wanted = textsOf(JSON.stringify(oids))
+  await tx
+    .updateTable('lfs_objects')
+    .set({ unreferenced_since: null })
+    .where('repository_id', '=', repositoryId)
+    .where('oid', 'in', wanted)
+    .where('unreferenced_since', 'is not', null)
+    .execute()
+  const kept = await tx
+    .selectFrom('lfs_objects')
+    .select('oid')
+    .where('repository_id', '=', repositoryId)
+    .where('oid', 'in', wanted)
+    .execute()
+  return new Set(kept.map(({ oid }) => oid))
+}
+
+/**
+ * Marks an object as needed by no ref, unless the object has a mark.
+ *
+ * @returns false if the repository does not have the object.
+ */
+export async function markLfsObject(
+  tx: Tx,
+  repositoryId: number,
+  oid: string,
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('lfs_objects')
+    .set((eb) => ({ unreferenced_since: eb.fn.coalesce('unreferenced_since', eb.val(now)) }))
+    .where('repository_id', '=', repositoryId)
+    .where('oid', '=', oid)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/**
+ * Removes those of some objects from a repository whose marks are at most as new as a time.
+ *
+ * @param until in Unix seconds.
+ * @returns the number of objects that were removed.
+ */
+export async function deleteMarkedLfsObjects(
+  tx: Tx,
+  repositoryId: number,
+  oids: readonly string[],
+  until: number,
+): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('lfs_objects')
+    .where('repository_id', '=', repositoryId)
+    .where('oid', 'in', textsOf(JSON.stringify(oids)))
+    .where('unreferenced_since', '<=', until)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 /** Gives a repository access to all objects of another one. */
@@ -161,4 +233,28 @@ export function listLfsObjects(
     .orderBy('oid')
     .limit(limit)
     .execute()
+}
+
+/** Orders of a list of objects: the newest or the largest first. */
+export type LfsObjectOrder = 'created' | 'size'
+
+/** Returns a page of the objects of a repository, and the number of all. */
+export async function pageOfLfsObjects(
+  db: Db,
+  repositoryId: number,
+  order: LfsObjectOrder,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<{ readonly objects: LfsObject[]; readonly total: number }> {
+  const all = db.selectFrom('lfs_objects').where('repository_id', '=', repositoryId)
+  const objects = await all
+    .selectAll()
+    .orderBy(order === 'size' ? 'bytes' : 'create_time', 'desc')
+    .orderBy('oid')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await all
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { objects, total }
 }

@@ -1,3 +1,5 @@
+import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { GitError } from '../../../platform/git/core/errors.ts'
 import {
   type LfsPointer,
@@ -7,10 +9,11 @@ import {
 } from '../../../platform/git/objects/lfs-pointers.ts'
 import { repositoryPath } from '../../../platform/git/repositories/repositories.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
 import { intactContents, linkFromNetwork } from './lfs-networks.ts'
-import { hasLfsObjects } from './lfs-objects.rows.ts'
+import { hasLfsObjects, keepLfsObjects } from './lfs-objects.rows.ts'
 import { EMPTY_OID } from './lfs-objects.ts'
 
 /** New files that one check reads, and its time. */
@@ -27,14 +30,16 @@ interface PushedObjects {
 }
 
 /** What a check has found. */
-interface PushCheck {
+export interface PushCheck {
   /** Why the push is refused; empty if it is not. */
   readonly texts: readonly string[]
   /** Lines for the user. */
   readonly notes: readonly string[]
+  /** The objects that the push needs. */
+  readonly oids: readonly string[]
 }
 
-const NOTHING: PushCheck = { texts: [], notes: [] }
+const NOTHING: PushCheck = { texts: [], notes: [], oids: [] }
 
 /**
  * Checks that the repository has the objects of the pointers of a push. Without the check, a clone of
@@ -57,10 +62,31 @@ export async function checkPushedPointers(
     const isTooMuch =
       error instanceof TooManyFilesError || (error instanceof GitError && error.kind === 'TIMEOUT')
     if (!isTooMuch) throw error
-    return { texts: [], notes: ['the objects of Git LFS were not checked: the push is too large'] }
+    return { ...NOTHING, notes: ['the objects of Git LFS were not checked: the push is too large'] }
   }
-  const missing = await missingObjects(app, caller, repository, pointers)
-  return missing.length === 0 ? NOTHING : { texts: refusalTexts(missing), notes: [] }
+  const oids = oidsOf(pointers)
+  const missing = await missingObjects(app, caller, repository, oids)
+  return missing.length === 0 ? { ...NOTHING, oids } : { ...NOTHING, texts: refusalTexts(missing) }
+}
+
+function oidsOf(pointers: readonly LfsPointer[]): string[] {
+  return [...new Set(pointers.map(({ oid }) => oid))].filter((oid) => oid !== EMPTY_OID)
+}
+
+/**
+ * Keeps the objects that a push needs, in the transaction that records that refs are about to move.
+ *
+ * @throws LFS_OBJECTS_MISSING if an object was removed since the check.
+ */
+export async function keepPushedObjects(
+  tx: Tx,
+  repositoryId: number,
+  oids: readonly string[],
+): Promise<void> {
+  const kept = await keepLfsObjects(tx, repositoryId, oids)
+  const missing = oids.filter((oid) => !kept.has(oid))
+  if (missing.length > 0)
+    throw new DomainError('LFS_OBJECTS_MISSING', { text: refusalTexts(missing).join('\n') })
 }
 
 /** Returns whether pointers are checked: where the repository has objects or names Git LFS. */
@@ -83,9 +109,8 @@ async function missingObjects(
   app: ReposApp,
   caller: SignedIn,
   repository: Repository,
-  pointers: readonly LfsPointer[],
+  oids: readonly string[],
 ): Promise<string[]> {
-  const oids = [...new Set(pointers.map(({ oid }) => oid))].filter((oid) => oid !== EMPTY_OID)
   const own = await intactContents(app, [repository.id], oids)
   const others = oids.filter((oid) => !own.has(oid))
   const linked = await linkFromNetwork(app, { repository, caller }, others)
@@ -114,6 +139,10 @@ export async function missingInCommit(
   if (pointers.length === 0) return undefined
   const place = { repository: repositoryPath(app.git, repository.id), objects: undefined }
   if (!(await isChecked(app, repository, place, [commitId]))) return undefined
-  const missing = await missingObjects(app, caller, repository, pointers)
-  return missing.length === 0 ? undefined : refusalTexts(missing).join('\n')
+  const oids = oidsOf(pointers)
+  const missing = await missingObjects(app, caller, repository, oids)
+  if (missing.length > 0) return refusalTexts(missing).join('\n')
+  // No weekly collection removes an object whose mark was taken away so lately.
+  await transaction(app.db, (tx) => keepLfsObjects(tx, repository.id, oids))
+  return undefined
 }

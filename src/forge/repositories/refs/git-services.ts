@@ -1,3 +1,4 @@
+import type { Tx } from '../../../platform/database/schema.ts'
 import { PROPOSAL_REFS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import { procReceiveReport } from '../../../platform/git/hooks/proc-receive.ts'
 import {
@@ -27,6 +28,7 @@ import { recordDeployKeyUse } from '../access/deploy-keys.rows.ts'
 import { checkWritable, openForPush, openRepository } from '../access/permissions.ts'
 import { readFor } from '../content/git-reading.ts'
 import { openRemoteArchive, type RemoteArchive } from '../content/remote-archives.ts'
+import { keepPushedObjects } from '../lfs/lfs-push-check.ts'
 import { checkObjectsRemain } from '../maintenance/removal-guard.ts'
 import type { ProposalResults, Proposals, ReposApp } from '../ports.ts'
 import { maxInputBytes, reserveForUpdates } from '../quotas/quota-checks.ts'
@@ -354,7 +356,7 @@ async function review(
   const problem = proposed.length > 0 ? await proposalProblem(app, caller, repositoryId) : undefined
   if (problem !== undefined) return refusal([problem])
   const reviewed = { question: { ...question, updates: others }, ...push }
-  const { allowed, texts, notes } = await reviewPush(app, caller, repositoryId, reviewed)
+  const { allowed, texts, notes, lfsOids } = await reviewPush(app, caller, repositoryId, reviewed)
   if (!allowed) return refusal(texts)
   const updates = [...allowed, ...proposed]
   // Git moves nothing.
@@ -362,12 +364,14 @@ async function review(
   push.proposals = { updates: proposed, options: optionsOf(question), isAtomic: push.isAtomic }
   try {
     const { quarantine } = question
-    const accepting = { allowed: updates, quarantine, run: () => run(updates) }
+    const accepting = { allowed: updates, quarantine, lfsOids, run: () => run(updates) }
     const accepted = await accept(app, caller, repositoryId, push, accepting)
     return { ...accepted, lines: [...errorLines(texts), ...notes, ...accepted.lines] }
   } catch (error) {
-    if (!(error instanceof DomainError) || error.reason !== 'QUOTA_EXCEEDED') throw error
-    return refusal([quotaText(error.metadata)])
+    if (!(error instanceof DomainError)) throw error
+    if (error.reason === 'QUOTA_EXCEEDED') return refusal([quotaText(error.metadata)])
+    if (error.reason !== 'LFS_OBJECTS_MISSING') throw error
+    return refusal((error.metadata.text ?? '').split('\n'))
   }
 }
 
@@ -411,6 +415,8 @@ async function removedObjects(
 interface AllowedPush {
   readonly allowed: readonly RefUpdate[]
   readonly quarantine: string | undefined
+  /** The objects of Git LFS that the push needs. */
+  readonly lfsOids: readonly string[]
   /** Runs the hook `pre-receive`. */
   run(): Promise<HookVerdict>
 }
@@ -418,14 +424,14 @@ interface AllowedPush {
 /**
  * Lets Git move refs if quotas and the hook allow that.
  *
- * @throws QUOTA_EXCEEDED
+ * @throws QUOTA_EXCEEDED, LFS_OBJECTS_MISSING
  */
 async function accept(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   push: Push,
-  { allowed, quarantine, run }: AllowedPush,
+  { allowed, quarantine, lfsOids, run }: AllowedPush,
 ): Promise<PushAnswer> {
   const reservation = await reserveForUpdates(app, caller, repositoryId, allowed, quarantine)
   const verdict = await run()
@@ -433,8 +439,9 @@ async function accept(
   if (verdict.accepted) {
     const pushed = { pusherId: caller.user.id, updates: allowed, reservation }
     const lease = await app.coordination.lease()
+    const keep = (tx: Tx) => keepPushedObjects(tx, repositoryId, lfsOids)
     push.accepted = {
-      updateId: await recordPendingUpdate(app, repositoryId, pushed),
+      updateId: await recordPendingUpdate(app, repositoryId, pushed, keep),
       updates: allowed,
     }
     if (push.hasEnded) await record(app, repositoryId, push)

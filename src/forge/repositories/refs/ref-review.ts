@@ -21,7 +21,7 @@ import {
 } from '../access/permissions.ts'
 import { foldersAbove } from '../content/file-changes.ts'
 import { findLockedFiles } from '../lfs/lfs-lock-review.ts'
-import { checkPushedPointers } from '../lfs/lfs-push-check.ts'
+import { checkPushedPointers, type PushCheck } from '../lfs/lfs-push-check.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
@@ -364,6 +364,8 @@ interface PushReview {
   readonly texts: readonly string[]
   /** Other lines for the pusher. */
   readonly notes: readonly string[]
+  /** The objects of Git LFS that the push needs. */
+  readonly lfsOids: readonly string[]
 }
 
 /** Reviews a push by the current state and rules. */
@@ -377,8 +379,9 @@ export async function reviewPush(
     // A push that only deletes refs has no objects.
     const fault = await findFault(app, repositoryId, question)
     if (fault) return whole(fault)
-    const { texts: missing, notes } = await checkLfs(app, caller, repositoryId, question)
-    if (missing.length > 0) return { allowed: undefined, texts: missing, notes }
+    const lfs = await checkLfs(app, caller, repositoryId, question)
+    const { notes, oids: lfsOids } = lfs
+    if (lfs.texts.length > 0) return { allowed: undefined, texts: lfs.texts, notes, lfsOids }
     const [single, updates] = partition(
       question.updates,
       ({ name }) => isReserved(name) || refused.has(name),
@@ -398,7 +401,7 @@ export async function reviewPush(
       ...collisions.map(({ text }) => text),
     ])
     const isWhole = others.length > 0 || (isAtomic && texts.length > 0)
-    return { allowed: isWhole ? undefined : updates, texts, notes }
+    return { allowed: isWhole ? undefined : updates, texts, notes, lfsOids }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
     if (error.reason === 'SERVER_BUSY') return whole('the server is busy: push again later')
@@ -415,8 +418,8 @@ async function checkLfs(
   caller: SignedIn,
   repositoryId: number,
   { quarantine, updates }: PushQuestion,
-): Promise<Pick<PushReview, 'texts' | 'notes'>> {
-  if (quarantine === undefined) return { texts: [], notes: [] }
+): Promise<PushCheck> {
+  if (quarantine === undefined) return { texts: [], notes: [], oids: [] }
   const { repository } = await openRepositoryById(app, caller, repositoryId, 'read')
   const tips = updates.flatMap(({ to }) => to ?? [])
   return checkPushedPointers(app, caller, repository, { quarantine, tips })
@@ -451,7 +454,7 @@ async function findFault(
 }
 
 function whole(text: string): PushReview {
-  return { allowed: undefined, texts: [text], notes: [] }
+  return { allowed: undefined, texts: [text], notes: [], lfsOids: [] }
 }
 
 /** Returns distinct texts, and the number of those that are left out. */

@@ -134,7 +134,11 @@ export async function* listReachablePointers(
     yield* pointersAmong(ids.slice(start, start + BLOBS_PER_PROCESS), options())
 }
 
-/** Yields the pointer files among small files (git-cat-file(1), `--batch`). */
+/**
+ * Yields the pointer files among files (git-cat-file(1), `--batch`).
+ *
+ * @param ids ids or other names of the files, as git-cat-file(1) takes them.
+ */
 async function* pointersAmong(
   ids: readonly string[],
   options: SpawnOptions,
@@ -144,6 +148,23 @@ async function* pointersAmong(
     const pointer = parseLfsPointer(content)
     if (pointer) yield { ...pointer, id }
   }
+}
+
+/**
+ * Yields the pointer files at some paths of a commit, in the order of the paths. Paths with line feeds
+ * are left out.
+ *
+ * @param repository path of the repository.
+ * @throws GitError TIMEOUT, BUSY
+ */
+export async function* listPointersAt(
+  processes: GitProcesses,
+  repository: string,
+  commitId: string,
+  paths: readonly string[],
+): AsyncGenerator<LfsPointer & { readonly id: string }, void, undefined> {
+  const names = paths.filter((path) => !path.includes('\n')).map((path) => `${commitId}:${path}`)
+  yield* pointersAmong(names, { processes, repository, timeoutMs: TIMEOUT_MS })
 }
 
 /** Files of attributes are read up to this size. */
@@ -187,9 +208,9 @@ async function* contentsOf(
   try {
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {
-      const [id = '', type, size] = line.split(' ')
-      // `missing`, in place of a type, ends the line.
-      if (size === undefined || type === 'missing') continue
+      // The name of a missing object may have spaces.
+      if (line.endsWith(' missing')) continue
+      const [id = '', , size] = line.split(' ')
       const content = await output.bytes(Number(size), maxBytes)
       await output.bytes(1, 0)
       yield { id, content }
