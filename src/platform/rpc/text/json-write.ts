@@ -4,6 +4,7 @@ import {
   type DescField,
   type DescMessage,
   getOption,
+  hasOption,
   type Message,
   type Registry,
   ScalarType,
@@ -20,7 +21,13 @@ import {
   isWrapperDesc,
   type Timestamp,
 } from '@bufbuild/protobuf/wkt'
-import { field as fieldOption, Names, Unset } from '#gen/rest/v1/rest_pb.ts'
+import {
+  type Field,
+  FieldSchema,
+  field as fieldOption,
+  Names,
+  Unset,
+} from '#gen/rest/v1/rest_pb.ts'
 import {
   type Fields,
   fieldsOf,
@@ -247,9 +254,21 @@ function memberAppender(field: DescField, compiler: Compiler): Append {
   }
 }
 
+const NO_OPTIONS = create(FieldSchema)
+
+/** The options of the fields that have some. `getOption` builds a message type at each call. */
+const knownOptions = new WeakMap<DescField, Field>()
+
+function optionsOf(field: DescField): Field {
+  if (!hasOption(field, fieldOption)) return NO_OPTIONS
+  const options = knownOptions.get(field) ?? getOption(field, fieldOption)
+  knownOptions.set(field, options)
+  return options
+}
+
 /** Returns the name of a field in responses. Requests may use every spelling. */
 export function memberName(field: DescField, { names }: Pick<JsonDialect, 'names'>): string {
-  switch (getOption(field, fieldOption).names) {
+  switch (optionsOf(field).names) {
     case Names.ORIGINAL:
       return field.name
     case Names.LOWER_CAMEL:
@@ -260,7 +279,7 @@ export function memberName(field: DescField, { names }: Pick<JsonDialect, 'names
 
 /** Returns whether responses have the field. */
 export function isInRest(field: DescField): boolean {
-  return !getOption(field, fieldOption).rpcOnly
+  return !optionsOf(field).rpcOnly
 }
 
 /** Returns the text of an unset field; undefined if the field is omitted. */
@@ -277,7 +296,7 @@ function unsetText(field: DescField, print: Print, dialect: JsonDialect): string
 
 /** Returns the form of an unset field by its own option or the dialect. */
 export function unsetForm(field: DescField, dialect: JsonDialect): 'omit' | 'default' | 'null' {
-  switch (getOption(field, fieldOption).unset) {
+  switch (optionsOf(field).unset) {
     case Unset.OMIT:
       return 'omit'
     case Unset.NULL:

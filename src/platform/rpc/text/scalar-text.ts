@@ -1,4 +1,10 @@
-import { type DescEnum, type DescEnumValue, getOption, ScalarType } from '@bufbuild/protobuf'
+import {
+  type DescEnum,
+  type DescEnumValue,
+  getOption,
+  hasOption,
+  ScalarType,
+} from '@bufbuild/protobuf'
 import { enum_value as enumValueOption } from '#gen/rest/v1/rest_pb.ts'
 
 /** The largest finite value of a 32-bit float (IEEE 754 binary32). */
@@ -162,5 +168,7 @@ export function isEnumNumber(desc: DescEnum, number: number): boolean {
 }
 
 function restText(value: DescEnumValue): string {
-  return getOption(value, enumValueOption).text || value.name
+  // `getOption` builds a message type, and most values have no option.
+  const text = hasOption(value, enumValueOption) ? getOption(value, enumValueOption).text : ''
+  return text || value.name
 }
