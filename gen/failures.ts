@@ -407,6 +407,11 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   DEQUEUE_DENIED: "Only who added a pull request to the merge queue, and who may merge the pull request, can take the pull request out.",
   QUEUE_JUMP_DENIED: "Only administrators of the repository can put a pull request at the front of the merge queue.",
   MERGE_QUEUE_FULL: "The merge queue has the largest number of entries.",
+  SUGGESTION_MISSING: "The comment proposes nothing that can be applied: its text has no block with the language `suggestion`, the comment is about the base or about a whole file, its review is not submitted, or the result would be a pointer of Git LFS.",
+  SUGGESTION_OUTDATED: "The lines of the comment have changed since the comment was written, the file is larger than 4 MiB, or the lines have the proposed text already.",
+  SUGGESTIONS_OVERLAP: "Two of the suggestions replace the same line.",
+  SUGGESTION_DENIED: "The caller may not push to the head branch of the pull request, or the branch does not exist.",
+  SUGGESTION_ON_CLOSED_PULL: "The pull request is closed or merged.",
 }
 /** The failures that every method may have. */
 export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL STORAGE_UNAVAILABLE DELETED_MEANWHILE')
@@ -838,6 +843,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.SubscriptionService.ListRepositorySubscribers', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED')],
   ['branchline.v1.SubscriptionService.ListUserSubscriptions', listed('USER_NOT_FOUND')],
   ['branchline.v1.SubscriptionService.SetRepositorySubscription', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED USER_BLOCKED')],
+  ['branchline.v1.SuggestionService.ApplySuggestions', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND REPOSITORY_ARCHIVED REPOSITORY_IS_MIRROR SUGGESTION_ON_CLOSED_PULL SUGGESTION_DENIED REVIEW_COMMENT_NOT_FOUND SUGGESTION_MISSING SUGGESTION_OUTDATED SUGGESTIONS_OVERLAP HEAD_COMMIT_DIFFERS INVALID_FIELD FILE_OVER_LIMIT TOO_MANY_GIT_HOOKS QUOTA_EXCEEDED GIT_HOOK_REFUSED FILE_LOCKED REF_REFUSED BRANCH_PROTECTED REF_CHANGED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT', {"PULL_REQUEST_NOT_FOUND":"The repository has no pull request of that number, or the token is restricted to public data and the head is in a private repository.","REPOSITORY_ARCHIVED":"The repository, or that of the head, is archived.","REPOSITORY_IS_MIRROR":"The repository of the head is a mirror."})],
   ['branchline.v1.SystemHookService.CreateSystemHook', listed('PUBLIC_ONLY_TOKEN SCOPE_MISSING INVALID_FIELD BLOCKED_ADDRESS INVALID_WEBHOOK_URL TOO_MANY_WEBHOOKS', {"SCOPE_MISSING":"The caller's token lacks `read:repository`, since requests have data of repositories.","INVALID_FIELD":"The type, the content type, an event, the branch filter, the secret, the header or a setting of a chat is not allowed."})],
   ['branchline.v1.SystemHookService.DeleteSystemHook', listed('PUBLIC_ONLY_TOKEN WEBHOOK_NOT_FOUND')],
   ['branchline.v1.SystemHookService.EditSystemHook', listed('PUBLIC_ONLY_TOKEN SCOPE_MISSING WEBHOOK_NOT_FOUND INVALID_FIELD BLOCKED_ADDRESS INVALID_WEBHOOK_URL', {"SCOPE_MISSING":"The caller's token lacks `read:repository`, since requests have data of repositories.","INVALID_FIELD":"The type, the content type, an event, the branch filter, the secret, the header or a setting of a chat is not allowed."})],

@@ -57,6 +57,7 @@ import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubIssueService } from '#gen/branchline/v1/sub_issue_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
+import { SuggestionService } from '#gen/branchline/v1/suggestion_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -95,6 +96,7 @@ const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
 const mergeQueues = MergeQueueService.method
 const reviews = ReviewService.method
+const suggestions = SuggestionService.method
 const issues = IssueService.method
 const issueExchange = IssueExchangeService.method
 const issuePins = IssuePinService.method
@@ -646,7 +648,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(reviews.unresolveReviewComment, 'POST /repos/guild/engine/pulls/comments/2/unresolve'),
   bob(reviews.listReviewComments, 'GET /repos/guild/engine/pulls/1/reviews/4/comments'),
   by('carol', reviews.editReviewComment, 'PATCH /repos/guild/engine/pulls/1/reviews/4/comments/2', {
-    body: 'And what then?',
+    body: 'And what then?\n\n```suggestion\nTwo.\n```',
+  }),
+  bob(suggestions.applySuggestions, 'POST /repos/guild/engine/pulls/1/suggestions', {
+    comments: [2],
   }),
   bob(reviews.deleteReviewComment, 'DELETE /repos/guild/engine/pulls/1/reviews/4/comments/2'),
   bob(reviews.dismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/dismissals', {

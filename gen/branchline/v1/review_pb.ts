@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/review.proto.
  */
 export const file_branchline_v1_review: GenFile = /*@__PURE__*/
-  fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSKWAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAkirgMKEVB1bGxSZXZpZXdDb21tZW50EgoKAmlkGAEgASgDEgwKBGJvZHkYAiABKAkSJAoEdXNlchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIwCghyZXNvbHZlchgEIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEh4KFnB1bGxfcmVxdWVzdF9yZXZpZXdfaWQYBSABKAMSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGF0aBgIIAEoCRIRCgljb21taXRfaWQYCSABKAkSGgoSb3JpZ2luYWxfY29tbWl0X2lkGAogASgJEhEKCWRpZmZfaHVuaxgLIAEoCRIQCghwb3NpdGlvbhgMIAEoBBIZChFvcmlnaW5hbF9wb3NpdGlvbhgNIAEoBBIQCghodG1sX3VybBgOIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGA8gASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSKWAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAki6QMKEVB1bGxSZXZpZXdDb21tZW50EgoKAmlkGAEgASgDEgwKBGJvZHkYAiABKAkSJAoEdXNlchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIwCghyZXNvbHZlchgEIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEh4KFnB1bGxfcmVxdWVzdF9yZXZpZXdfaWQYBSABKAMSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGF0aBgIIAEoCRIRCgljb21taXRfaWQYCSABKAkSGgoSb3JpZ2luYWxfY29tbWl0X2lkGAogASgJEhEKCWRpZmZfaHVuaxgLIAEoCRIQCghwb3NpdGlvbhgMIAEoBBIZChFvcmlnaW5hbF9wb3NpdGlvbhgNIAEoBBIQCghodG1sX3VybBgOIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGA8gASgJEjkKCnN1Z2dlc3Rpb24YECABKAsyHS5icmFuY2hsaW5lLnYxLkNvZGVTdWdnZXN0aW9uQgb6phkCCAEiQwoOQ29kZVN1Z2dlc3Rpb24SEQoJZnJvbV9saW5lGAEgASgEEg8KB3RvX2xpbmUYAiABKAQSDQoFbGluZXMYAyADKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A review of a pull request, or a request for one.
@@ -253,6 +253,13 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
    * @generated from field: string pull_request_url = 15;
    */
   pullRequestUrl: string;
+
+  /**
+   * What the comment proposes for lines of the file. Absent without a suggestion.
+   *
+   * @generated from field: branchline.v1.CodeSuggestion suggestion = 16;
+   */
+  suggestion?: CodeSuggestion | undefined;
 };
 
 /**
@@ -261,4 +268,39 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
  */
 export const PullReviewCommentSchema: GenMessage<PullReviewComment> = /*@__PURE__*/
   messageDesc(file_branchline_v1_review, 1);
+
+/**
+ * Code that a comment proposes. See SuggestionService.
+ *
+ * @generated from message branchline.v1.CodeSuggestion
+ */
+export type CodeSuggestion = Message<"branchline.v1.CodeSuggestion"> & {
+  /**
+   * The first line to replace in the file at `commit_id` of the comment, from 1.
+   *
+   * @generated from field: uint64 from_line = 1;
+   */
+  fromLine: bigint;
+
+  /**
+   * The last line to replace.
+   *
+   * @generated from field: uint64 to_line = 2;
+   */
+  toLine: bigint;
+
+  /**
+   * The proposed lines without their ends. Empty to remove the lines.
+   *
+   * @generated from field: repeated string lines = 3;
+   */
+  lines: string[];
+};
+
+/**
+ * Describes the message branchline.v1.CodeSuggestion.
+ * Use `create(CodeSuggestionSchema)` to create a new message.
+ */
+export const CodeSuggestionSchema: GenMessage<CodeSuggestion> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_review, 2);
 

@@ -383,6 +383,30 @@ export const PULLS = {
     message: 'review stay pending',
     restStatus: 422,
   },
+  SUGGESTION_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only users who may push to the head branch can apply suggestions',
+  },
+  SUGGESTION_MISSING: {
+    code: Code.InvalidArgument,
+    message: ({ comment }) => `comment ${comment} has no suggestion that can be applied`,
+    restStatus: 422,
+  },
+  SUGGESTION_ON_CLOSED_PULL: {
+    code: Code.FailedPrecondition,
+    message: 'the pull request is closed or merged',
+    restStatus: 422,
+  },
+  SUGGESTION_OUTDATED: {
+    code: Code.FailedPrecondition,
+    message: ({ comment }) => `the lines of comment ${comment} have changed`,
+    restStatus: 409,
+  },
+  SUGGESTIONS_OVERLAP: {
+    code: Code.InvalidArgument,
+    message: ({ comment }) => `comment ${comment} replaces a line that another one replaces, too`,
+    restStatus: 422,
+  },
   TOO_MANY_REVIEWERS: {
     code: Code.InvalidArgument,
     message: ({ limit }) => `a pull request can have at most ${limit} requested reviewers`,

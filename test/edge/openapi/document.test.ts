@@ -169,6 +169,7 @@ describe('the document', () => {
       'StopwatchService',
       'SubIssueService',
       'SubscriptionService',
+      'SuggestionService',
       'SystemHookService',
       'TagProtectionService',
       'TagService',

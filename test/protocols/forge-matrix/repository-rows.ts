@@ -42,6 +42,7 @@ import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { StopwatchService } from '#gen/branchline/v1/stopwatch_service_pb.ts'
 import { SubIssueService } from '#gen/branchline/v1/sub_issue_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
+import { SuggestionService } from '#gen/branchline/v1/suggestion_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
@@ -127,6 +128,10 @@ const pullUpdaters: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') },
 }
+const suggestionUsers: RepositoryNeeds = {
+  ...participants,
+  ofPull: { of: ofCode('write', 'SUGGESTION_DENIED') },
+}
 const reviewSeekers: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofPulls('write', 'REVIEW_REQUEST_DENIED') },
@@ -201,6 +206,7 @@ const pullMerges = PullMergeService.method
 const mergeQueues = MergeQueueService.method
 const releases = ReleaseService.method
 const reviews = ReviewService.method
+const suggestions = SuggestionService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
@@ -411,6 +417,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // Which pull request it would be about nobody knows.
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
   row(reviews.unresolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
+  row(suggestions.applySuggestions, suggestionUsers, { index: PULL, comments: [NO_NUMBER] }),
 
   row(issues.listIssues, issueReaders),
   row(issues.getIssue, issueReaders, { index: PULL }),

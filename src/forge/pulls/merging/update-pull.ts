@@ -1,27 +1,21 @@
 import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { fetchCommit } from '../../../platform/git/packs/forks.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
-import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
+import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
 import type { ConversationName } from '../../core/names.ts'
-import {
-  checkWritable,
-  type OpenRepository,
-  openRepositoryById,
-} from '../../repositories/access/permissions.ts'
+import { checkWritable } from '../../repositories/access/permissions.ts'
 import { gitIdentity } from '../../repositories/commits/commit-authors.ts'
 import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
 import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import { linkCommits } from '../../repositories/lfs/lfs-networks.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { readBranchRules } from '../../repositories/protection/branch-rules.ts'
 import { mayForcePush, mayPush } from '../../repositories/protection/protection-rules.ts'
 import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
 import type { UpdateStyle } from '../../repositories/schema.ts'
+import { mayPushHead, openHeadOf } from '../heads/head-access.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
-import { maintainedBranches } from '../heads/merge-rights.ts'
 import { type OpenPull, openPull, reopenPull } from '../heads/open-pulls.ts'
 
 /**
@@ -52,9 +46,11 @@ async function updateLocked(
   const { repository: base, pull } = open
   if (pull.state === 'MERGED') throw new DomainError('UPDATE_OF_MERGED')
   if (pull.state === 'CLOSED') throw new DomainError('UPDATE_OF_CLOSED')
-  const head = await openHeadOf(app, caller, open)
+  const head = await openHeadOf(app, caller, open, denied)
   const isAllowed = (style === 'merge' ? base.allow_merge_update : base.allow_rebase_update) === 1
-  if (!isAllowed || !(await mayUpdate(app, caller, head, pull.head_branch, style))) throw denied()
+  const mayPushUpdate = style === 'merge' ? mayPush : mayForcePush
+  if (!isAllowed || !(await mayPushHead(app, caller, head, pull.head_branch, mayPushUpdate)))
+    throw denied()
   checkWritable(head.repository)
   const { id } = head.repository
   const ref = `refs/heads/${pull.head_branch}`
@@ -77,43 +73,8 @@ async function updateLocked(
   return true
 }
 
-/** Opens the head repository. */
-async function openHeadOf(
-  app: ReposApp,
-  caller: SignedIn,
-  { repository, pull }: OpenPull,
-): Promise<OpenRepository> {
-  const { head_repository_id: id } = pull
-  if (id === null) throw denied()
-  try {
-    return await openRepositoryById(app, caller, id, id === repository.id ? 'none' : 'read')
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error
-    throw seesPublicDataOnly(caller) ? new DomainError('PULL_REQUEST_NOT_FOUND') : denied()
-  }
-}
-
 function denied(): DomainError {
   return new DomainError('PULL_REQUEST_UPDATE_DENIED')
-}
-
-/** Returns whether the caller may push the update. A rebase is a force push. */
-async function mayUpdate(
-  app: ReposApp,
-  caller: SignedIn,
-  head: OpenRepository,
-  branch: string,
-  style: UpdateStyle,
-): Promise<boolean> {
-  const mayWrite = suffices(head.units.code, 'write')
-  if (!mayWrite && !(await maintainedBranches(app, caller, head, [branch])).has(branch))
-    return false
-  const units = mayWrite ? head.units : { code: 'write' as const }
-  const inForce = (
-    await readBranchRules(app, head.repository.id, caller.user.id, units)
-  ).inForceFor(branch)
-  if (!inForce) return true
-  return (style === 'merge' ? mayPush : mayForcePush)(inForce.rule, inForce.pusher)
 }
 
 interface Update {

@@ -178,7 +178,21 @@ export async function setResolved(
     isPoster(caller, open.pull) ||
     suffices(open.access, 'write')
   if (!may) throw denied()
-  await changeComments(app, caller, { ...open, review }, async (tx) => {
+  await markResolved(app, caller, { ...open, review }, commentId, isResolved)
+}
+
+/**
+ * Resolves or reopens the conversation of a review comment. The caller of this function has checked
+ * that the user may do so.
+ */
+export async function markResolved(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenReview,
+  commentId: number,
+  isResolved: boolean,
+): Promise<void> {
+  await changeComments(app, caller, open, async (tx) => {
     const present = await rows.findReviewComment(tx, commentId)
     if (!present) throw missing()
     await rows.setResolver(
@@ -252,7 +266,12 @@ async function findIn(
 }
 
 /** Finds a comment in any review of a pull request that the caller may see. */
-async function findComment(app: ReposApp, caller: Caller, open: OpenPull, commentId: number) {
+export async function findComment(
+  app: ReposApp,
+  caller: Caller,
+  open: OpenPull,
+  commentId: number,
+) {
   const comment = await rows.findReviewComment(app.db, commentId)
   const viewer = await reviewViewer(app, caller, open)
   const review = comment && (await findReview(app.db, open.pull.id, viewer, comment.review_id))

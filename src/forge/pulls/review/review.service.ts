@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
+  CodeSuggestionSchema,
   type PullReview,
   type PullReviewComment,
   PullReviewCommentSchema,
@@ -38,6 +39,7 @@ import {
   submitReview,
   undismissReview,
 } from './reviews.ts'
+import { type Suggestion, suggestionOf } from './suggestions.ts'
 
 /**
  * Maximum number of comments in a response to clients that request no page. A review has no more.
@@ -322,6 +324,7 @@ function commentMessage(
 ): PullReviewComment {
   const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
   const line = BigInt(comment.line)
+  const suggestion = suggestionOf(comment)
   return create(PullReviewCommentSchema, {
     id: BigInt(comment.id),
     body: comment.body,
@@ -338,6 +341,15 @@ function commentMessage(
     ...(comment.side === 'new' ? { position: line } : { originalPosition: line }),
     htmlUrl: `${page}/files#review-comment-${comment.id}`,
     pullRequestUrl: page,
+    ...(suggestion && { suggestion: suggestionMessage(suggestion) }),
+  })
+}
+
+function suggestionMessage({ from, to, lines }: Suggestion) {
+  return create(CodeSuggestionSchema, {
+    fromLine: BigInt(from),
+    toLine: BigInt(to),
+    lines: [...lines],
   })
 }
 
