@@ -412,6 +412,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   SUGGESTIONS_OVERLAP: "Two of the suggestions replace the same line.",
   SUGGESTION_DENIED: "The caller may not push to the head branch of the pull request, or the branch does not exist.",
   SUGGESTION_ON_CLOSED_PULL: "The pull request is closed or merged.",
+  TOO_MANY_VIEWED_FILES: "The caller has the largest number of marks of viewed files on the pull request.",
 }
 /** The failures that every method may have. */
 export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL STORAGE_UNAVAILABLE DELETED_MEANWHILE')
@@ -946,4 +947,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.UserService.UpdateUserNotification', listed('INVALID_NAME PERMISSION_DENIED NOTIFICATION_NOT_FOUND UNKNOWN_MASK_PATH EMPTY_MASK INVALID_FIELD')],
   ['branchline.v1.UserService.UpdateUserSetting', listed('INVALID_NAME PERMISSION_DENIED SETTING_NOT_UPDATABLE UNKNOWN_MASK_PATH EMPTY_MASK INVALID_FIELD')],
   ['branchline.v1.UserService.UpdateUserWebhook', listed('PERMISSION_DENIED WEBHOOK_NOT_FOUND UNKNOWN_MASK_PATH BLOCKED_ADDRESS INVALID_FIELD INVALID_WEBHOOK_URL INVALID_SIGNING_SECRET', {"INVALID_WEBHOOK_URL":"The mask names the URL and it is empty, not allowed, or its host cannot be resolved.","INVALID_SIGNING_SECRET":"The mask names the secret and it is empty or malformed."})],
+  ['branchline.v1.ViewedFileService.ListViewedFiles', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND REF_NOT_FOUND', {"REF_NOT_FOUND":"The head of the pull request is lost."})],
+  ['branchline.v1.ViewedFileService.MarkFilesViewed', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND REVIEW_COMMIT_UNKNOWN REF_NOT_FOUND PATH_NOT_FOUND INVALID_FIELD TOO_MANY_VIEWED_FILES SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT', {"PATH_NOT_FOUND":"Neither the commit nor its merge base with the base branch has a file at one of the paths."})],
+  ['branchline.v1.ViewedFileService.UnmarkFilesViewed', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND REF_NOT_FOUND PATH_NOT_FOUND INVALID_FIELD', {"PATH_NOT_FOUND":"One of the paths cannot be that of a file."})],
 ])

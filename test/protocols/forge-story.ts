@@ -67,6 +67,7 @@ import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { TrackedTimeService } from '#gen/branchline/v1/tracked_time_service_pb.ts'
 import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
+import { ViewedFileService } from '#gen/branchline/v1/viewed_file_service_pb.ts'
 
 const accounts = AccountService.method
 const tokens = AccessTokenService.method
@@ -97,6 +98,7 @@ const pullMerges = PullMergeService.method
 const mergeQueues = MergeQueueService.method
 const reviews = ReviewService.method
 const suggestions = SuggestionService.method
+const viewedFiles = ViewedFileService.method
 const issues = IssueService.method
 const issueExchange = IssueExchangeService.method
 const issuePins = IssuePinService.method
@@ -650,8 +652,15 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('carol', reviews.editReviewComment, 'PATCH /repos/guild/engine/pulls/1/reviews/4/comments/2', {
     body: 'And what then?\n\n```suggestion\nTwo.\n```',
   }),
+  bob(viewedFiles.markFilesViewed, 'PUT /repos/guild/engine/pulls/1/viewed_files', {
+    paths: ['plan.md'],
+  }),
   bob(suggestions.applySuggestions, 'POST /repos/guild/engine/pulls/1/suggestions', {
     comments: [2],
+  }),
+  bob(viewedFiles.listViewedFiles, 'GET /repos/guild/engine/pulls/1/viewed_files'),
+  bob(viewedFiles.unmarkFilesViewed, 'DELETE /repos/guild/engine/pulls/1/viewed_files', {
+    paths: ['plan.md'],
   }),
   bob(reviews.deleteReviewComment, 'DELETE /repos/guild/engine/pulls/1/reviews/4/comments/2'),
   bob(reviews.dismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/dismissals', {

@@ -81,6 +81,7 @@ import * as mergeQueues from './0090-merge-queues.ts'
 import * as pushedPullRequests from './0091-pushed-pull-requests.ts'
 import * as lfsObjects from './0092-lfs-objects.ts'
 import * as lfsLocks from './0093-lfs-locks.ts'
+import * as viewedFiles from './0101-viewed-files.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -166,6 +167,7 @@ export const migrations: readonly Migration[] = [
   { name: '0091-pushed-pull-requests', ...pushedPullRequests },
   { name: '0092-lfs-objects', ...lfsObjects },
   { name: '0093-lfs-locks', ...lfsLocks },
+  { name: '0101-viewed-files', ...viewedFiles },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

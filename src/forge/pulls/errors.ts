@@ -417,4 +417,9 @@ export const PULLS = {
     message: ({ limit }) => `a review can have at most ${limit} comments`,
     restStatus: 422,
   },
+  TOO_MANY_VIEWED_FILES: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `at most ${limit} files of a pull request can be marked as viewed`,
+    restStatus: 422,
+  },
 } satisfies Refusals

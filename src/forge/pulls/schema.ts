@@ -340,6 +340,19 @@ export type ReviewChanges = Partial<
   Omit<Review, 'id' | 'pull_request_id' | 'reviewer_id' | 'team_id' | 'comments_count'>
 >
 
+/** Files of pull requests that users have viewed. */
+interface ViewedFilesTable {
+  pull_request_id: number
+  user_id: number
+  /** SHA-256 of the path in hexadecimal. */
+  path_hash: string
+  path: string
+  /** Mode and id of the blob that the user has seen; empty for a deleted file. */
+  version: string
+}
+
+export type ViewedFile = Selectable<ViewedFilesTable>
+
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     auto_merges: ScheduledMergesTable
@@ -352,5 +365,6 @@ declare module '../../platform/database/schema.ts' {
     issues: PullRequestsTable
     review_comments: ReviewCommentsTable
     reviews: ReviewsTable
+    viewed_files: ViewedFilesTable
   }
 }

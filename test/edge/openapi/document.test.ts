@@ -181,6 +181,7 @@ describe('the document', () => {
       'UserEmailService',
       'UserHookService',
       'UserService',
+      'ViewedFileService',
     ])
     const auth = document.tags.find(({ name }) => name === 'AuthService')
     expect(auth?.description).toMatch(/^Sessions of users\./)

@@ -48,6 +48,7 @@ import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { TrackedTimeService } from '#gen/branchline/v1/tracked_time_service_pb.ts'
+import { ViewedFileService } from '#gen/branchline/v1/viewed_file_service_pb.ts'
 import type { Gate, RepositoryNeeds } from './model.ts'
 import type { Place } from './stage.ts'
 
@@ -128,6 +129,11 @@ const pullUpdaters: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') },
 }
+const fileViewers: RepositoryNeeds = {
+  ...pullReaders,
+  signedIn: true,
+  scopes: ['write:repository'],
+}
 const suggestionUsers: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofCode('write', 'SUGGESTION_DENIED') },
@@ -207,6 +213,7 @@ const mergeQueues = MergeQueueService.method
 const releases = ReleaseService.method
 const reviews = ReviewService.method
 const suggestions = SuggestionService.method
+const viewedFiles = ViewedFileService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
@@ -417,6 +424,9 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // Which pull request it would be about nobody knows.
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
   row(reviews.unresolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
+  row(viewedFiles.listViewedFiles, { ...pullReaders, signedIn: true }, { index: PULL }),
+  row(viewedFiles.markFilesViewed, fileViewers, { index: PULL, paths: [NOTHING] }),
+  row(viewedFiles.unmarkFilesViewed, fileViewers, { index: PULL, paths: [NOTHING] }),
   row(suggestions.applySuggestions, suggestionUsers, { index: PULL, comments: [NO_NUMBER] }),
 
   row(issues.listIssues, issueReaders),
