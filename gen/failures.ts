@@ -219,7 +219,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   OLD_BRANCH_NOT_FOUND: "The starting point of the new branch is not a branch or commit of the repository.",
   BRANCH_RENAME_CONFLICT: "A branch has the new name already.",
   BRANCH_RENAME_DENIED: "The branch is the default branch or protected, and the caller is not an administrator of the repository.",
-  BRANCH_RENAME_PROTECTED: "The branch protection rule for the new name does not allow the caller to push.",
+  BRANCH_RENAME_PROTECTED: "The branch protection rule for the new name does not allow the caller to push, or not the name.",
   BRANCH_HEAD_DIFFERS: "The tip of the branch is not the expected commit.",
   FORCE_REQUIRED: "The update is not a fast-forward, and the request does not allow that.",
   BRANCH_COMMIT_NOT_FOUND: "The new tip is not a commit of the repository.",

@@ -1951,7 +1951,7 @@ export enum ErrorReason {
   BRANCH_RENAME_DENIED = 282,
 
   /**
-   * The branch protection rule for the new name does not allow the caller to push.
+   * The branch protection rule for the new name does not allow the caller to push, or not the name.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *

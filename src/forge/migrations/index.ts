@@ -82,6 +82,7 @@ import * as pushedPullRequests from './0091-pushed-pull-requests.ts'
 import * as lfsObjects from './0092-lfs-objects.ts'
 import * as lfsLocks from './0093-lfs-locks.ts'
 import * as viewedFiles from './0101-viewed-files.ts'
+import * as commitRules from './0111-commit-rules.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -168,6 +169,7 @@ export const migrations: readonly Migration[] = [
   { name: '0092-lfs-objects', ...lfsObjects },
   { name: '0093-lfs-locks', ...lfsLocks },
   { name: '0101-viewed-files', ...viewedFiles },
+  { name: '0111-commit-rules', ...commitRules },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -110,6 +110,8 @@ function factsOf(rule: BranchProtection): string[] {
     approvals > 0n && counted(approvals, 'approval'),
     rule.enableStatusCheck && 'checks',
     rule.requireSignedCommits && 'signed commits',
+    PATTERNS.some(([field]) => rule[field] !== '') && 'texts of commits and names of branches',
+    rule.maxFileBytes > 0n && 'sizes of files',
     rule.enableMergeWhitelist && 'merges by some',
     rule.enableMergeQueue && 'merge queue',
   ]
@@ -211,6 +213,7 @@ function RuleForm(props: {
       <Merges rule={rule} hasTeams={hasTeams} />
       <Queue rule={rule} />
       <Files rule={rule} />
+      <Commits rule={rule} />
     </ActionForm>
   )
 }
@@ -404,6 +407,55 @@ function Files({ rule }: Pick<RuleProps, 'rule'>): VNode {
   )
 }
 
+/** Patterns of a rule: field, label, explanation. */
+const PATTERNS = [
+  [
+    'commitMessagePattern',
+    'Messages of commits match',
+    'A regular expression (RE2), such as #[0-9]+. Merges are left out.',
+  ],
+  [
+    'commitAuthorEmailPattern',
+    'Addresses of authors match',
+    'A regular expression (RE2), such as @example[.]org$.',
+  ],
+  [
+    'branchNamePattern',
+    'Names of new branches match',
+    'A regular expression (RE2), such as ^(feature|fix)/.',
+  ],
+] as const
+
+function Commits({ rule }: Pick<RuleProps, 'rule'>): VNode {
+  return (
+    <fieldset>
+      <legend>New commits and branches</legend>
+      {PATTERNS.map(([field, label, hint]) => (
+        <Field
+          key={field}
+          label={label}
+          name={field}
+          maxLength={255}
+          autocapitalize="none"
+          autocomplete="off"
+          spellcheck={false}
+          defaultValue={rule?.[field] ?? ''}
+          hint={hint}
+        />
+      ))}
+      <Field
+        label="Largest file, in bytes"
+        name="maxFileBytes"
+        type="number"
+        min={0}
+        required
+        defaultValue={String(rule?.maxFileBytes ?? 0)}
+        hint="0 for no limit. Larger files can be in Git LFS."
+      />
+    </fieldset>
+  )
+}
+
 function who(isAllowed = false, isLimited = false): (typeof WHO)[number][0] {
   if (!isAllowed) return 'nobody'
   return isLimited ? 'some' : 'writers'
@@ -415,7 +467,10 @@ function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
   const checks = linesOf(form, 'checks')
   const [mergeUsers, mergeTeams] = [linesOf(form, 'mergeUsers'), linesOf(form, 'mergeTeams')]
   const switches = SWITCHES.map(([field]) => [field, isChecked(form, field)] as const)
+  const patterns = PATTERNS.map(([field]) => [field, fieldOf(form, field)] as const)
   const flags = {
+    ...(Object.fromEntries(patterns) as Record<(typeof PATTERNS)[number][0], string>),
+    maxFileBytes: BigInt(fieldOf(form, 'maxFileBytes') || '0'),
     ...(Object.fromEntries(switches) as Record<(typeof SWITCHES)[number][0], boolean>),
     enablePush: push !== 'nobody',
     enablePushWhitelist: push === 'some',

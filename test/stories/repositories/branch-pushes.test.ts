@@ -449,3 +449,135 @@ describe('a change over the API', () => {
     })
   })
 })
+
+describe('the rules for new commits', () => {
+  it('refuse messages and authors that do not match, in any new commit, also of administrators', async () => {
+    const { rule, push, pushAs, commit, git } = await repository('commit-texts')
+    await rule('main', {
+      ...OPEN,
+      commit_message_pattern: '^(feat|fix): ',
+      commit_author_email_pattern: '@example[.]org$',
+    })
+    await commit('update')
+    const update = (await git('rev-parse', 'HEAD')).trim()
+    await commit('feat: a pond')
+    const refusal = `branch main is protected from commit ${update}, because its message does not match ^(feat|fix): `
+    expect([await push('main'), await pushAs('ada', 'main')]).toEqual([
+      refusal.trim(),
+      refusal.trim(),
+    ])
+    expect(await push('main:other')).toBe('ok')
+    await git('push', '-q', remoteOf(server.url, 'bob/commit-texts', 'bob', PASSWORD), ':other')
+
+    await git('reset', '-q', '--hard', 'HEAD~2')
+    await commit('fix: a leak')
+    await git(
+      'commit',
+      '-q',
+      '--allow-empty',
+      '--amend',
+      '--author=Bob <bob@elsewhere.example>',
+      '--no-edit',
+    )
+    const foreign = (await git('rev-parse', 'HEAD')).trim()
+    expect(await push('main')).toBe(
+      `branch main is protected from commit ${foreign}, because its author address does not match @example[.]org$`,
+    )
+    await git('commit', '-q', '--allow-empty', '--amend', '--reset-author', '--no-edit')
+    expect(await push('main')).toBe('ok')
+  })
+
+  it('leave the messages of merges alone, and hold for merges of pull requests and changes over the API', async () => {
+    const { rule, push, pushAs, commit, git, path } = await repository('commit-merges')
+    await rule('main', { ...OPEN, commit_message_pattern: '^fix: ' })
+    await git('switch', '-q', '-c', 'topic')
+    await commit('update')
+    expect(await push('topic')).toBe('ok')
+    const pull = await rest(users.bob, 'POST', `${path}/pulls`, {
+      head: 'topic',
+      base: 'main',
+      title: 'fix: a leak',
+    })
+    expect(pull.status).toBe(201)
+    const merge = (Do: string) =>
+      rest(users.bob, 'POST', `${path}/pulls/${pull.body.number}/merge`, { Do })
+    const refused = await merge('merge')
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      409,
+      expect.stringContaining('its message does not match ^fix: '),
+    ])
+    expect((await merge('squash')).status).toBe(200)
+
+    const write = (message: string, name: string) =>
+      rest(users.bob, 'POST', `${path}/contents/${name}`, {
+        message,
+        content: btoa('x'),
+        branch: 'main',
+      })
+    expect((await write('update', 'a')).status).toBe(403)
+    expect((await write('fix: a', 'a')).status).toBe(201)
+
+    await git('fetch', '-q', remoteOf(server.url, 'bob/commit-merges', 'bob', PASSWORD), 'main')
+    await git('switch', '-q', '-C', 'main', 'FETCH_HEAD')
+    await commit('fix: one')
+    await git('switch', '-q', '-c', 'side', 'HEAD~1')
+    await commit('fix: two')
+    await git('switch', '-q', 'main')
+    await git('merge', '-q', '--no-ff', '-m', 'Merge the side', 'side')
+    expect(await pushAs('carol', 'main')).toBe('ok')
+  })
+
+  it('limit the size of files, even of those that a later commit removes', async () => {
+    const { rule, push, change, git } = await repository('commit-sizes')
+    await rule('*', { ...OPEN, enable_force_push: true, max_file_bytes: 1000 })
+    await change({ 'small.bin': 'a'.repeat(1000) })
+    expect(await push('main')).toBe('ok')
+    await change({ 'media/large.bin': 'b'.repeat(1001) })
+    await change({ 'media/large.bin': null })
+    const refusal = (branch: string) =>
+      `branch ${branch} is protected from files of more than 1000 bytes, such as media/large.bin`
+    expect([await push('main'), await push('main:fresh')]).toEqual([
+      refusal('main'),
+      refusal('fresh'),
+    ])
+    await git('reset', '-q', '--hard', 'HEAD~2')
+    await change({ 'next.bin': 'c' })
+    expect(await push('main')).toBe('ok')
+  })
+
+  it('decide about the names of new branches', async () => {
+    const { rule, push, path } = await repository('branch-names')
+    expect(await push('main:old')).toBe('ok')
+    await rule('*', { ...OPEN, branch_name_pattern: '^(main|feature-[0-9]+)$' })
+    const refusal = (name: string) =>
+      `branch ${name} cannot be created, because its name does not match ^(main|feature-[0-9]+)$`
+    expect([await push('main:feature-12'), await push('main:mine')]).toEqual([
+      'ok',
+      refusal('mine'),
+    ])
+    const create = (new_branch_name: string) =>
+      rest(users.bob, 'POST', `${path}/branches`, { new_branch_name, old_branch_name: 'main' })
+    expect([(await create('feature-13')).status, (await create('other')).status]).toEqual([
+      201, 403,
+    ])
+    const rename = (name: string) =>
+      rest(users.bob, 'PATCH', `${path}/branches/feature-13`, { name })
+    expect([(await rename('other')).status, (await rename('feature-14')).status]).toEqual([
+      403, 204,
+    ])
+  })
+
+  it.each([
+    [{ commit_message_pattern: '(' }, 'commit_message_pattern'],
+    [{ commit_author_email_pattern: 'a\nb' }, 'commit_author_email_pattern'],
+    [{ branch_name_pattern: '(a{100}){100}' }, 'branch_name_pattern'],
+    [{ max_file_bytes: -1 }, 'max_file_bytes'],
+  ])('are refused when they are no rules: %j', async (settings, field) => {
+    const { path } = await repository(`bad-rules-${field.replaceAll('_', '-')}`)
+    const made = await rest(users.bob, 'POST', `${path}/branch_protections`, {
+      rule_name: 'main',
+      ...settings,
+    })
+    expect([made.status, JSON.stringify(made.body)]).toEqual([422, expect.stringContaining(field)])
+  })
+})

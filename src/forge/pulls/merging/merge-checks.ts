@@ -15,7 +15,7 @@ import { allowedStyles } from '../../repositories/commits/merge-styles.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { type FactSource, gatherFacts } from '../../repositories/protection/branch-review.ts'
-import type { BranchRule } from '../../repositories/protection/protection-rules.ts'
+import { type BranchRule, NO_FACTS_NEEDED } from '../../repositories/protection/protection-rules.ts'
 import type { CommitStatus, Repository } from '../../repositories/schema.ts'
 import { type MergeRights, readMergeRights } from '../heads/merge-rights.ts'
 import { type OpenPull, reopenPull } from '../heads/open-pulls.ts'
@@ -325,7 +325,7 @@ async function protectedPath(
   rule: BranchRule,
 ): Promise<string | undefined> {
   if (rule.protected_file_patterns === '') return undefined
-  const needed = { ancestry: false, signatures: false, files: true }
+  const needed = { ...NO_FACTS_NEEDED, files: true }
   const { files } = await gatherFacts(
     sourceFor(app, pull),
     rule,
@@ -344,7 +344,7 @@ async function unverifiedCommit(
   { pull, base, head }: MergeTips,
   rule: BranchRule,
 ): Promise<string | undefined> {
-  const needed = { ancestry: false, signatures: true, files: false }
+  const needed = { ...NO_FACTS_NEEDED, signatures: true }
   return (await gatherFacts(sourceFor(app, pull), rule, { from: base, to: head }, needed))
     .unverifiedCommit
 }

@@ -14,6 +14,7 @@ import {
 } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
+import { refusedName } from '../protection/commit-rules.ts'
 import { mayPush } from '../protection/protection-rules.ts'
 import { countBranches } from '../refs/branches.rows.ts'
 import { type BranchView, getBranch } from '../refs/branches.ts'
@@ -155,7 +156,10 @@ export async function renameBranch(
   const isSpecial = oldName === repository.default_branch || rules.inForceFor(oldName) !== undefined
   if (isSpecial && !suffices(access, 'admin')) throw new DomainError('BRANCH_RENAME_DENIED')
   const target = rules.inForceFor(newName)
-  if (target && !mayPush(target.rule, target.pusher))
+  if (
+    target &&
+    (!mayPush(target.rule, target.pusher) || refusedName(target.rule, newName) !== undefined)
+  )
     throw new DomainError('BRANCH_RENAME_PROTECTED')
   const updates = [
     { name: refOf(newName), from: undefined, to: commit_id },

@@ -98,6 +98,12 @@ function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectio
     requiredApprovals: requiredApprovals === undefined ? undefined : Number(requiredApprovals),
     protectedFilePatterns,
     unprotectedFilePatterns,
+    commitRules: {
+      commit_message_pattern: request.commitMessagePattern,
+      commit_author_email_pattern: request.commitAuthorEmailPattern,
+      branch_name_pattern: request.branchNamePattern,
+      max_file_bytes: request.maxFileBytes === undefined ? undefined : Number(request.maxFileBytes),
+    },
   }
 }
 
@@ -234,6 +240,10 @@ function branchProtectionMessage({
     requireSignedCommits: rule.require_signed_commits,
     protectedFilePatterns: rule.protected_file_patterns,
     unprotectedFilePatterns: rule.unprotected_file_patterns,
+    commitMessagePattern: rule.commit_message_pattern,
+    commitAuthorEmailPattern: rule.commit_author_email_pattern,
+    branchNamePattern: rule.branch_name_pattern,
+    maxFileBytes: BigInt(rule.max_file_bytes),
     createdAt: atSecond(rule.create_time),
     updatedAt: atSecond(rule.update_time),
     enableMergeQueue: rule.enable_merge_queue,

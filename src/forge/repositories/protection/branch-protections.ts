@@ -34,6 +34,12 @@ import {
   type ProtectionSettings,
 } from './branch-protections.rows.ts'
 import {
+  type CommitRulesEdit,
+  checkCommitRules,
+  editedCommitRules,
+  NO_COMMIT_RULES,
+} from './commit-rules.ts'
+import {
   checkQueueSettings,
   editedQueue,
   QUEUE_DEFAULTS,
@@ -383,6 +389,7 @@ export interface ProtectionEdit {
   readonly statusCheckContexts: readonly string[] | undefined
   readonly protectedFilePatterns: string | undefined
   readonly unprotectedFilePatterns: string | undefined
+  readonly commitRules: CommitRulesEdit
   readonly queue: QueueEdit
   readonly users: NamesByList
   readonly teams: NamesByList
@@ -409,6 +416,7 @@ function checkEdit(edit: ProtectionEdit): void {
   checkContexts('merge_queue_head_contexts', edit.queue.headContexts)
   checkFileList('protected_file_patterns', edit.protectedFilePatterns)
   checkFileList('unprotected_file_patterns', edit.unprotectedFilePatterns)
+  checkCommitRules(edit.commitRules)
 }
 
 function checkContexts(field: string, contexts: readonly string[] = []): void {
@@ -445,6 +453,7 @@ function newSettings(ruleName: string, draft: ProtectionEdit): ProtectionSetting
     status_check_contexts: draft.statusCheckContexts ?? [],
     protected_file_patterns: draft.protectedFilePatterns ?? '',
     unprotected_file_patterns: draft.unprotectedFilePatterns ?? '',
+    ...editedCommitRules(NO_COMMIT_RULES, draft.commitRules),
     ...editedQueue(QUEUE_DEFAULTS, draft.queue),
   }
 }
@@ -479,6 +488,7 @@ function editedSettings(rule: BranchProtection, edit: ProtectionEdit): Protectio
     status_check_contexts: edit.statusCheckContexts ?? rule.status_check_contexts,
     protected_file_patterns: edit.protectedFilePatterns ?? rule.protected_file_patterns,
     unprotected_file_patterns: edit.unprotectedFilePatterns ?? rule.unprotected_file_patterns,
+    ...editedCommitRules(rule, edit.commitRules),
     ...editedQueue(rule, edit.queue),
   }
 }

@@ -4,6 +4,7 @@ import { HEADS, type RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import { readCommits } from '../../../platform/git/history/history.ts'
 import {
   type BranchMove,
+  findLargeFile,
   listChangedPaths,
   listNewCommits,
   losesCommits,
@@ -17,6 +18,7 @@ import { reading } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
 import type { BranchRules } from './branch-rules.ts'
+import { type RefusedCommit, refusedPart } from './commit-rules.ts'
 import {
   allowsForcePush,
   type BranchChange,
@@ -96,7 +98,7 @@ export function branchJudge(
       : pushed
     const needed = inForce && factsNeeded(inForce, change)
     let facts = NO_FACTS
-    if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
+    if (to !== undefined && needed && Object.values(needed).includes(true)) {
       try {
         facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
       } catch (error) {
@@ -171,12 +173,19 @@ export async function gatherFacts(
     needed.ancestry &&
     (await reading(losesCommits(repositories, repositoryId, move, limitsOf(source))))
   if (isForced && !allowsForcePush(rule)) return { ...NO_FACTS, isForced }
-  const unverifiedCommit = needed.signatures
-    ? await reading(firstUnverified(source, move))
+  const commits =
+    needed.signatures || needed.commits
+      ? await reading(examineCommits(source, rule, move, needed))
+      : NO_FACTS
+  if (commits.unverifiedCommit !== undefined || commits.refusedCommit !== undefined)
+    return { ...NO_FACTS, isForced, ...commits }
+  const largeFile = needed.sizes
+    ? await reading(
+        findLargeFile(repositories, repositoryId, move, rule.max_file_bytes, limitsOf(source)),
+      )
     : undefined
-  if (unverifiedCommit !== undefined || !needed.files)
-    return { ...NO_FACTS, isForced, unverifiedCommit }
-  return { isForced, unverifiedCommit, files: await reading(examineFiles(source, rule, move)) }
+  if (largeFile !== undefined || !needed.files) return { ...NO_FACTS, isForced, largeFile }
+  return { ...NO_FACTS, isForced, files: await reading(examineFiles(source, rule, move)) }
 }
 
 /** Returns the limits of one Git process, which times out at the deadline. */
@@ -184,14 +193,24 @@ function limitsOf({ quarantine, deadline }: FactSource): MoveReading {
   return { quarantine, timeoutMs: Math.max(deadline - performance.now(), 1) }
 }
 
-async function firstUnverified(source: FactSource, move: BranchMove): Promise<string | undefined> {
+/** The new commits that a rule refuses. */
+type CommitFacts = Pick<ChangeFacts, 'unverifiedCommit' | 'refusedCommit'>
+
+async function examineCommits(
+  source: FactSource,
+  rule: BranchRule,
+  move: BranchMove,
+  needed: FactsNeeded,
+): Promise<CommitFacts> {
   const { repositories, repositoryId, findUnverified } = source
+  const { refusedCommit } = NO_FACTS
   // List all ids before reading commits. Two Git processes at once would hold two slots that other
   // calls wait for.
   const ids: string[] = []
   for await (const id of listNewCommits(repositories, repositoryId, move, limitsOf(source))) {
     ids.push(id)
-    if (ids.length > MAX_VERIFIED_COMMITS) return id
+    if (needed.signatures && ids.length > MAX_VERIFIED_COMMITS)
+      return { unverifiedCommit: id, refusedCommit }
   }
   for (let start = 0; start < ids.length; start += COMMITS_AT_A_TIME) {
     const batch = ids.slice(start, start + COMMITS_AT_A_TIME)
@@ -202,9 +221,32 @@ async function firstUnverified(source: FactSource, move: BranchMove): Promise<st
       MAX_COMMIT_BYTES,
       limitsOf(source),
     )
-    const unverified =
-      batch.find((id) => !commits.has(id)) ?? (await findUnverified([...commits.values()]))
-    if (unverified !== undefined) return unverified
+    const unread = batch.find((id) => !commits.has(id))
+    if (needed.signatures) {
+      const unverifiedCommit = unread ?? (await findUnverified([...commits.values()]))
+      if (unverifiedCommit !== undefined) return { unverifiedCommit, refusedCommit }
+    }
+    if (needed.commits) {
+      const refused = await findRefused(source, rule, commits.values())
+      if (refused) return { unverifiedCommit: undefined, refusedCommit: refused }
+    }
+  }
+  return NO_FACTS
+}
+
+/** Finds the first commit whose message or author a rule refuses. */
+async function findRefused(
+  { deadline }: FactSource,
+  rule: BranchRule,
+  commits: Iterable<RawCommit>,
+): Promise<RefusedCommit | undefined> {
+  const yielder = createYielder()
+  for (const commit of commits) {
+    const part = refusedPart(rule, commit)
+    if (part) return { id: commit.id, part }
+    const pause = yielder.yield()
+    if (pause) await pause
+    if (performance.now() > deadline) throw new DomainError('GIT_TIMEOUT')
   }
   return undefined
 }

@@ -6,6 +6,7 @@ import { nameKey } from '../../core/names.ts'
 import { findTeamByName } from '../../organizations/teams.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import type { BranchProtection } from './branch-protections.rows.ts'
+import { commitRefusal, judgesCommits, type RefusedCommit, refusedName } from './commit-rules.ts'
 import { branchMatcher, fileMatcher, isBranchGlob } from './patterns.ts'
 import type { ProtectionList } from './schema.ts'
 
@@ -57,6 +58,10 @@ export interface ChangeFacts {
   readonly isForced: boolean
   /** Id of a new commit whose signature is missing or not verified; undefined if there is none. */
   readonly unverifiedCommit: string | undefined
+  /** The first new commit found whose message or author the rule refuses. */
+  readonly refusedCommit: RefusedCommit | undefined
+  /** Path of a file that is larger than the rule allows, or id of its content. */
+  readonly largeFile: string | undefined
   readonly files: FileFacts
 }
 
@@ -72,6 +77,8 @@ export interface FileFacts {
 export const NO_FACTS: ChangeFacts = {
   isForced: false,
   unverifiedCommit: undefined,
+  refusedCommit: undefined,
+  largeFile: undefined,
   files: { protectedPath: undefined, areAllUnprotected: false },
 }
 
@@ -148,7 +155,18 @@ export function mayBypass(rule: BranchRule, { isAdministrator, listedIn }: Pushe
 export interface FactsNeeded {
   readonly ancestry: boolean
   readonly signatures: boolean
+  /** Messages and authors of commits. */
+  readonly commits: boolean
+  readonly sizes: boolean
   readonly files: boolean
+}
+
+export const NO_FACTS_NEEDED: FactsNeeded = {
+  ancestry: false,
+  signatures: false,
+  commits: false,
+  sizes: false,
+  files: false,
 }
 
 /** Returns the facts that a rule needs for a branch update. */
@@ -165,6 +183,8 @@ export function factsNeeded(
   return {
     ancestry: kind === 'update',
     signatures: arrives && rule.require_signed_commits,
+    commits: arrives && judgesCommits(rule),
+    sizes: arrives && rule.max_file_bytes > 0,
     files: arrives && (isProtecting || isFreeing),
   }
 }
@@ -181,7 +201,7 @@ export function checkChange(
   facts: ChangeFacts,
 ): string | undefined {
   const { branch, kind, isDefault, merge } = change
-  const { isForced, unverifiedCommit, files } = facts
+  const { isForced, unverifiedCommit, refusedCommit, largeFile, files } = facts
   if (kind === 'delete' && isDefault)
     return `branch ${branch} is the default branch and cannot be deleted`
   if (!inForce) return undefined
@@ -190,6 +210,11 @@ export function checkChange(
   if (isForced && !allowsForcePush(rule)) return `branch ${branch} is protected from force push`
   if (unverifiedCommit !== undefined)
     return `branch ${branch} is protected from unverified commit ${unverifiedCommit}`
+  const refusedBranch = kind === 'create' ? refusedName(rule, branch) : undefined
+  if (refusedBranch !== undefined) return refusedBranch
+  if (refusedCommit !== undefined) return commitRefusal(rule, branch, refusedCommit)
+  if (largeFile !== undefined)
+    return `branch ${branch} is protected from files of more than ${rule.max_file_bytes} bytes, such as ${largeFile}`
   if (merge) return checkMerge(inForce, branch, merge, files)
   if (files.protectedPath !== undefined) return protectedFile(branch, files.protectedPath)
   if (files.areAllUnprotected) return undefined

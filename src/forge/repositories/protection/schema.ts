@@ -38,6 +38,12 @@ export interface BranchProtectionsTable extends Record<ProtectionFlag, number> {
   /** Globs, separated by semicolons. */
   protected_file_patterns: string
   unprotected_file_patterns: string
+  /** RE2 expressions; empty for none. */
+  commit_message_pattern: string
+  commit_author_email_pattern: string
+  branch_name_pattern: string
+  /** The largest file; 0 for no limit. */
+  max_file_bytes: number
   /** A merge style; empty for the default of the repository. */
   merge_queue_style: string
   merge_queue_max_group: number

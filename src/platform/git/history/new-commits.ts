@@ -100,6 +100,50 @@ export async function* listChangedPaths(
   }
 }
 
+/**
+ * Finds a file of more than `maxBytes` that a move adds to the branch, in any of the new commits,
+ * even when a later one removes the file.
+ *
+ * @returns a path of the file, or the id of its content when no commit shows the path; undefined if
+ *   all files are small enough. Invalid UTF-8 becomes U+FFFD.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function findLargeFile(
+  repositories: Repositories,
+  id: number,
+  move: BranchMove,
+  maxBytes: number,
+  reading: MoveReading,
+): Promise<string | undefined> {
+  // Git reads the sizes only, and prints the omitted files after all others.
+  const filter = [`--filter=blob:limit=${maxBytes + 1}`, '--filter-print-omitted']
+  const args = ['rev-list', '--objects', '--no-object-names', ...filter, ...rangeOf(move), '--']
+  let objectId: string | undefined
+  let rest = ''
+  for await (const chunk of readGit(repositories, id, args, reading)) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    objectId = lines.find((line) => line.startsWith('~'))?.slice(1)
+    if (objectId !== undefined) break
+  }
+  return objectId && ((await pathOf(repositories, id, move, objectId, reading)) ?? objectId)
+}
+
+async function pathOf(
+  repositories: Repositories,
+  id: number,
+  move: BranchMove,
+  objectId: string,
+  reading: MoveReading,
+): Promise<string | undefined> {
+  const format = ['--format=', '--name-only', '-z', '--no-renames', '-m', '--root', '--max-count=1']
+  const args = ['log', ...format, `--find-object=${objectId}`, ...rangeOf(move), '--']
+  for await (const path of splitAtZeros(readGit(repositories, id, args, reading), MAX_PATH_BYTES)) {
+    if (path.length > 0) return path.toString()
+  }
+  return undefined
+}
+
 function rangeOf({ from, to }: BranchMove): string[] {
   return from === undefined ? [to, '--not', '--branches'] : [to, `^${from}`]
 }

@@ -3,6 +3,7 @@ import {
   PROTECTION_FLAGS,
   PROTECTION_LISTS,
 } from '../../../../src/forge/repositories/protection/branch-protections.rows.ts'
+import { NO_COMMIT_RULES } from '../../../../src/forge/repositories/protection/commit-rules.ts'
 import { QUEUE_DEFAULTS } from '../../../../src/forge/repositories/protection/merge-queue-settings.ts'
 import {
   type BranchChange,
@@ -40,6 +41,7 @@ function rule(changes: Partial<BranchRule> = {}): BranchRule {
     status_check_contexts: [],
     protected_file_patterns: '',
     unprotected_file_patterns: '',
+    ...NO_COMMIT_RULES,
     ...QUEUE_DEFAULTS,
     ...changes,
   }
@@ -399,6 +401,46 @@ describe('a branch update', () => {
       ADMINISTRATOR,
       `${PROTECTED} unverified commit abc`,
     ],
+    [
+      'that creates a branch with a name that is not allowed',
+      { ...OPEN, branch_name_pattern: '^release/' },
+      { kind: 'create' },
+      {},
+      pusher('push'),
+      'branch main cannot be created, because its name does not match ^release/',
+    ],
+    [
+      'of a branch whose name would not be allowed today',
+      { ...OPEN, branch_name_pattern: '^release/' },
+      {},
+      {},
+      pusher('push'),
+      undefined,
+    ],
+    [
+      'with a commit whose message is not allowed, by an administrator',
+      { ...OPEN, commit_message_pattern: '#[0-9]+' },
+      {},
+      { refusedCommit: { id: 'abc', part: 'message' } },
+      ADMINISTRATOR,
+      `${PROTECTED} commit abc, because its message does not match #[0-9]+`,
+    ],
+    [
+      'by a merge of a commit whose author is not allowed',
+      { commit_author_email_pattern: '@example[.]org$' },
+      { merge: { number: 5, problem: undefined } },
+      { refusedCommit: { id: 'abc', part: 'author address' } },
+      ADMINISTRATOR,
+      `${PROTECTED} commit abc, because its author address does not match @example[.]org$`,
+    ],
+    [
+      'of a file that is too large',
+      { ...OPEN, max_file_bytes: 1000 },
+      {},
+      { largeFile: 'a/b' },
+      pusher('push'),
+      `${PROTECTED} files of more than 1000 bytes, such as a/b`,
+    ],
   ])('%s', (_, changes, change, { files: examine, ...facts }, who, text) => {
     const inForce = changes && { rule: rule(changes), pusher: who }
     const examined = examine && inForce ? examine(inForce.rule) : NO_FACTS.files
@@ -432,13 +474,14 @@ describe('a branch update', () => {
       const examination = new FileExamination(drawn)
       for (const path of paths) if (!examination.take(path)) break
       const inForce = coin() ? { rule: drawn, pusher: who } : undefined
-      const facts = { isForced, unverifiedCommit, files: examination.result() }
+      const facts = { ...NO_FACTS, isForced, unverifiedCommit, files: examination.result() }
       const text = checkChange(inForce, change, facts)
       expect(text).toBe(judgeNaively(inForce?.rule, who, change, isForced, unverifiedCommit, paths))
       // Facts that are not needed make no difference.
       if (inForce) {
         const needed = factsNeeded(inForce, change)
         const asked: ChangeFacts = {
+          ...NO_FACTS,
           isForced: needed.ancestry && isForced,
           unverifiedCommit: needed.signatures ? unverifiedCommit : undefined,
           files: needed.files ? facts.files : NO_FACTS.files,
