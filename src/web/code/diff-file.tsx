@@ -1,6 +1,6 @@
 import { type ComponentChild, Fragment as Group, type RefObject, type VNode } from 'preact'
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { counted } from '../components/formats.tsx'
+import { counted, sizeText } from '../components/formats.tsx'
 import { Scrolling } from '../components/page.tsx'
 import { draftKeys } from '../components/stored.ts'
 import { LineForm } from '../conversations/comment-forms.tsx'
@@ -15,7 +15,7 @@ import {
   sideBySide,
   type WhiteSpace,
 } from './diff-rows.ts'
-import { countLines, type DiffLine, type FileDiff } from './diff-text.ts'
+import { countLines, type DiffLine, type FileDiff, lfsSizes } from './diff-text.ts'
 import { divideRuns, type Run } from './runs.ts'
 import type { LoadHighlighter } from './use-highlighter.ts'
 
@@ -45,8 +45,10 @@ export function fileFragment(path: string): string {
   return `file-${encodeURIComponent(path)}`
 }
 
-/** The changes of one file. */
-export function DiffFile({ file, view, isTarget }: FileProps): VNode {
+/** The changes of one file. A file in Git LFS has its sizes in place of the lines of its pointer. */
+export function DiffFile({ file: changed, view, isTarget }: FileProps): VNode {
+  const sizes = useMemo(() => lfsSizes(changed), [changed])
+  const file = useMemo(() => (sizes ? { ...changed, lines: [] } : changed), [changed, sizes])
   const { path, previousPath, change, isBinary, lines } = file
   const threads = useContext(DiscussionContext)?.threads.get(path)
   const isShort = lines.length <= MAX_OPEN_LINES
@@ -75,10 +77,15 @@ export function DiffFile({ file, view, isTarget }: FileProps): VNode {
         </span>
       </summary>
       {isBinary && <p class="inside">A binary file.</p>}
-      {!isBinary && lines.length === 0 && <p class="inside">The content is the same.</p>}
+      {sizes && <p class="inside">LFS: {sizesText(sizes)}</p>}
+      {!isBinary && !sizes && lines.length === 0 && <p class="inside">The content is the same.</p>}
       {isOpen && <FileLines file={file} view={view} threads={threads ?? NO_THREADS} />}
     </details>
   )
+}
+
+function sizesText({ before, after }: NonNullable<ReturnType<typeof lfsSizes>>): string {
+  return [before, after].flatMap((size) => (size === undefined ? [] : sizeText(size))).join(' → ')
 }
 
 const NO_THREADS: readonly Thread[] = []

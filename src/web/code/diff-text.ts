@@ -36,6 +36,28 @@ export function countLines({ lines }: FileDiff): { added: number; removed: numbe
   }
 }
 
+/** The lines of a pointer file of Git LFS (git-lfs, docs/spec.md), without those of extensions. */
+const POINTER =
+  /^(version https:\/\/git-lfs\.github\.com\/spec\/v1|oid sha256:[0-9a-f]{64}|size \d{1,15})$/
+const SIZE = /^size (\d+)$/
+
+/** Sizes of a file in Git LFS before and after a change, in bytes. */
+interface LfsSizes {
+  readonly before: number | undefined
+  readonly after: number | undefined
+}
+
+/** Returns the sizes of a file in Git LFS, if the lines that a change shows are those of a pointer. */
+export function lfsSizes({ lines }: FileDiff): LfsSizes | undefined {
+  const texts = lines.filter(({ kind }) => kind !== 'hunk')
+  if (texts.length === 0 || !texts.every(({ text }) => POINTER.test(text))) return undefined
+  const sizeOn = (side: 'removed' | 'added') => {
+    const line = texts.find(({ kind, text }) => [side, 'same'].includes(kind) && SIZE.test(text))
+    return line && Number(SIZE.exec(line.text)?.[1])
+  }
+  return { before: sizeOn('removed'), after: sizeOn('added') }
+}
+
 function readFile(part: string): FileDiff {
   const lines = part.replace(/\n$/, '').split('\n')
   const start = lines.findIndex((line) => HUNK.test(line))

@@ -5,13 +5,15 @@ import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { fromBase64, sizeText, textOf } from '../components/formats.tsx'
+import { fromBase64, sizeText, textOf, toBase64 } from '../components/formats.tsx'
 import { namedLines } from '../components/fragments.ts'
+import { Show, useLoad } from '../components/load.tsx'
 import { Fragment, Markup } from '../components/markup.tsx'
 import { useFragment } from '../components/navigation.ts'
 import { Scrolling } from '../components/page.tsx'
 import { pictureType } from '../components/pictures.ts'
 import { Download, saveFile, useIsPublic } from './download.tsx'
+import { readFile } from './received.ts'
 import type { ColouredLines } from './runs.ts'
 import { useHighlighter } from './use-highlighter.ts'
 
@@ -36,6 +38,7 @@ export function FileView({ repository, at, entry }: FileProps): VNode {
     () => (entry.content === undefined ? undefined : fromBase64(entry.content)),
     [entry.content],
   )
+  if (entry.lfsOid !== undefined) return <LfsFile repository={repository} at={at} entry={entry} />
   return (
     <section aria-label={entry.path}>
       <p class="facts">
@@ -61,6 +64,53 @@ function SaveButton({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuff
   )
 }
 
+/** A larger file in Git LFS is for a download. */
+const MAX_LFS_BYTES = 1024 ** 2
+
+/** A file in Git LFS: its object, as a file of that size. */
+function LfsFile({ repository, at, entry }: FileProps): VNode {
+  const { of } = useApi()
+  const name = nameOf(repository)
+  const size = Number(entry.lfsSize ?? 0n)
+  const open = (signal: AbortSignal) =>
+    of(ContentService).getRawFile(
+      { ...name, ref: at.name, path: entry.path, form: 'media' },
+      { signal },
+    )
+  const isShown = size <= MAX_LFS_BYTES
+  const object = useLoad(
+    async (signal) => {
+      const blob = isShown ? await readFile(open(signal), MAX_LFS_BYTES, () => {}) : undefined
+      return { bytes: blob && new Uint8Array(await blob.arrayBuffer()) }
+    },
+    [repository.id, at.name, entry.lfsOid, entry.path],
+  )
+  return (
+    <section aria-label={entry.path}>
+      <p class="facts">
+        {sizeText(size)} <span class="tag">LFS</span> <code>{entry.lfsOid}</code>
+      </p>
+      <Show of={object}>
+        {({ bytes }) => {
+          if (!bytes) return <LargeFile repository={repository} at={at} entry={entry} />
+          // The server sends the pointer in place of an object that it does not have.
+          const isMissing = bytes.length !== size
+          return (
+            <>
+              {isMissing ? (
+                <p class="note">The server does not have the content of this file.</p>
+              ) : (
+                <SaveButton name={entry.name} bytes={bytes} />
+              )}
+              {isMissing || <Content repository={repository} at={at} entry={entry} bytes={bytes} />}
+            </>
+          )
+        }}
+      </Show>
+    </section>
+  )
+}
+
 function nameOf({ owner, name }: Repository): { owner: string; repo: string } {
   return { owner: owner?.login ?? '', repo: name }
 }
@@ -70,14 +120,20 @@ function LargeFile({ repository, at, entry }: FileProps): VNode {
   const { of } = useApi()
   const isPublic = useIsPublic(repository)
   const name = nameOf(repository)
-  const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
+  const isLfs = entry.lfsOid !== undefined
+  const place = `${encodeURIComponent(at.name)}/${encodePath(entry.path)}`
   const file = {
     name: entry.name,
-    href: `${raw}/${encodePath(entry.path)}`,
-    bytes: Number(entry.size),
+    href: isLfs
+      ? `/api/v1/repos${repositoryHref(name)}/media/${place}`
+      : `${repositoryHref(name)}/raw/commit/${place}`,
+    bytes: Number(entry.lfsSize ?? entry.size),
     isPublic,
     open: (signal: AbortSignal) =>
-      of(ContentService).getRawFile({ ...name, ref: at.name, path: entry.path }, { signal }),
+      of(ContentService).getRawFile(
+        { ...name, ref: at.name, path: entry.path, form: isLfs ? 'media' : '' },
+        { signal },
+      ),
   }
   return (
     <div class="note">
@@ -94,7 +150,9 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
   const text = textOf(bytes)
   const lines = namedLines(useFragment())
   if (picture !== undefined)
-    return <img class="picture" src={`data:${picture};base64,${entry.content}`} alt={entry.name} />
+    return (
+      <img class="picture" src={`data:${picture};base64,${toBase64(bytes)}`} alt={entry.name} />
+    )
   if (text === undefined) return <p class="note">A binary file.</p>
   // A text in Markdown shows no lines.
   if (lines || !/\.(md|markdown)$/i.test(entry.name))

@@ -36,6 +36,7 @@ export function GeneralSettings({ owner, repo }: PageProps): VNode {
                 <Description {...props} />
                 <Topics {...props} />
                 <Features {...props} />
+                <LfsRules {...props} />
                 {repository.hasIssues && <IssueRules {...props} />}
                 {repository.hasPullRequests && <Merging {...props} />}
               </>
@@ -178,6 +179,27 @@ function Features({ name, repository, reload }: SettingsProps): VNode {
         <Checkbox label="Issues" name="issues" isChecked={repository.hasIssues} />
         <Checkbox label="Pull requests" name="pulls" isChecked={repository.hasPullRequests} />
         <Checkbox label="Releases" name="releases" isChecked={repository.hasReleases} />
+      </ActionForm>
+    </>
+  )
+}
+
+function LfsRules({ name, repository, reload }: SettingsProps): VNode {
+  const { of } = useApi()
+  const save = async (form: HTMLFormElement) => {
+    const lfsLocksEnforced = isChecked(form, 'locks')
+    await of(RepositoryService).editRepository({ ...name, lfsLocksEnforced })
+    reload()
+  }
+  return (
+    <>
+      <h3>Git LFS</h3>
+      <ActionForm label="Git LFS" submit="Save the rules of locks" done="Saved." act={save}>
+        <Checkbox
+          label="Others cannot change a locked file by a push, the API or a merge"
+          name="locks"
+          isChecked={repository.lfsLocksEnforced}
+        />
       </ActionForm>
     </>
   )

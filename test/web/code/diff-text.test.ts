@@ -4,6 +4,7 @@ import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
 import {
   countLines,
   type DiffFiles,
+  lfsSizes,
   readDiff,
   readDiffFiles,
 } from '../../../src/web/code/diff-text.ts'
@@ -121,5 +122,34 @@ describe('a streamed diff', () => {
     const all = await readDiffFiles(parts(text, 1 << 20), () => undefined)
     expect(all.isCut).toBe(true)
     expect(paths(all)).toEqual(['large'])
+  })
+})
+
+describe('the change of a file in Git LFS', () => {
+  const VERSION = 'version https://git-lfs.github.com/spec/v1'
+  const [OLD, NEW] = ['a', 'b'].map((digit) => `oid sha256:${digit.repeat(64)}`)
+  const sizesOf = (lines: readonly string[], title = 'index 1..2 100644') => {
+    const head = ['diff --git a/f b/f', title, '--- a/f', '+++ b/f', '@@ -1,3 +1,3 @@']
+    const [file] = readDiff([...head, ...lines, ''].join('\n'))
+    return file && lfsSizes(file)
+  }
+
+  it('is that of its size', () => {
+    const changed = [` ${VERSION}`, `-${OLD}`, '-size 12', `+${NEW}`, '+size 3400']
+    expect(sizesOf(changed)).toEqual({ before: 12, after: 3400 })
+    expect(sizesOf([` ${VERSION}`, `-${OLD}`, `+${NEW}`, ' size 12'])).toEqual({
+      before: 12,
+      after: 12,
+    })
+    expect(sizesOf([`+${VERSION}`, `+${NEW}`, '+size 3'], 'new file mode 100644')).toEqual({
+      before: undefined,
+      after: 3,
+    })
+  })
+
+  it('is no such change where the file was or becomes another one', () => {
+    expect(sizesOf(['-A text', `+${VERSION}`, `+${NEW}`, '+size 3'])).toBeUndefined()
+    const [binary] = readDiff('diff --git a/f b/f\nBinary files a/f and b/f differ\n')
+    expect(binary && lfsSizes(binary)).toBeUndefined()
   })
 })
