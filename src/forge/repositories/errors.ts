@@ -482,6 +482,11 @@ export const BRANCHES = {
     message: ({ text }) => text ?? 'the file is locked',
     restStatus: 423,
   },
+  LFS_ARCHIVE_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: ({ max_bytes }) => `the objects in the archive have more than ${max_bytes} bytes`,
+    restStatus: 413,
+  },
   LFS_OBJECTS_MISSING: {
     code: Code.FailedPrecondition,
     message: ({ text }) => text ?? 'objects of Git LFS are missing',

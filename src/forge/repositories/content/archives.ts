@@ -1,5 +1,9 @@
 import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
-import { streamArchive, streamBundle } from '../../../platform/git/objects/archives.ts'
+import {
+  type ArchiveOptions,
+  streamArchive,
+  streamBundle,
+} from '../../../platform/git/objects/archives.ts'
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { findEntry, treePath } from '../../../platform/git/objects/trees.ts'
 import { isRefName, readRef } from '../../../platform/git/refs/refs.ts'
@@ -9,7 +13,10 @@ import type { RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import type { Repository } from '../schema.ts'
+import { filesOfTar, tarArchive } from './archived-files.ts'
 import { commitIdOf, notFound, readingStream } from './git-reading.ts'
+import { objectsOfArchive, withObjects } from './lfs-archives.ts'
+import { zipArchive } from './zip-archives.ts'
 
 export type ArchiveFormat = 'tar.gz' | 'zip' | 'bundle'
 
@@ -19,6 +26,8 @@ export interface ArchiveRequest {
   readonly archive: string
   /** Paths to include in an archive of files; empty for all. Bundles do not support it. */
   readonly path: readonly string[]
+  /** Whether objects of Git LFS take the places of their pointers. Bundles do not support it. */
+  readonly lfs: boolean
 }
 
 /** An archive, ready to be streamed. */
@@ -26,7 +35,7 @@ export interface Archive {
   /** File name. */
   readonly name: string
   readonly format: ArchiveFormat
-  /** Id of the commit or tag object that determines the content. */
+  /** What determines the content: the id of the commit or tag object, and the objects of Git LFS. */
   readonly objectId: string
   readonly chunks: AsyncIterable<Buffer>
 }
@@ -44,7 +53,7 @@ export async function getArchive(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
-  { archive, path: given }: ArchiveRequest,
+  { archive, path: given, lfs }: ArchiveRequest,
 ): Promise<Archive> {
   // `path=` is what an empty form field sends.
   const path = given.filter((text) => text !== '')
@@ -56,17 +65,25 @@ export async function getArchive(
   const file = { name: `${repository.name}-${ref.replace(UNFIT_FOR_FILES, '-')}.${format}`, format }
   if (format !== 'bundle') {
     const paths = await existingPaths(app, repository, commitId, path)
-    const options = { format, prefix: `${repository.name}/`, paths }
-    return {
-      ...file,
-      objectId: commitId,
-      chunks: readingStream(streamArchive(app.git, repository.id, commitId, options)),
-    }
+    const prefix = `${repository.name}/`
+    const chunksAs = (as: ArchiveOptions['format']) =>
+      readingStream(streamArchive(app.git, repository.id, commitId, { format: as, prefix, paths }))
+    if (!lfs) return { ...file, objectId: commitId, chunks: chunksAs(format) }
+    const objects = await objectsOfArchive(app, repository.id, treesOf(commitId, paths))
+    const files = withObjects(app, filesOfTar(chunksAs('tar')), objects)
+    const chunks = format === 'zip' ? zipArchive(files) : tarArchive(files)
+    return { ...file, objectId: `${commitId}-lfs-${objects.size}`, chunks }
   }
+  if (lfs) throw new DomainError('INVALID_FIELD', { field: 'lfs' })
   if (path.length > 0) throw new DomainError('INVALID_FIELD', { field: 'path' })
   const refs = await bundledRefs(app, repository, ref, commitId)
   const objectId = refs.at(-1)?.id ?? commitId
   return { ...file, objectId, chunks: readingStream(streamBundle(app.git, repository.id, refs)) }
+}
+
+/** Returns the names of the trees and files of an archive. */
+function treesOf(commitId: string, paths: readonly string[]): string[] {
+  return paths.length === 0 ? [`${commitId}^{tree}`] : paths.map((path) => `${commitId}:${path}`)
 }
 
 /**

@@ -216,15 +216,12 @@ function contentMethods(app: App): ContentMethods {
       return blameMessage(app, blame)
     },
 
-    async *getArchive({ owner, repo, archive, path }, context) {
+    async *getArchive({ owner, repo, archive, path, lfs }, context) {
       const { name, format, objectId, chunks } = await getArchive(
         app,
         callerOf(context),
         { owner, repo },
-        {
-          archive,
-          path,
-        },
+        { archive, path, lfs },
       )
       // A weak ETag, because another version of Git may compress the same files to different bytes.
       const entityTag = `W/"${objectId}"`

@@ -15,7 +15,7 @@ export interface LfsPointer {
 /**
  * The size limit of pointer files, exclusive (git-lfs specification, docs/spec.md, "The Pointer").
  */
-const MAX_POINTER_BYTES = 1024
+export const MAX_POINTER_BYTES = 1024
 
 const VERSION = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n/
 const OID = /^oid sha256:([0-9a-f]{64})$/m

@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { openForge, refusalOf } from '../../../support/forge.ts'
@@ -52,5 +56,45 @@ describe('the media of a file', () => {
       for await (const _ of grpc(ContentService, bob).getRawFile(other)) break
     })()
     expect(await refusalOf(asked)).toMatchObject({ reason: 'INVALID_FIELD' })
+  })
+})
+
+describe('an archive', () => {
+  /** Returns a file of an archive, and the listing. */
+  async function unpacked(format: string, query: string, path: string) {
+    const { status, headers, body } = await archive(`main.${format}?${query}`)
+    const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
+    const file = join(folder, 'archive')
+    await writeFile(file, body)
+    // Python reads both formats.
+    const read = `import sys,tarfile,zipfile
+name,kind,path=sys.argv[1:]
+a=zipfile.ZipFile(name) if kind=='zip' else tarfile.open(name)
+if kind=='zip': assert a.testzip() is None
+sys.stdout.write((a.read(path) if kind=='zip' else a.extractfile(path).read()).decode())`
+    const content = execFileSync('python3', ['-c', read, file, format, path], { encoding: 'utf8' })
+    await rm(folder, { recursive: true })
+    return { status, etag: headers.get('etag'), content }
+  }
+
+  async function archive(name: string) {
+    const response = await read(`archive/${name}`)
+    const { status, headers } = response
+    return { status, headers, body: Buffer.from(await response.arrayBuffer()) }
+  }
+
+  it.each(['zip', 'tar.gz'])('has pointers or objects (%s)', async (format) => {
+    const plain = await unpacked(format, '', 'films/film')
+    expect(plain.content).toBe(pointerOf(FILM))
+    const full = await unpacked(format, 'lfs=true', 'films/film')
+    expect(full.content).toBe(FILM.content)
+    expect(full.etag).not.toBe(plain.etag)
+    const lost = await unpacked(format, 'lfs=true&path=lost&path=README.md', 'films/lost')
+    expect(lost.content).toBe(pointerOf(LOST))
+  })
+
+  it('of the history has no objects', async () => {
+    const { status } = await archive('main.bundle?lfs=true')
+    expect(status).toBe(422)
   })
 })
