@@ -635,6 +635,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.LabelService.ListOrganizationLabels', listed('ORGANIZATION_NOT_FOUND')],
   ['branchline.v1.LabelService.ListRepositoryLabels', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED')],
   ['branchline.v1.LanguageService.GetRepositoryLanguages', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT REPOSITORY_UNIT_CLOSED')],
+  ['branchline.v1.LfsService.AdminSweepLfsObjects', listed('PERMISSION_DENIED')],
   ['branchline.v1.LfsService.DeleteLfsObject', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED REPOSITORY_ARCHIVED LFS_OBJECT_NOT_FOUND LFS_OBJECT_NEEDED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT', {"SERVER_BUSY":"The server has too much to do, or a push to the repository is in progress. Try again."})],
   ['branchline.v1.LfsService.ListLfsLocks', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED')],
   ['branchline.v1.LfsService.ListLfsObjects', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_ACCESS_DENIED INVALID_FIELD SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT', {"INVALID_FIELD":"`sort` is not a known order."})],

@@ -91,6 +91,7 @@ type PlainFlags = Omit<
   | 'webhookRetryScheduleMs'
   | 'hookTimeoutMs'
   | 'lfsLinkExpiryMs'
+  | 'lfsUnreferencedAfterMs'
   | 'pruneAfterMs'
   | 'limboMs'
   | 'quotas'
@@ -134,6 +135,7 @@ export interface ServeFlags extends PlainFlags {
   quotaInstance?: number
   quotaDefaultGroups: string[]
   lfsLinkExpiry: number
+  lfsUnreferencedAfter?: number
   stopDelay: number
   mailDir?: string
   mailSmtp?: Omit<SmtpServer, 'passwordFile'>
@@ -316,6 +318,7 @@ function settingsOf(flags: ServeFlags): Settings {
     maxLfsBytes: flags.maxLfsBytes,
     lfsLinkExpiryMs: flags.lfsLinkExpiry,
     lfsPushCheck: flags.lfsPushCheck,
+    lfsUnreferencedAfterMs: flags.lfsUnreferencedAfter,
     refuseLfsPointers: flags.refuseLfsPointers,
     maxFileBytes: flags.maxFileBytes,
     quotas: {

@@ -288,6 +288,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('ada', admin.adminListOrganizations, 'GET /admin/orgs'),
   by('ada', admin.adminGetMetrics, 'GET /admin/metrics?names=branchline_streams'),
   by('ada', maintenance.adminListMaintenance, 'GET /admin/maintenance'),
+  by('ada', lfs.adminSweepLfsObjects, 'POST /admin/maintenance/lfs'),
   bob(ssh.getSshHostKeys, 'GET /meta/ssh-host-keys'),
   by('ada', ssh.adminListSshSessions, 'GET /admin/ssh/sessions'),
   by('ada', ssh.adminDeleteSshSession, 'DELETE /admin/ssh/sessions/1'),

@@ -66,6 +66,7 @@ const SETTINGS: Settings = {
   maxLfsBytes: 64 * 1024 * 1024,
   lfsLinkExpiryMs: 60 * 60_000,
   lfsPushCheck: true,
+  lfsUnreferencedAfterMs: undefined,
   // Off, so that no test counts processes that another one has caused.
   refuseLfsPointers: false,
   maxFileBytes: undefined,

@@ -112,6 +112,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         maxLfsBytes: 64 * 1024 * 1024,
         lfsLinkExpiryMs: 60 * 60_000,
         lfsPushCheck: true,
+        lfsUnreferencedAfterMs: undefined,
         // Off, so that no test counts processes that another one has caused.
         refuseLfsPointers: false,
         maxFileBytes: undefined,

@@ -16,7 +16,22 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/lfs_service.proto.
  */
 export const file_branchline_v1_lfs_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9icmFuY2hsaW5lL3YxL2xmc19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIl8KFUxpc3RMZnNPYmplY3RzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHNvcnQYAyABKAkSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJhChZMaXN0TGZzT2JqZWN0c1Jlc3BvbnNlEikKB29iamVjdHMYASADKAsyGC5icmFuY2hsaW5lLnYxLkxmc09iamVjdBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSKhAQoJTGZzT2JqZWN0EgsKA29pZBgBIAEoCRIMCgRzaXplGAIgASgDEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2xvY2tlZBgEIAEoCBI2ChJ1bnJlZmVyZW5jZWRfc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkIKFkRlbGV0ZUxmc09iamVjdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNvaWQYAyABKAkiTwoTTGlzdExmc0xvY2tzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiWwoUTGlzdExmc0xvY2tzUmVzcG9uc2USJQoFbG9ja3MYASADKAsyFi5icmFuY2hsaW5lLnYxLkxmc0xvY2sSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiiwEKB0xmc0xvY2sSCgoCaWQYASABKAkSDAoEcGF0aBgCIAEoCRItCglsb2NrZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBW93bmVyGAQgASgLMhsuYnJhbmNobGluZS52MS5MZnNMb2NrT3duZXISCwoDcmVmGAUgASgJIhwKDExmc0xvY2tPd25lchIMCgRuYW1lGAEgASgJMqkGCgpMZnNTZXJ2aWNlEv8BCg5MaXN0TGZzT2JqZWN0cxIkLmJyYW5jaGxpbmUudjEuTGlzdExmc09iamVjdHNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5MaXN0TGZzT2JqZWN0c1Jlc3BvbnNlIp8BkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGKpxkgCAUSHGBzb3J0YCBpcyBub3QgYSBrbm93biBvcmRlci6KpxkDCMEBgtPkkwIzYgdvYmplY3RzEigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xmcy9vYmplY3RzEqUCCg9EZWxldGVMZnNPYmplY3QSJS5icmFuY2hsaW5lLnYxLkRlbGV0ZUxmc09iamVjdFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHki0gGQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkDCIQBiqcZAwiFAYqnGQMI3AWKpxkDCN0FiqcZWgjAARJVVGhlIHNlcnZlciBoYXMgdG9vIG11Y2ggdG8gZG8sIG9yIGEgcHVzaCB0byB0aGUgcmVwb3NpdG9yeSBpcyBpbiBwcm9ncmVzcy4gVHJ5IGFnYWluLoqnGQMIwQGC0+STAjAqLi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbGZzL29iamVjdHMve29pZH0SyQEKDExpc3RMZnNMb2NrcxIiLmJyYW5jaGxpbmUudjEuTGlzdExmc0xvY2tzUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuTGlzdExmc0xvY2tzUmVzcG9uc2UicJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIQBgtPkkwIvYgVsb2NrcxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9sZnMvbG9ja3MaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("Ch9icmFuY2hsaW5lL3YxL2xmc19zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIh0KG0FkbWluU3dlZXBMZnNPYmplY3RzUmVxdWVzdCJfChVMaXN0TGZzT2JqZWN0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRzb3J0GAMgASgJEgwKBHBhZ2UYBCABKAUSDQoFbGltaXQYBSABKAUiYQoWTGlzdExmc09iamVjdHNSZXNwb25zZRIpCgdvYmplY3RzGAEgAygLMhguYnJhbmNobGluZS52MS5MZnNPYmplY3QSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUioQEKCUxmc09iamVjdBILCgNvaWQYASABKAkSDAoEc2l6ZRgCIAEoAxIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglpc19sb2NrZWQYBCABKAgSNgoSdW5yZWZlcmVuY2VkX3NpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJCChZEZWxldGVMZnNPYmplY3RSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDb2lkGAMgASgJIk8KE0xpc3RMZnNMb2Nrc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIlsKFExpc3RMZnNMb2Nrc1Jlc3BvbnNlEiUKBWxvY2tzGAEgAygLMhYuYnJhbmNobGluZS52MS5MZnNMb2NrEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIosBCgdMZnNMb2NrEgoKAmlkGAEgASgJEgwKBHBhdGgYAiABKAkSLQoJbG9ja2VkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgVvd25lchgEIAEoCzIbLmJyYW5jaGxpbmUudjEuTGZzTG9ja093bmVyEgsKA3JlZhgFIAEoCSIcCgxMZnNMb2NrT3duZXISDAoEbmFtZRgBIAEoCTLQBwoKTGZzU2VydmljZRL/AQoOTGlzdExmc09iamVjdHMSJC5icmFuY2hsaW5lLnYxLkxpc3RMZnNPYmplY3RzUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuTGlzdExmc09iamVjdHNSZXNwb25zZSKfAZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIQBiqcZIAgFEhxgc29ydGAgaXMgbm90IGEga25vd24gb3JkZXIuiqcZAwjBAYLT5JMCM2IHb2JqZWN0cxIoL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9sZnMvb2JqZWN0cxKlAgoPRGVsZXRlTGZzT2JqZWN0EiUuYnJhbmNobGluZS52MS5EZWxldGVMZnNPYmplY3RSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ItIBkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZAwiEAYqnGQMIhQGKpxkDCNwFiqcZAwjdBYqnGVoIwAESVVRoZSBzZXJ2ZXIgaGFzIHRvbyBtdWNoIHRvIGRvLCBvciBhIHB1c2ggdG8gdGhlIHJlcG9zaXRvcnkgaXMgaW4gcHJvZ3Jlc3MuIFRyeSBhZ2Fpbi6KpxkDCMEBgtPkkwIwKi4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2xmcy9vYmplY3RzL3tvaWR9EskBCgxMaXN0TGZzTG9ja3MSIi5icmFuY2hsaW5lLnYxLkxpc3RMZnNMb2Nrc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RMZnNMb2Nrc1Jlc3BvbnNlInCQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYLT5JMCL2IFbG9ja3MSJi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbGZzL2xvY2tzEqQBChRBZG1pblN3ZWVwTGZzT2JqZWN0cxIqLmJyYW5jaGxpbmUudjEuQWRtaW5Td2VlcExmc09iamVjdHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkiQAgL6phkDCMoBgqcZDwgGEgt3cml0ZTphZG1pboqnGQIIGYLT5JMCHyIdL2FwaS92MS9hZG1pbi9tYWludGVuYW5jZS9sZnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+
+/**
+ * Request of AdminSweepLfsObjects.
+ *
+ * @generated from message branchline.v1.AdminSweepLfsObjectsRequest
+ */
+export type AdminSweepLfsObjectsRequest = Message<"branchline.v1.AdminSweepLfsObjectsRequest"> & {
+};
+
+/**
+ * Describes the message branchline.v1.AdminSweepLfsObjectsRequest.
+ * Use `create(AdminSweepLfsObjectsRequestSchema)` to create a new message.
+ */
+export const AdminSweepLfsObjectsRequestSchema: GenMessage<AdminSweepLfsObjectsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_lfs_service, 0);
 
 /**
  * Request of ListLfsObjects.
@@ -65,7 +80,7 @@ export type ListLfsObjectsRequest = Message<"branchline.v1.ListLfsObjectsRequest
  * Use `create(ListLfsObjectsRequestSchema)` to create a new message.
  */
 export const ListLfsObjectsRequestSchema: GenMessage<ListLfsObjectsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 0);
+  messageDesc(file_branchline_v1_lfs_service, 1);
 
 /**
  * A page of objects of Git LFS.
@@ -100,7 +115,7 @@ export type ListLfsObjectsResponse = Message<"branchline.v1.ListLfsObjectsRespon
  * Use `create(ListLfsObjectsResponseSchema)` to create a new message.
  */
 export const ListLfsObjectsResponseSchema: GenMessage<ListLfsObjectsResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 1);
+  messageDesc(file_branchline_v1_lfs_service, 2);
 
 /**
  * An object of Git LFS in a repository.
@@ -150,7 +165,7 @@ export type LfsObject = Message<"branchline.v1.LfsObject"> & {
  * Use `create(LfsObjectSchema)` to create a new message.
  */
 export const LfsObjectSchema: GenMessage<LfsObject> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 2);
+  messageDesc(file_branchline_v1_lfs_service, 3);
 
 /**
  * Request of DeleteLfsObject.
@@ -185,7 +200,7 @@ export type DeleteLfsObjectRequest = Message<"branchline.v1.DeleteLfsObjectReque
  * Use `create(DeleteLfsObjectRequestSchema)` to create a new message.
  */
 export const DeleteLfsObjectRequestSchema: GenMessage<DeleteLfsObjectRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 3);
+  messageDesc(file_branchline_v1_lfs_service, 4);
 
 /**
  * Request of ListLfsLocks.
@@ -227,7 +242,7 @@ export type ListLfsLocksRequest = Message<"branchline.v1.ListLfsLocksRequest"> &
  * Use `create(ListLfsLocksRequestSchema)` to create a new message.
  */
 export const ListLfsLocksRequestSchema: GenMessage<ListLfsLocksRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 4);
+  messageDesc(file_branchline_v1_lfs_service, 5);
 
 /**
  * A page of locks.
@@ -262,7 +277,7 @@ export type ListLfsLocksResponse = Message<"branchline.v1.ListLfsLocksResponse">
  * Use `create(ListLfsLocksResponseSchema)` to create a new message.
  */
 export const ListLfsLocksResponseSchema: GenMessage<ListLfsLocksResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 5);
+  messageDesc(file_branchline_v1_lfs_service, 6);
 
 /**
  * A lock of a file. The fields are those of the protocol of Git LFS.
@@ -312,7 +327,7 @@ export type LfsLock = Message<"branchline.v1.LfsLock"> & {
  * Use `create(LfsLockSchema)` to create a new message.
  */
 export const LfsLockSchema: GenMessage<LfsLock> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 6);
+  messageDesc(file_branchline_v1_lfs_service, 7);
 
 /**
  * Who has a lock.
@@ -333,7 +348,7 @@ export type LfsLockOwner = Message<"branchline.v1.LfsLockOwner"> & {
  * Use `create(LfsLockOwnerSchema)` to create a new message.
  */
 export const LfsLockOwnerSchema: GenMessage<LfsLockOwner> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_lfs_service, 7);
+  messageDesc(file_branchline_v1_lfs_service, 8);
 
 /**
  * What Git LFS stores for a repository: its objects and the locks of its files. For administrators of
@@ -377,6 +392,18 @@ export const LfsService: GenService<{
     methodKind: "unary";
     input: typeof ListLfsLocksRequestSchema;
     output: typeof ListLfsLocksResponseSchema;
+  },
+  /**
+   * Looks for the objects of all repositories that no ref needs, soon after the response. The server does
+   * the same once a week by itself. Objects get the time of `unreferenced_since`, and those of long ago
+   * are removed if the operator has set that. For administrators of the instance.
+   *
+   * @generated from rpc branchline.v1.LfsService.AdminSweepLfsObjects
+   */
+  adminSweepLfsObjects: {
+    methodKind: "unary";
+    input: typeof AdminSweepLfsObjectsRequestSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_lfs_service, 0);

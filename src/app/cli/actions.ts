@@ -468,6 +468,7 @@ const OPERATOR_SETTINGS: Settings = {
   maxLfsBytes: 0,
   lfsLinkExpiryMs: 0,
   lfsPushCheck: true,
+  lfsUnreferencedAfterMs: undefined,
   refuseLfsPointers: false,
   maxFileBytes: undefined,
   quotas: NO_QUOTAS,

@@ -321,6 +321,12 @@ function repositoryOptions(): Option[] {
       values.lfsLinkExpiry,
     ),
     toggle('--lfs-push-check', 'off: pointers may be pushed without their objects', 'on'),
+    setting(
+      '--lfs-unreferenced-after <time>',
+      'time after which LFS objects that no ref needs are removed, at least 7d; off: never',
+      'off',
+      values.lfsUnreferencedAge,
+    ),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     setting(

@@ -295,6 +295,11 @@ export function pruneAge(text: string): number | undefined {
   return text === 'off' ? undefined : daysOrHours(text, 1, ', or off')
 }
 
+/** Returns milliseconds; undefined for never. */
+export function lfsUnreferencedAge(text: string): number | undefined {
+  return text === 'off' ? undefined : daysOrHours(text, 7, ', or off')
+}
+
 /** Returns milliseconds. */
 export function limboTime(text: string): number {
   return daysOrHours(text, 0, '')

@@ -18,6 +18,7 @@ import { startScheduledMerges } from '../../forge/pulls/merging/scheduled-merge-
 import { startMergeQueues } from '../../forge/pulls/queue/queue-worker.ts'
 import { startUploadAborts } from '../../forge/repositories/attachments/multipart-uploads.ts'
 import { startStorageDeletions } from '../../forge/repositories/attachments/storage-deletions.ts'
+import { startLfsSweeps } from '../../forge/repositories/lfs/lfs-sweeps.ts'
 import { startMirrors } from '../../forge/repositories/lifecycle/mirrors.ts'
 import { startPushMirrors } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import {
@@ -266,6 +267,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['upload sweeps', startUploadSweeps],
   ['measurements', startMeasuring],
   ['storage deletions', startStorageDeletions],
+  ['LFS sweeps', startLfsSweeps],
   ['upload aborts', startUploadAborts],
   ['pending updates', startReconciling],
 ]

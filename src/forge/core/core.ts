@@ -184,6 +184,8 @@ export interface Settings extends PageSizes {
   readonly lfsLinkExpiryMs: number
   /** Whether pushes of pointers whose objects are missing are refused. */
   readonly lfsPushCheck: boolean
+  /** Time after which objects of Git LFS that no ref needs are removed; undefined for never. */
+  readonly lfsUnreferencedAfterMs: number | undefined
   /** Whether pushes of pointer files of Git LFS are refused. */
   readonly refuseLfsPointers: boolean
   /** The largest file that a push or a change over the API may add. Undefined for no limit. */

@@ -7,6 +7,7 @@ import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
+import { LfsService } from '#gen/branchline/v1/lfs_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
@@ -152,6 +153,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminListUsers, administratorsWhoLook),
   row(admin.adminListOrganizations, administratorsWhoLook),
   row(admin.adminGetMetrics, administratorsWhoLook),
+  row(LfsService.method.adminSweepLfsObjects, administrators),
   row(MaintenanceService.method.adminListMaintenance, administratorsWhoLook),
   row(MaintenanceService.method.purgeRepositoryObjects, administrators, {
     owner: 'bob',

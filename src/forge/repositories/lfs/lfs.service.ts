@@ -19,6 +19,7 @@ import {
   listObjectsOf,
 } from './lfs-administration.ts'
 import type { OwnedLock } from './lfs-locks.ts'
+import { requestLfsSweeps } from './lfs-sweeps.ts'
 
 /** Implements LfsService. */
 function lfsService(app: App): ServiceImpl<typeof LfsService> {
@@ -39,6 +40,11 @@ function lfsService(app: App): ServiceImpl<typeof LfsService> {
       const page = readNumberedPage(app.settings, request)
       const { locks, total } = await listLocksOf(app, callerOf(context), { owner, repo }, page)
       return { locks: locks.map(lockMessage), total: BigInt(total), limit: page.limit }
+    },
+
+    async adminSweepLfsObjects() {
+      await requestLfsSweeps(app)
+      return {}
     },
   }
 }

@@ -34,6 +34,13 @@ interface LfsLocksTable {
   create_time: number
 }
 
+/** When the objects of repositories were last compared with their refs. */
+interface LfsSweepsTable {
+  repository_id: number
+  /** Unix seconds. */
+  sweep_time: number
+}
+
 export type LfsContent = Selectable<LfsContentsTable>
 export type LfsObject = Selectable<LfsObjectsTable>
 export type LfsLock = Selectable<LfsLocksTable>
@@ -44,5 +51,6 @@ declare module '../../../platform/database/schema.ts' {
     lfs_contents: LfsContentsTable
     lfs_locks: LfsLocksTable
     lfs_objects: LfsObjectsTable
+    lfs_sweeps: LfsSweepsTable
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { printedByGit, type SpawnOptions } from '../processes/child-process.ts'
+import type { Priority } from '../processes/priority.ts'
 import type { GitProcesses } from '../processes/running-processes.ts'
 import { listedObjects } from './large-texts.ts'
 
@@ -62,6 +63,8 @@ export interface PointerLimits {
   /** Files of the size of a pointer. */
   readonly maxFiles: number
   readonly timeoutMs: number
+  /** Kind of work of the processes. Default: `call`. */
+  readonly priority?: Priority
 }
 
 /** More files than the limits allow. */
@@ -107,12 +110,13 @@ export async function* listReachablePointers(
   processes: GitProcesses,
   repository: string,
   range: readonly string[],
-  { maxFiles, timeoutMs }: PointerLimits,
+  { maxFiles, timeoutMs, priority = 'call' }: PointerLimits,
 ): AsyncGenerator<LfsPointer & { readonly id: string }, void, undefined> {
   const deadline = performance.now() + timeoutMs
   const options = () => ({
     processes,
     repository,
+    priority,
     timeoutMs: Math.max(deadline - performance.now(), 1),
   })
   const filters = ['object:type=blob', `blob:limit=${MAX_POINTER_BYTES}`]
