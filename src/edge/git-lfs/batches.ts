@@ -8,6 +8,7 @@ import {
 } from '../../forge/repositories/lfs/lfs-batches.ts'
 import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
 import type { LfsObjectId } from '../../forge/repositories/lfs/lfs-links.ts'
+import { DIRECT_SECONDS } from '../../platform/objects/object-store.ts'
 
 /** Objects of one batch. */
 const MAX_OBJECTS = 1_000
@@ -72,7 +73,7 @@ function entryAnswer(
   { settings }: App,
   base: string,
   { operation }: LfsBatch,
-  { oid, bytes, outcome, link }: LfsBatchEntry,
+  { oid, bytes, outcome, link, direct }: LfsBatchEntry,
 ): JsonObject {
   // JSON has no NaN.
   const object = { oid, size: Number.isNaN(bytes) ? null : bytes }
@@ -84,9 +85,14 @@ function entryAnswer(
     header: link === undefined ? {} : { Authorization: `Bearer ${link}` },
     expires_in: Math.floor(settings.lfsLinkExpiryMs / 1000),
   })
+  // A link of ours is nothing for the store, which refuses a second credential.
+  const transfer = (href: string): JsonObject =>
+    direct
+      ? { href: direct.url, header: { ...direct.headers }, expires_in: DIRECT_SECONDS }
+      : action(href)
   const actions: JsonObject =
     operation === 'download'
-      ? { download: action(`${base}/${oid}`) }
-      : { upload: action(`${base}/${oid}/${bytes}`), verify: action(`${base}/${oid}/verify`) }
+      ? { download: transfer(`${base}/${oid}`) }
+      : { upload: transfer(`${base}/${oid}/${bytes}`), verify: action(`${base}/${oid}/verify`) }
   return { ...object, authenticated: true, actions }
 }

@@ -2,6 +2,7 @@ import type { App } from '../../forge/app.ts'
 import { holderOf } from '../../forge/core/access.ts'
 import { outsideError } from '../../forge/core/errors.ts'
 import { type LfsNeed, type OpenLfs, openLfs } from '../../forge/repositories/lfs/lfs-access.ts'
+import { acceptDirectUpload } from '../../forge/repositories/lfs/lfs-direct-uploads.ts'
 import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
 import {
   type AcceptedLink,
@@ -202,8 +203,7 @@ async function answerEndpoint(
       const { oid } = endpoint
       const open = await openByUploadLink(app, exchange, credentials, { oid })
       if (object.oid !== oid) throw new LfsError(422, 'the oid differs from that of the path')
-      const bytes = await sizeOfLfsObject(app, open.repository.id, oid)
-      if (bytes !== object.bytes) throw new LfsError(422, 'the object has another size')
+      await verifyUpload(app, open, object, credentials.link?.uploadId)
       return answerJson(response, 200, {})
     }
     default: {
@@ -211,6 +211,25 @@ async function answerEndpoint(
       return answerLocks(app, endpoint, { request, response, query: exchange.route.query, open })
     }
   }
+}
+
+/** Checks that the repository has an uploaded object, which the client may have sent to the store. */
+async function verifyUpload(
+  app: App,
+  open: OpenLfs,
+  object: LfsObjectId,
+  uploadId: string | undefined,
+): Promise<void> {
+  const stored = await sizeOfLfsObject(app, open.repository.id, object.oid).catch(
+    (error: unknown) => {
+      if (error instanceof LfsError && error.status === 404 && uploadId !== undefined)
+        return undefined
+      throw error
+    },
+  )
+  if (stored === undefined && uploadId !== undefined)
+    return acceptDirectUpload(app, open, object, uploadId)
+  if (stored !== object.bytes) throw new LfsError(422, 'the object has another size')
 }
 
 /** Opens the repository of a request. A link counts for its own repository and operation only. */

@@ -83,6 +83,9 @@ export interface DownloadAs {
   readonly disposition: string
 }
 
+/** How long a client can use a URL of a direct transfer. */
+export const DIRECT_SECONDS = 15 * 60
+
 /** A request that a client sends to the store. */
 export interface DirectUpload {
   readonly url: string

@@ -1,11 +1,13 @@
 import { transaction } from '../../../platform/database/database.ts'
+import type { DirectUpload } from '../../../platform/objects/object-store.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfRepository } from '../quotas/quota-checks.ts'
 import type { OpenLfs } from './lfs-access.ts'
+import { beginDirectUploads, type LfsDirectUpload } from './lfs-direct-uploads.ts'
 import { createLfsLink, type LfsObjectId, type LfsOperation } from './lfs-links.ts'
 import { intactContents, linkFromNetwork } from './lfs-networks.ts'
 import { keepLfsObjects } from './lfs-objects.rows.ts'
-import { EMPTY_OID, isLfsOid } from './lfs-objects.ts'
+import { EMPTY_OID, isLfsOid, lfsKey } from './lfs-objects.ts'
 import type { LfsContent } from './schema.ts'
 
 /** What a client asks for (git-lfs, docs/api/batch.md). Values of objects are as the client sent them. */
@@ -21,6 +23,8 @@ export interface LfsBatchEntry extends LfsObjectId {
   readonly outcome: 'stored' | 'transfer' | { readonly status: number; readonly message: string }
   /** Authorises the transfer; undefined where none is needed. */
   readonly link?: string | undefined
+  /** The request to the store; undefined for a transfer through the server. */
+  readonly direct?: DirectUpload | undefined
 }
 
 /** Free space that uploads leave. */
@@ -41,8 +45,13 @@ export async function answerBatch(
     return objects.map((object) => refused(object, 409, 'the hash algorithm has to be sha256'))
   const oids = [...new Set(objects.filter(isValid).map(({ oid }) => oid))]
   const own = await intactContents(app, [open.repository.id], oids)
-  if (operation === 'download')
-    return objects.map((object) => downloadEntry(app, open, own, object))
+  if (operation === 'download') {
+    const urls = await downloadUrls(app, own.values())
+    return objects.map((object) => ({
+      ...downloadEntry(app, open, own, object),
+      direct: urls.get(object.oid),
+    }))
+  }
   const missing = oids.filter((oid) => !own.has(oid) && oid !== EMPTY_OID)
   const linked = await linkFromNetwork(app, open, missing)
   const stored = new Map([...own, ...linked])
@@ -55,7 +64,32 @@ export async function answerBatch(
   const quota = await quotaOfRepository(app, uploader, open.repository.id, 'lfs')
   await quota?.check(app.db, bytes)
   const hasRoom = bytes === 0 || (await app.disk.hasRoom(bytes + RESERVE_BYTES))
-  return objects.map((object) => uploadEntry(app, open, { stored, hasRoom }, object))
+  const { maxLfsBytes } = app.settings
+  const direct = hasRoom
+    ? await beginDirectUploads(
+        app,
+        wanted.filter((object) => object.bytes > 0 && object.bytes <= maxLfsBytes),
+      )
+    : new Map()
+  return objects.map((object) => uploadEntry(app, open, { stored, hasRoom, direct }, object))
+}
+
+/** Returns the requests by which a client reads contents from their store, by SHA-256. */
+async function downloadUrls(
+  app: ReposApp,
+  contents: Iterable<LfsContent>,
+): Promise<ReadonlyMap<string, DirectUpload>> {
+  const as = {
+    method: 'GET',
+    contentType: 'application/octet-stream',
+    disposition: 'attachment',
+  } as const
+  const urls = new Map<string, DirectUpload>()
+  for (const { oid, store } of contents) {
+    const url = await app.objects.of(store).direct?.downloadUrl(lfsKey(oid), as)
+    if (url !== undefined) urls.set(oid, { url, headers: {} })
+  }
+  return urls
 }
 
 function isValid({ oid, bytes }: LfsObjectId): boolean {
@@ -93,7 +127,12 @@ function uploadEntry(
   {
     stored,
     hasRoom,
-  }: { readonly stored: ReadonlyMap<string, LfsContent>; readonly hasRoom: boolean },
+    direct: uploads,
+  }: {
+    readonly stored: ReadonlyMap<string, LfsContent>
+    readonly hasRoom: boolean
+    readonly direct: ReadonlyMap<string, LfsDirectUpload>
+  },
   object: LfsObjectId,
 ): LfsBatchEntry {
   const content = stored.get(object.oid)
@@ -108,6 +147,14 @@ function uploadEntry(
       `the object is larger than the ${maxLfsBytes} bytes that this server takes`,
     )
   if (!hasRoom) return refused(object, 507, 'the disk of the server is full')
-  const target = { repositoryId: repository.id, operation: 'upload', branch } as const
-  return { ...object, outcome: 'transfer', link: createLfsLink(app, requester, target, object) }
+  const direct = uploads.get(object.oid)
+  const operation = 'upload'
+  const target = {
+    repositoryId: repository.id,
+    operation,
+    branch,
+    uploadId: direct?.uploadId,
+  } as const
+  const link = createLfsLink(app, requester, target, object)
+  return { ...object, outcome: 'transfer', link, direct }
 }

@@ -46,6 +46,8 @@ interface Link {
   /** The only object that may be uploaded: SHA-256 and size. */
   readonly i?: string | undefined
   readonly b?: number | undefined
+  /** The name of an upload that the client sends to the store. */
+  readonly d?: string | undefined
   /** Time of issue and of expiry in Unix seconds. */
   readonly c: number
   readonly x: number
@@ -57,6 +59,8 @@ export interface AcceptedLink {
   readonly repositoryId: number
   readonly operation: LfsOperation
   readonly object: LfsObjectId | undefined
+  /** The name of an upload that the client sends to the store; undefined for others. */
+  readonly uploadId: string | undefined
   readonly branch: string | undefined
   readonly requester: LfsRequester
 }
@@ -66,6 +70,8 @@ export interface LfsLinkTarget {
   readonly repositoryId: number
   readonly operation: LfsOperation
   readonly branch?: string | undefined
+  /** The name of an upload that the client sends to the store. */
+  readonly uploadId?: string | undefined
 }
 
 /** The beginning of every link. */
@@ -93,6 +99,7 @@ export function createLfsLink(
     ...holderIn(requester),
     i: object?.oid,
     b: object?.bytes,
+    d: target.uploadId,
     c: now,
     x: now + Math.floor(app.settings.lfsLinkExpiryMs / 1000),
     n: randomBytes(NONCE_BYTES).toString('base64url'),
@@ -117,9 +124,10 @@ function holderIn(requester: LfsRequester): Pick<Link, 'u' | 't' | 's' | 'k'> {
 export async function readLfsLink(app: ReposApp, text: string, peer: Peer): Promise<AcceptedLink> {
   const link = linkIn(app, text)
   if (!link || link.x <= nowSeconds(app.clock)) throw refused()
-  const { r: repositoryId, o: operation, h: branch, i: oid, b: bytes } = link
+  const { r: repositoryId, o: operation, h: branch, i: oid, b: bytes, d: uploadId } = link
   const object = oid === undefined || bytes === undefined ? undefined : { oid, bytes }
-  return { repositoryId, operation, object, branch, requester: await requesterOf(app, link, peer) }
+  const requester = await requesterOf(app, link, peer)
+  return { repositoryId, operation, object, uploadId, branch, requester }
 }
 
 function linkIn(app: ReposApp, text: string): Link | undefined {

@@ -37,20 +37,17 @@ export function lfsKey(oid: string): string {
 }
 
 /** How long the content of an upload may be without a row: longer than any upload takes. */
-const UPLOAD_SECONDS = 24 * 60 * 60
+export const UPLOAD_SECONDS = 24 * 60 * 60
 
 /**
  * Stores an object while it is uploaded, once its content is verified, and then its row.
- *
- * Before the content is written, its deletion is queued, so that a crash leaves nothing behind. The
- * transaction that stores the row cancels the deletion.
  *
  * @throws LfsError 422 for other content; SERVER_BUSY if the content of an earlier object is deleted
  *   at this moment; DELETED_MEANWHILE if the repository was deleted; QUOTA_EXCEEDED.
  */
 export async function storeLfsObject(
   app: ReposApp,
-  { repository, caller }: OpenLfs,
+  open: OpenLfs,
   object: LfsObjectId,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
@@ -59,6 +56,24 @@ export async function storeLfsObject(
     for await (const chunk of verified) void chunk
     return
   }
+  const store = app.objects.current
+  await storeContent(app, open, object, () => store.put(lfsKey(object.oid), verified, object.bytes))
+}
+
+/**
+ * Writes a content, and then the row of an object. Before the content is written, its deletion is
+ * queued, so that a crash leaves nothing behind. The transaction that stores the row cancels the
+ * deletion.
+ *
+ * @param write stores nothing if it fails.
+ * @throws what `write` throws; SERVER_BUSY, DELETED_MEANWHILE, QUOTA_EXCEEDED
+ */
+export async function storeContent(
+  app: ReposApp,
+  { repository, caller }: OpenLfs,
+  object: LfsObjectId,
+  write: () => Promise<unknown>,
+): Promise<void> {
   const { oid, bytes } = object
   const uploader = caller.kind === 'user' ? caller : undefined
   const quota = await quotaOfRepository(app, uploader, repository.id, 'lfs')
@@ -72,7 +87,7 @@ export async function storeLfsObject(
     return queueStorageDeletion(tx, { ...place, due_time: dueTime })
   })
   try {
-    await store.put(place.object_key, verified, bytes)
+    await write()
   } catch (error) {
     // Nothing was stored. Another upload of the object may have succeeded.
     if (deletionId !== undefined)

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import {
+  DIRECT_SECONDS,
   type DirectTransfers,
   type ListedObject,
   type ObjectRange,
@@ -23,9 +24,6 @@ const PARTS_IN_FLIGHT = 4
 
 /** The largest object that one request copies or writes. */
 const MAX_REQUEST_BYTES = 5 * 1024 ** 3
-
-/** How long a client can use a URL of a direct transfer. */
-const DIRECT_SECONDS = 15 * 60
 
 /** Keeps uploads in parts in mind, so that those of a server that ended are aborted. */
 export interface UploadJournal {
