@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/branch.proto.
  */
 export const file_branchline_v1_branch: GenFile = /*@__PURE__*/
-  fileDesc("ChpicmFuY2hsaW5lL3YxL2JyYW5jaC5wcm90bxINYnJhbmNobGluZS52MSKIAgoGQnJhbmNoEgwKBG5hbWUYASABKAkSLAoGY29tbWl0GAIgASgLMhwuYnJhbmNobGluZS52MS5QYXlsb2FkQ29tbWl0EhEKCXByb3RlY3RlZBgDIAEoCBIaChJyZXF1aXJlZF9hcHByb3ZhbHMYBCABKAMSGwoTZW5hYmxlX3N0YXR1c19jaGVjaxgFIAEoCBIdChVzdGF0dXNfY2hlY2tfY29udGV4dHMYBiADKAkSFQoNdXNlcl9jYW5fcHVzaBgHIAEoCBIWCg51c2VyX2Nhbl9tZXJnZRgIIAEoCBIoCiBlZmZlY3RpdmVfYnJhbmNoX3Byb3RlY3Rpb25fbmFtZRgJIAEoCSLAAgoNUGF5bG9hZENvbW1pdBIKCgJpZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEgsKA3VybBgDIAEoCRIqCgZhdXRob3IYBCABKAsyGi5icmFuY2hsaW5lLnYxLlBheWxvYWRVc2VyEi0KCWNvbW1pdHRlchgFIAEoCzIaLmJyYW5jaGxpbmUudjEuUGF5bG9hZFVzZXISMQoMdmVyaWZpY2F0aW9uGAYgASgLMhsuYnJhbmNobGluZS52MS5WZXJpZmljYXRpb24SLQoJdGltZXN0YW1wGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCgVhZGRlZBgIIAMoCUIG+qYZAggDEhcKB3JlbW92ZWQYCSADKAlCBvqmGQIIAxIYCghtb2RpZmllZBgKIAMoCUIG+qYZAggDIjwKC1BheWxvYWRVc2VyEgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_commit, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChpicmFuY2hsaW5lL3YxL2JyYW5jaC5wcm90bxINYnJhbmNobGluZS52MSLZAgoGQnJhbmNoEgwKBG5hbWUYASABKAkSLAoGY29tbWl0GAIgASgLMhwuYnJhbmNobGluZS52MS5QYXlsb2FkQ29tbWl0EhEKCXByb3RlY3RlZBgDIAEoCBIaChJyZXF1aXJlZF9hcHByb3ZhbHMYBCABKAMSGwoTZW5hYmxlX3N0YXR1c19jaGVjaxgFIAEoCBIdChVzdGF0dXNfY2hlY2tfY29udGV4dHMYBiADKAkSFQoNdXNlcl9jYW5fcHVzaBgHIAEoCBIWCg51c2VyX2Nhbl9tZXJnZRgIIAEoCBIoCiBlZmZlY3RpdmVfYnJhbmNoX3Byb3RlY3Rpb25fbmFtZRgJIAEoCRIiChJlbmFibGVfbWVyZ2VfcXVldWUYCiABKAhCBvqmGQIIARIrCht1c2VyX2Nhbl9ieXBhc3NfbWVyZ2VfcXVldWUYCyABKAhCBvqmGQIIASLAAgoNUGF5bG9hZENvbW1pdBIKCgJpZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEgsKA3VybBgDIAEoCRIqCgZhdXRob3IYBCABKAsyGi5icmFuY2hsaW5lLnYxLlBheWxvYWRVc2VyEi0KCWNvbW1pdHRlchgFIAEoCzIaLmJyYW5jaGxpbmUudjEuUGF5bG9hZFVzZXISMQoMdmVyaWZpY2F0aW9uGAYgASgLMhsuYnJhbmNobGluZS52MS5WZXJpZmljYXRpb24SLQoJdGltZXN0YW1wGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCgVhZGRlZBgIIAMoCUIG+qYZAggDEhcKB3JlbW92ZWQYCSADKAlCBvqmGQIIAxIYCghtb2RpZmllZBgKIAMoCUIG+qYZAggDIjwKC1BheWxvYWRVc2VyEgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_commit, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A branch, with the rules that apply to it.
@@ -86,6 +86,21 @@ export type Branch = Message<"branchline.v1.Branch"> & {
    * @generated from field: string effective_branch_protection_name = 9;
    */
   effectiveBranchProtectionName: string;
+
+  /**
+   * Whether it has a merge queue, which MergeQueueService describes. Over REST, absent without a queue.
+   *
+   * @generated from field: bool enable_merge_queue = 10;
+   */
+  enableMergeQueue: boolean;
+
+  /**
+   * Whether the caller may merge at once, past the merge queue, with `force_merge`. Over REST, absent
+   * for others, and without a queue.
+   *
+   * @generated from field: bool user_can_bypass_merge_queue = 11;
+   */
+  userCanBypassMergeQueue: boolean;
 };
 
 /**

@@ -5,7 +5,6 @@ import type { Branch } from '#gen/branchline/v1/branch_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { CommitStatus } from '#gen/branchline/v1/commit_status_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
-import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import {
   type MergeMessage as MergeMessageOfStyle,
   PullMergeService,
@@ -46,6 +45,7 @@ export function MergeBox(
         {(value) => {
           const final = finalObstacle(pull, repository, value)
           const obstacles = obstaclesOf(pull, value, reviews)
+          const { branch } = value
           return (
             <>
               {pull.autoMerge && <ScheduledMerge {...props} canMerge={final === undefined} />}
@@ -60,12 +60,17 @@ export function MergeBox(
                 ))}
               <UpdateBranch {...props} />
               {final !== undefined && <p>{final}</p>}
-              {value.hasQueue && pull.state === 'open' && (
-                <Later load={loadQueueBox} with={{ repository, name, pull, final, onChange }} />
+              {branch?.enableMergeQueue && pull.state === 'open' && (
+                <Later
+                  load={loadQueueBox}
+                  with={{ repository, name, pull, branch, final, onChange }}
+                />
               )}
-              {final === undefined && !value.hasQueue && canAsk(pull, obstacles.length === 0) && (
-                <MergeForm {...props} isReady={obstacles.length === 0} />
-              )}
+              {final === undefined &&
+                !branch?.enableMergeQueue &&
+                canAsk(pull, obstacles.length === 0) && (
+                  <MergeForm {...props} isReady={obstacles.length === 0} />
+                )}
             </>
           )
         }}
@@ -248,10 +253,8 @@ interface Obstacle {
 interface Target {
   /** Absent if the target branch does not exist. */
   readonly branch: Branch | undefined
-  /** The statuses of the head, if the target branch requires any. */
+  /** The statuses of the head, if the target branch requires any of the head. */
   readonly statuses: readonly CommitStatus[]
-  /** Whether the target branch has a merge queue, which asks other statuses. */
-  readonly hasQueue: boolean
 }
 
 /** Reads what the target branch of a pull request demands. */
@@ -262,17 +265,15 @@ async function readTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const { owner, repo } = name
-  const none = { branch: undefined, statuses: [], hasQueue: false }
-  if (!base?.sha) return none
+  if (!base?.sha) return { branch: undefined, statuses: [] }
   const branch = await found(
     of(BranchService).getBranch({ owner, repo, branch: base.ref }, { signal }),
   )
-  if (!branch?.enableStatusCheck) return { ...none, branch }
-  const place = { owner, repo, base: base.ref }
-  const queue = await found(of(MergeQueueService).getMergeQueue(place, { signal }))
+  // A merge queue asks other statuses.
+  if (!branch?.enableStatusCheck || branch.enableMergeQueue) return { branch, statuses: [] }
   const request = { owner, repo, ref: head?.sha ?? '' }
   const { statuses } = await of(CommitStatusService).getCombinedStatus(request, { signal })
-  return { branch, statuses, hasQueue: queue !== undefined }
+  return { branch, statuses }
 }
 
 /** Returns what a call returns; undefined for what does not exist. */
@@ -301,7 +302,7 @@ function finalObstacle(
 /** Returns why a merge would be refused now, as far as the API tells. */
 function obstaclesOf(
   pull: PullRequest,
-  { branch, statuses, hasQueue }: Target,
+  { branch, statuses }: Target,
   reviews: readonly ReviewWithThreads[],
 ): Obstacle[] {
   const obstacles: Obstacle[] = []
@@ -316,7 +317,7 @@ function obstaclesOf(
   const given = approvalsOf(reviews)
   if (given < needed)
     add('APPROVALS_MISSING', `Does not have enough approvals: ${given} of ${needed}.`)
-  if (branch?.enableStatusCheck && !hasQueue) {
+  if (branch?.enableStatusCheck && !branch.enableMergeQueue) {
     const missing = missingChecks(branch.statusCheckContexts, statuses)
     if (missing.length > 0)
       add(

@@ -2,9 +2,14 @@ import type { VNode } from 'preact'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { StateTag } from '../components/state-tag.tsx'
 
-/** The state of a pull request in one word. */
+/** The state of a pull request in one word, and the place in a merge queue. */
 export function PullState({ pull }: { pull: PullRequest }): VNode {
-  const { merged, state, draft } = pull
+  const { merged, state, draft, mergeQueueEntry: entry } = pull
   const text = merged ? 'merged' : state === 'closed' ? 'closed' : draft ? 'draft' : 'open'
-  return <StateTag state={text} isPull />
+  return (
+    <>
+      <StateTag state={text} isPull />
+      {entry && <span class="tag">{`place ${entry.position} in the merge queue`}</span>}
+    </>
+  )
 }

@@ -1,5 +1,5 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
+import type { Branch } from '#gen/branchline/v1/branch_pb.ts'
 import type { MergeQueueEntry, MergeQueueReason } from '#gen/branchline/v1/merge_queue_pb.ts'
 import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
@@ -7,7 +7,7 @@ import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
 import { counted } from '../components/formats.tsx'
-import { ActionButton } from '../components/forms.tsx'
+import { ActionButton, Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { queueHref } from './queue-address.ts'
 import type { PullName } from './reviews.ts'
@@ -16,6 +16,8 @@ interface QueueProps {
   readonly repository: Repository
   readonly name: PullName
   readonly pull: PullRequest
+  /** The target branch. */
+  readonly branch: Branch
   /** Why the user cannot merge, whatever happens to the pull request. */
   readonly final: string | undefined
   readonly onChange: () => void
@@ -28,8 +30,7 @@ export function QueueBox(props: QueueProps): VNode {
   const { of, session } = api
   const base = pull.base?.ref ?? ''
   const entry = pull.mergeQueueEntry
-  // The queue may have ended the entry since.
-  const last = useLoad((signal) => readEntry(api, name, signal), [entry?.id, entry?.state])
+  const last = useLoad((signal) => readLastEntry(api, props, signal), [entry?.id, entry?.state])
   const mayLeave = final === undefined || entry?.addedBy?.login === session.user?.username
   return (
     <>
@@ -56,7 +57,31 @@ export function QueueBox(props: QueueProps): VNode {
           {final === undefined && <EnterQueue {...props} hasLeft={last.value !== undefined} />}
         </>
       )}
+      {final === undefined && props.branch.userCanBypassMergeQueue && <MergeAtOnce {...props} />}
     </>
+  )
+}
+
+/** A merge past the queue, for what cannot wait. */
+function MergeAtOnce({ repository, name, pull, onChange }: QueueProps): VNode {
+  const { of } = useApi()
+  const merge = async () => {
+    await of(PullMergeService).mergePullRequest({
+      ...name,
+      do: repository.defaultMergeStyle,
+      forceMerge: true,
+      headCommitId: pull.head?.sha ?? '',
+    })
+    onChange()
+  }
+  return (
+    <p class="buttons">
+      <Confirmed
+        action="Merge at once"
+        question={`The merge does not wait for checks or approvals. All pull requests in the queue of ${pull.base?.ref} are then tried again.`}
+        act={merge}
+      />
+    </p>
   )
 }
 
@@ -124,16 +149,12 @@ export function queuePlaceOf(entry: MergeQueueEntry): string {
   return `Position ${position}${time}: ${doing[state] ?? state}. Added by ${addedBy?.login}.`
 }
 
-/** Returns the entry of a pull request, or the last one; undefined if there was none. */
-async function readEntry(
+/** Returns the entry of a pull request that has left the queue; undefined if there is none. */
+async function readLastEntry(
   { of }: Api,
-  name: PullName,
+  { name, pull }: QueueProps,
   signal: AbortSignal,
 ): Promise<MergeQueueEntry | undefined> {
-  return of(MergeQueueService)
-    .getMergeQueueEntry(name, { signal })
-    .catch((error: unknown) => {
-      if (ConnectError.from(error).code === Code.NotFound) return undefined
-      throw error
-    })
+  if (!pull.hasLeftMergeQueue) return undefined
+  return of(MergeQueueService).getMergeQueueEntry(name, { signal })
 }

@@ -2,13 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import {
-  browserSuite,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  type Visitor,
-} from '../../support/chromium.ts'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
 import type { Forge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
@@ -79,7 +73,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await bob.page.getByRole('button', { name: 'Merge', exact: true }).click()
     await bob.page.getByText('The changes are on the target branch.').waitFor()
     await carol.page.getByText('merged', { exact: true }).waitFor()
-    expect([...faultsOf(bob), ...faultsOf(carol)]).toEqual([])
+    expect([...bob.faults, ...carol.faults]).toEqual([])
     await bob.leave()
     await carol.leave()
   })
@@ -123,7 +117,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await box.getByText('The changes are on the target branch.').waitFor()
     await box.getByRole('button', { name: 'Delete the branch more' }).click()
     await box.getByRole('button', { name: 'Delete the branch more' }).waitFor({ state: 'detached' })
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 
@@ -161,7 +155,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     expect(await kept.inputValue()).toBe('About white space')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await kept.waitFor({ state: 'detached' })
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 
@@ -218,7 +212,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await expectBothSizes(page)
     await details.getByRole('button', { name: 'Open again' }).click()
     await page.getByText('The pull request is closed.').waitFor({ state: 'detached' })
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 })
@@ -338,9 +332,4 @@ async function commit(
 async function push({ server, client }: Forge, name: string): Promise<void> {
   const remote = remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD)
   await client.git(name, 'push', '-q', '--all', remote)
-}
-
-/** Returns the faults of a window. A branch without a merge queue answers 404 to the question for one. */
-function faultsOf({ faults }: Visitor): string[] {
-  return faults.filter((fault) => !fault.endsWith('MergeQueueService/GetMergeQueue'))
 }

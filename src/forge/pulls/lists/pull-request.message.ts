@@ -124,6 +124,7 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     agitTopic: pull.agit_topic === null ? '' : `${view.poster.name}/${pull.agit_topic}`,
     mergeQueueEntry:
       view.queueEntry && queueEntryMessage(app, response.viewer, base.repository, view.queueEntry),
+    hasLeftMergeQueue: view.hasLeftQueue,
   }
 }
 

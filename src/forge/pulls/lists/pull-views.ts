@@ -56,6 +56,8 @@ export interface PullView {
   readonly scheduledMerge: { readonly order: ScheduledMerge; readonly scheduler: Owner } | undefined
   /** The entry in the merge queue of the base. Undefined outside a queue. */
   readonly queueEntry: QueueEntryView | undefined
+  /** Whether it was in a merge queue and has left. */
+  readonly hasLeftQueue: boolean
   /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
 }
@@ -161,7 +163,8 @@ export async function viewPullsOf(
       counts: undefined,
       ...sides,
       scheduledMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
-      queueEntry: queueEntries.get(pull.id),
+      queueEntry: queueEntries.inQueue.get(pull.id),
+      hasLeftQueue: queueEntries.left.has(pull.id),
       isUnread: unseen.has(pull.id),
     }
   })

@@ -325,17 +325,16 @@ export function findEntry(db: Db, pullId: number): Promise<MergeQueueEntry | und
     .executeTakeFirst()
 }
 
-/** Returns the entries of pull requests that are in a queue. */
-export function liveEntriesOf(db: Db, pullIds: readonly number[]): Promise<MergeQueueEntry[]> {
-  return entriesOfPulls(db, JSON.stringify(pullIds))
+/** Returns the entries of pull requests. Those that have left are among them. */
+export function entriesOfPulls(db: Db, pullIds: readonly number[]): Promise<MergeQueueEntry[]> {
+  return entriesByPulls(db, JSON.stringify(pullIds))
 }
 
-const entriesOfPulls = prepareQuery((db, pullIds: string) =>
+const entriesByPulls = prepareQuery((db, pullIds: string) =>
   db
     .selectFrom('merge_queue_entries')
     .selectAll()
-    .where('pull_request_id', 'in', numbersOf(pullIds))
-    .where('leave_time', 'is', null),
+    .where('pull_request_id', 'in', numbersOf(pullIds)),
 )
 
 /** Inserts an entry in place of an earlier one of its pull request. */

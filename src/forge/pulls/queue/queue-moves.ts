@@ -103,7 +103,11 @@ async function recordAttempts(
   merges: readonly EntryMerge[],
 ): Promise<void> {
   const pullIds = merges.map(({ merge }) => merge.pull.id)
-  const inQueue = new Set((await rows.liveEntriesOf(tx, pullIds)).map(({ id }) => id))
+  const inQueue = new Set(
+    (await rows.entriesOfPulls(tx, pullIds)).flatMap(({ id, leave_time }) =>
+      leave_time === null ? id : [],
+    ),
+  )
   let below = base
   for (const [position, { entryId, merge, commit }] of merges.entries()) {
     if (!inQueue.has(entryId)) throw new DomainError('MERGE_OUT_OF_DATE')

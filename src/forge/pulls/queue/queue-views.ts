@@ -110,13 +110,20 @@ export async function viewEntry(
   return view
 }
 
-/** Returns the entries of pull requests that are in a queue, by their pull requests. */
+/** The entries of some pull requests, by the ids of the pull requests. */
+interface EntriesOfPulls {
+  readonly inQueue: ReadonlyMap<number, QueueEntryView>
+  readonly left: ReadonlySet<number>
+}
+
+/** Returns the entries of pull requests. */
 export async function viewEntriesOf(
   app: ReposApp,
   opened: readonly OpenRepository[],
   pullIds: readonly number[],
-): Promise<ReadonlyMap<number, QueueEntryView>> {
-  const entries = await rows.liveEntriesOf(app.db, pullIds)
+): Promise<EntriesOfPulls> {
+  const all = await rows.entriesOfPulls(app.db, pullIds)
+  const entries = all.filter(({ leave_time }) => leave_time === null)
   const views = new Map<number, QueueEntryView>()
   for (const queueId of new Set(entries.map(({ queue_id }) => queue_id))) {
     const queue = await rows.findQueueById(app.db, queueId)
@@ -126,7 +133,8 @@ export async function viewEntriesOf(
     for (const view of await viewEntries(app, open, queue, own))
       views.set(view.entry.pull_request_id, view)
   }
-  return views
+  const left = all.filter(({ leave_time }) => leave_time !== null)
+  return { inQueue: views, left: new Set(left.map(({ pull_request_id: id }) => id)) }
 }
 
 /** Returns the views of entries of one queue, by their positions. */

@@ -2,10 +2,12 @@ import { suffices } from '../../core/levels.ts'
 import type { UnitAccess } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findListings, type Listing, listBranchProtections } from './branch-protections.rows.ts'
+import { mayPassQueue } from './merge-queue-settings.ts'
 import {
   type BranchRule,
   effectiveRule,
   inOrder,
+  mayBypass,
   mayMerge,
   mayPush,
   type RuleInForce,
@@ -73,6 +75,8 @@ export interface BranchRuleView {
   readonly rule: BranchRule | undefined
   readonly userCanPush: boolean
   readonly userCanMerge: boolean
+  /** Whether the user may merge at once into a branch with a merge queue. */
+  readonly userCanPassQueue: boolean
 }
 
 /** Returns the protection in force for a branch and what the user may do. */
@@ -82,7 +86,20 @@ export function viewProtection(
   mayWrite: boolean,
 ): BranchRuleView {
   const inForce = rules.inForceFor(branch)
-  if (!inForce) return { rule: undefined, userCanPush: mayWrite, userCanMerge: mayWrite }
+  if (!inForce)
+    return {
+      rule: undefined,
+      userCanPush: mayWrite,
+      userCanMerge: mayWrite,
+      userCanPassQueue: false,
+    }
   const { rule, pusher } = inForce
-  return { rule, userCanPush: mayPush(rule, pusher), userCanMerge: mayMerge(rule, pusher) }
+  const userCanMerge = mayMerge(rule, pusher)
+  const isPassing = mayPassQueue(rule, pusher, mayBypass(rule, pusher))
+  return {
+    rule,
+    userCanPush: mayPush(rule, pusher),
+    userCanMerge,
+    userCanPassQueue: rule.enable_merge_queue && userCanMerge && isPassing,
+  }
 }

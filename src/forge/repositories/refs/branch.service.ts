@@ -78,7 +78,7 @@ function branchService(app: App): ServiceImpl<typeof BranchService> {
  * Returns the message of a branch. Only administrators of the repository see the name of the rule.
  */
 function branchMessage(app: App, { name, head, protection }: BranchView): BranchMessage {
-  const { rule, userCanPush, userCanMerge } = protection
+  const { rule, userCanPush, userCanMerge, userCanPassQueue } = protection
   return create(BranchSchema, {
     name,
     commit: payloadCommit(app, head),
@@ -89,6 +89,8 @@ function branchMessage(app: App, { name, head, protection }: BranchView): Branch
       requiredApprovals: BigInt(rule.required_approvals),
       enableStatusCheck: rule.enable_status_check,
       statusCheckContexts: [...rule.status_check_contexts],
+      enableMergeQueue: rule.enable_merge_queue,
+      userCanBypassMergeQueue: userCanPassQueue,
       effectiveBranchProtectionName: suffices(head.open.access, 'admin') ? rule.rule_name : '',
     }),
   })
