@@ -165,6 +165,58 @@ describe('a prune', () => {
   })
 })
 
+describe('a read that meets a prune', () => {
+  /** Moves the objects that no ref reaches into the limbo, and creates a ref that needs them. */
+  async function takeAway(name: string) {
+    const { git } = server.app
+    const id = await createClone(name)
+    const commit = await leaveBehind(name, 'away')
+    await client.git(name, 'push', '-q', 'origin', `${commit}:refs/heads/back`)
+    const { tree } = (await ask(bob, 'GET', `/repos/bob/${name}/git/commits/${commit}`)).commit
+    const path = repositoryPath(git, id)
+    const { timeMs, ...entry } = await beginEntry(git, id, Date.now())
+    await client.git('.', '-C', path, 'update-ref', '-d', 'refs/heads/back')
+    const state = await readState(git, id)
+    if (!state) throw new Error('the repository has a state')
+    const expiry = { beforeMs: 'now', includesShared: false } as const
+    const order = { state, entry: { timeMs, ...entry }, expiry }
+    await expireObjects(git, id, order, new AbortController().signal)
+    await removeLoose(git, id, order.entry, Date.now() + DAY_MS)
+    writeFileSync(join(path, 'refs/heads/back'), `${commit}\n`)
+    return { commit, tree: tree.sha as string }
+  }
+
+  it('is told to come back, whatever it reads, and then finds what it asked for', async () => {
+    const { commit, tree } = await takeAway('met')
+    const reads = [
+      'branches/back',
+      'commits?sha=back',
+      `git/commits/${commit}`,
+      `git/trees/${tree}`,
+      'contents?ref=back',
+      'contents/away.txt?ref=back',
+      'raw/away.txt?ref=back',
+      'compare/main...back',
+      'archive/back.zip',
+    ]
+    const statuses = async () => {
+      const read = async (path: string) =>
+        [path, (await fetch(`${server.url}/api/v1/repos/bob/met/${path}`)).status] as const
+      return Promise.all(reads.map(read))
+    }
+    expect(await statuses()).toEqual(reads.map((path) => [path, 503]))
+    const draft = { head: 'back', base: 'main', title: 'Back' }
+    expect((await rest(bob, 'POST', '/repos/bob/met/pulls', draft)).status).toBe(503)
+    // What was never there is not on its way.
+    const unknown = `git/commits/${'1'.repeat(40)}`
+    expect((await rest(bob, 'GET', `/repos/bob/met/${unknown}`)).status).toBe(404)
+    await sweepLimbo(server.app)
+    expect(await statuses()).toEqual(reads.map((path) => [path, 200]))
+    expect((await rest(bob, 'POST', '/repos/bob/met/pulls', draft)).status).toBe(201)
+    await forge.checkObjects()
+  })
+})
+
 describe('a purge', () => {
   it('removes a secret at once, also from the limbo and from fetches by id', async () => {
     const id = await createClone('leak')

@@ -1,5 +1,6 @@
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Repository } from 'nodegit'
 import { GitError } from '../core/errors.ts'
 import { hasCode } from '../core/system-errors.ts'
 import { entriesOf, unlessGone } from '../repositories/folders.ts'
@@ -49,6 +50,62 @@ export async function isPrunedNow(repositories: Repositories, id: number): Promi
   if (!root) return false
   if (Date.now() - root.mtimeMs < RECENT_MS) return true
   return (await limboEntries(repositories, id)).some(({ isUnfinished }) => isUnfinished)
+}
+
+/**
+ * Reads an object of a repository that may be away because of a prune.
+ *
+ * @param read returns undefined if the repository does not have the object.
+ * @throws ObjectAwayError
+ */
+export async function unlessAway<T>(
+  repositories: Repositories,
+  id: number,
+  objectId: string,
+  read: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const value = await read()
+  if (value !== undefined || !(await isPrunedNow(repositories, id))) return value
+  await checkNotAway(repositories, id, [objectId])
+  // The object may have come back since it was missed.
+  return read()
+}
+
+/**
+ * Checks that the running prune of a repository, if there is one, has not removed objects that were
+ * missed. Objects are in the limbo before they are removed.
+ *
+ * @throws ObjectAwayError
+ */
+export async function checkNotAway(
+  repositories: Repositories,
+  id: number,
+  missed: readonly string[],
+): Promise<void> {
+  if (missed.length === 0) return
+  for (const { folder, isUnfinished } of await limboEntries(repositories, id)) {
+    if (!isUnfinished) continue
+    const removed = new Set(await objectIds(folder))
+    if (missed.some((objectId) => removed.has(objectId))) throw new ObjectAwayError()
+  }
+}
+
+/**
+ * Runs work of libgit2 on objects that must exist, as `RepositoryHandles.use`.
+ *
+ * @throws ObjectAwayError instead of NOT_FOUND during a prune and shortly after.
+ */
+export async function useObjects<T>(
+  repositories: Repositories,
+  id: number,
+  work: (repository: Repository) => Promise<T>,
+): Promise<T> {
+  try {
+    return await repositories.handles.use(repositoryPath(repositories, id), work)
+  } catch (error) {
+    const isMissing = error instanceof GitError && error.kind === 'NOT_FOUND'
+    throw isMissing && (await isPrunedNow(repositories, id)) ? new ObjectAwayError() : error
+  }
 }
 
 /** Returns the numbers of the repositories that have objects in the limbo, in no order. */

@@ -3,10 +3,11 @@ import { dirname, join } from 'node:path'
 import nodegit, { type Repository, type Tree } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
 import { hasCode } from '../core/system-errors.ts'
+import { useObjects } from '../maintenance/limbo.ts'
 import { oidOf } from '../objects/commits.ts'
 import { inspectObjects } from '../objects/objects.ts'
 import { treePath } from '../objects/trees.ts'
-import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
 
 /**
  * Contents of attribute files by path. They say how to merge other files (gitattributes(5)): by a
@@ -49,7 +50,7 @@ export async function readMergeAttributes(
   treeId: string,
   directories: Iterable<string>,
 ): Promise<MergeAttributes> {
-  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+  return useObjects(repositories, id, async (repository) => {
     const tree = await explained(nodegit.Tree.lookup(repository, oidOf(treeId)))
     // Clients can push trees with names such as `..`, which are no paths.
     const paths = [...directories].flatMap(

@@ -1,5 +1,6 @@
 import nodegit, { type Oid, type Signature } from 'nodegit'
 import { found, GitError } from '../core/errors.ts'
+import { unlessAway } from '../maintenance/limbo.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { objectCacheOf } from './object-cache.ts'
 import { ObjectPresence } from './object-presence.ts'
@@ -39,7 +40,9 @@ export async function readCommit(
   const known = cache.get(id, commitId, presence)
   if (known) return known
   const before = presence.evidenceOf(commitId)
-  const commit = await lookUpCommit(repositories, id, commitId)
+  const commit = await unlessAway(repositories, id, commitId, () =>
+    lookUpCommit(repositories, id, commitId),
+  )
   if (commit) cache.set(id, commitId, commit, { before, presence })
   return commit
 }

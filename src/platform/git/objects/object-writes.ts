@@ -1,5 +1,6 @@
 import nodegit from 'nodegit'
 import { explained } from '../core/errors.ts'
+import { useObjects } from '../maintenance/limbo.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { commitContent, personLine, type SignCommit } from './commit-content.ts'
 import { oidOf, signatureOf } from './commits.ts'
@@ -71,7 +72,7 @@ export async function storeTag(
   id: number,
   tag: NewTag,
 ): Promise<string> {
-  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+  return useObjects(repositories, id, async (repository) => {
     const { COMMIT } = nodegit.Object.TYPE
     const target = await explained(nodegit.Object.lookup(repository, oidOf(tag.commitId), COMMIT))
     const tagger = signatureOf(tag.tagger)

@@ -1,4 +1,5 @@
 import { OBJECT_ID, type ObjectType } from '../core/object-ids.ts'
+import { checkNotAway, unlessAway } from '../maintenance/limbo.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
@@ -142,6 +143,8 @@ export async function inspectObjects(
     found.set(info.id, info)
     objects?.add(info)
   }
+  const missed = unknown.filter((objectId) => !found.has(objectId))
+  await checkNotAway(repositories, id, missed)
   return found
 }
 
@@ -198,19 +201,21 @@ export async function* readObjects(
   if (objects) await readFiles(repositories, id, { ids, known, objects, maxBytes })
   const unknown = ids.filter((_, i) => known[i] === undefined)
   const batch = readBatch(repositories, id, linesOf(unknown), maxBytes, options)
+  const missed: string[] = []
   try {
-    for (const cached of known) {
-      if (cached) yield cached
-      else {
-        const { value: object } = await batch.next()
-        if (!object) continue
-        objects?.add(object, object.content)
-        yield object
+    for (const [i, cached] of known.entries()) {
+      const object = cached ?? (await batch.next()).value
+      if (!object) {
+        missed.push(ids[i] ?? '')
+        continue
       }
+      if (!cached) objects?.add(object, object.content)
+      yield object
     }
   } finally {
     await batch.return()
   }
+  await checkNotAway(repositories, id, missed)
 }
 
 /** Objects to read, and those that are known so far. */
@@ -287,6 +292,17 @@ export async function readObject(
   maxBytes: number | ((info: ObjectInfo) => number),
 ): Promise<StoredObject | undefined> {
   checkIds([objectId])
+  return unlessAway(repositories, id, objectId, () =>
+    findObject(repositories, id, objectId, maxBytes),
+  )
+}
+
+async function findObject(
+  repositories: Repositories,
+  id: number,
+  objectId: string,
+  maxBytes: number | ((info: ObjectInfo) => number),
+): Promise<StoredObject | undefined> {
   let limit: number | undefined
   // The function of the caller may reserve memory and must therefore be called once.
   const limitOnce = (info: ObjectInfo) => {

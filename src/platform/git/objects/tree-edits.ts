@@ -1,6 +1,7 @@
 import nodegit, { type Oid, type Repository, type Tree, type Treebuilder } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
-import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { useObjects } from '../maintenance/limbo.ts'
+import type { Repositories } from '../repositories/repositories.ts'
 import { oidOf } from './commits.ts'
 
 /** A change of one path of a tree. */
@@ -29,7 +30,7 @@ export async function editTree(
   treeId: string | undefined,
   edits: readonly TreeEdit[],
 ): Promise<string> {
-  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+  return useObjects(repositories, id, async (repository) => {
     const base = treeId === undefined ? undefined : oidOf(treeId)
     const items = edits.map(({ path, file }) => ({ components: path.split('/'), file }))
     const builder = await edit(repository, base, items, 0)

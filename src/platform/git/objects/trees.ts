@@ -1,8 +1,9 @@
 import nodegit, { type TreeEntry as StoredEntry } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
 import { bytesOfQuoted, textOfPath } from '../core/path-text.ts'
+import { useObjects } from '../maintenance/limbo.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
-import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
 import { objectCacheOf } from './object-cache.ts'
 import { ObjectPresence } from './object-presence.ts'
 import { inspectObjects } from './objects.ts'
@@ -101,14 +102,11 @@ async function lookUpEntry(
   treeId: string,
   path: string,
 ): Promise<TreeEntry | undefined> {
-  const literal = await repositories.handles.use(
-    repositoryPath(repositories, id),
-    async (repository) => {
-      const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
-      const entry = await found(tree.entryByPath(path))
-      return entry && entryOf(path, entry)
-    },
-  )
+  const literal = await useObjects(repositories, id, async (repository) => {
+    const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
+    const entry = await found(tree.entryByPath(path))
+    return entry && entryOf(path, entry)
+  })
   return (
     literal ?? (path.includes('"') ? findQuotedEntry(repositories, id, treeId, path) : undefined)
   )
@@ -152,7 +150,7 @@ export async function findEntries(
   paths: Iterable<string>,
 ): Promise<ReadonlyMap<string, TreeEntry>> {
   const entries = new Map<string, TreeEntry>()
-  await repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+  await useObjects(repositories, id, async (repository) => {
     const visit = async (folder: string, oid: string, below: Iterable<string>): Promise<void> => {
       const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(oid)))
       for (const [name, deeper] of byFirstComponent(below)) {

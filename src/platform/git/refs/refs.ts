@@ -2,6 +2,7 @@ import nodegit, { type Repository } from 'nodegit'
 import { explained, found, GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import type { Ref, RefUpdate } from '../core/ref-names.ts'
+import { unlessAway } from '../maintenance/limbo.ts'
 import { readCommit } from '../objects/commits.ts'
 import { objectCacheOf } from '../objects/object-cache.ts'
 import { ObjectPresence } from '../objects/object-presence.ts'
@@ -229,15 +230,14 @@ async function peelToCommit(
   const known = isObjectId(objectId) ? peeled.get(id, objectId, presence) : undefined
   if (known !== undefined) return known
   const before = presence.evidenceOf(objectId)
-  const commitId = await repositories.handles.use(
-    repositoryPath(repositories, id),
-    async (repository) => {
+  const peel = () =>
+    repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
       // The text has the form of an id and therefore contains no operators.
       const object = await found(nodegit.Revparse.single(repository, objectId))
       const commit = await object?.peel(nodegit.Object.TYPE.COMMIT).catch(() => undefined)
       return commit?.id().toString()
-    },
-  )
+    })
+  const commitId = await unlessAway(repositories, id, objectId, peel)
   if (commitId !== undefined && isObjectId(objectId))
     peeled.set(id, objectId, commitId, { before, presence })
   return commitId
