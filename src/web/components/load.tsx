@@ -40,6 +40,12 @@ export function useLoad<Value>(
     return () => ended.abort()
   }, [count, ...keys])
   const reload = useCallback(() => setCount((before) => before + 1), [])
+  useEffect(() => {
+    // The browser has kept the whole page, and what the page shows may have changed since.
+    const comeBack = ({ persisted }: PageTransitionEvent) => persisted && reload()
+    addEventListener('pageshow', comeBack)
+    return () => removeEventListener('pageshow', comeBack)
+  }, [reload])
   return { ...state, reload }
 }
 
