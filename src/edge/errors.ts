@@ -18,6 +18,7 @@ import type {
   TransportReason,
 } from '../forge/core/refusal.ts'
 import { REQUESTS } from '../forge/core/requests.errors.ts'
+import { IMPORTS } from '../forge/imports/errors.ts'
 import { ISSUES } from '../forge/issues/errors.ts'
 import { MEMOS } from '../forge/memos/errors.ts'
 import { ORGANIZATIONS } from '../forge/organizations/errors.ts'
@@ -52,6 +53,7 @@ const REFUSALS: AllRefusals = {
   ...MEMOS,
   ...ORGANIZATIONS,
   ...CONVERSATIONS,
+  ...IMPORTS,
   ...ISSUES,
   ...PULLS,
   ...RELEASES,

@@ -17,6 +17,7 @@ import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
+import { ImportService } from '#gen/branchline/v1/import_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
@@ -1000,6 +1001,8 @@ export const UNTOLD: readonly DescMethod[] = [
   releases.getAttachment,
   attachments.downloadAttachment,
   RepositoryEventService.method.watchRepository,
+  // How far an import is differs from run to run.
+  ...Object.values(ImportService.method),
   IssueEventService.method.watchIssue,
   ServerService.method.getSigningKey,
 ]

@@ -77,7 +77,7 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   originalAuthor: string;
 
   /**
-   * Always 0: records have no ids.
+   * Id of that author at the other server. 0 if it is not known.
    *
    * @generated from field: int64 original_author_id = 7;
    */

@@ -72,7 +72,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   originalAuthor: string;
 
   /**
-   * Always 0: records have no ids.
+   * Id of that author at the other server. 0 if it is not known.
    *
    * @generated from field: int64 original_author_id = 7;
    */

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/release.proto.
  */
 export const file_branchline_v1_release: GenFile = /*@__PURE__*/
-  fileDesc("ChticmFuY2hsaW5lL3YxL3JlbGVhc2UucHJvdG8SDWJyYW5jaGxpbmUudjEikgMKB1JlbGVhc2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkSGAoQdGFyZ2V0X2NvbW1pdGlzaBgDIAEoCRIMCgRuYW1lGAQgASgJEgwKBGJvZHkYBSABKAkSCwoDdXJsGAYgASgJEhAKCGh0bWxfdXJsGAcgASgJEhMKC3RhcmJhbGxfdXJsGAggASgJEhMKC3ppcGJhbGxfdXJsGAkgASgJEhIKCnVwbG9hZF91cmwYCiABKAkSDQoFZHJhZnQYCyABKAgSEgoKcHJlcmVsZWFzZRgMIAEoCBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxwdWJsaXNoZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBmF1dGhvchgPIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIpCgZhc3NldHMYECADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQiqAEKCkF0dGFjaG1lbnQSCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRIMCgRzaXplGAMgASgDEhYKDmRvd25sb2FkX2NvdW50GAQgASgDEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHV1aWQYBiABKAkSHAoUYnJvd3Nlcl9kb3dubG9hZF91cmwYByABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("ChticmFuY2hsaW5lL3YxL3JlbGVhc2UucHJvdG8SDWJyYW5jaGxpbmUudjEixwMKB1JlbGVhc2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkSGAoQdGFyZ2V0X2NvbW1pdGlzaBgDIAEoCRIMCgRuYW1lGAQgASgJEgwKBGJvZHkYBSABKAkSCwoDdXJsGAYgASgJEhAKCGh0bWxfdXJsGAcgASgJEhMKC3RhcmJhbGxfdXJsGAggASgJEhMKC3ppcGJhbGxfdXJsGAkgASgJEhIKCnVwbG9hZF91cmwYCiABKAkSDQoFZHJhZnQYCyABKAgSEgoKcHJlcmVsZWFzZRgMIAEoCBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxwdWJsaXNoZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBmF1dGhvchgPIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIpCgZhc3NldHMYECADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSFwoPb3JpZ2luYWxfYXV0aG9yGBEgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgSIAEoAyKoAQoKQXR0YWNobWVudBIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJEgwKBHNpemUYAyABKAMSFgoOZG93bmxvYWRfY291bnQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdXVpZBgGIAEoCRIcChRicm93c2VyX2Rvd25sb2FkX3VybBgHIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
  * A release: a tag with what is published about it.
@@ -134,6 +134,20 @@ export type Release = Message<"branchline.v1.Release"> & {
    * @generated from field: repeated branchline.v1.Attachment assets = 16;
    */
   assets: Attachment[];
+
+  /**
+   * Login of the author of an imported release who has no account here. Empty for others.
+   *
+   * @generated from field: string original_author = 17;
+   */
+  originalAuthor: string;
+
+  /**
+   * Id of that author at the other server. 0 if it is not known.
+   *
+   * @generated from field: int64 original_author_id = 18;
+   */
+  originalAuthorId: bigint;
 };
 
 /**

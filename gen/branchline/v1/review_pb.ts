@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/review.proto.
  */
 export const file_branchline_v1_review: GenFile = /*@__PURE__*/
-  fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSKWAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAki6QMKEVB1bGxSZXZpZXdDb21tZW50EgoKAmlkGAEgASgDEgwKBGJvZHkYAiABKAkSJAoEdXNlchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIwCghyZXNvbHZlchgEIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEh4KFnB1bGxfcmVxdWVzdF9yZXZpZXdfaWQYBSABKAMSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGF0aBgIIAEoCRIRCgljb21taXRfaWQYCSABKAkSGgoSb3JpZ2luYWxfY29tbWl0X2lkGAogASgJEhEKCWRpZmZfaHVuaxgLIAEoCRIQCghwb3NpdGlvbhgMIAEoBBIZChFvcmlnaW5hbF9wb3NpdGlvbhgNIAEoBBIQCghodG1sX3VybBgOIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGA8gASgJEjkKCnN1Z2dlc3Rpb24YECABKAsyHS5icmFuY2hsaW5lLnYxLkNvZGVTdWdnZXN0aW9uQgb6phkCCAEiQwoOQ29kZVN1Z2dlc3Rpb24SEQoJZnJvbV9saW5lGAEgASgEEg8KB3RvX2xpbmUYAiABKAQSDQoFbGluZXMYAyADKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSLLAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAkSFwoPb3JpZ2luYWxfYXV0aG9yGBAgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgRIAEoAyKeBAoRUHVsbFJldmlld0NvbW1lbnQSCgoCaWQYASABKAMSDAoEYm9keRgCIAEoCRIkCgR1c2VyGAMgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjAKCHJlc29sdmVyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSHgoWcHVsbF9yZXF1ZXN0X3Jldmlld19pZBgFIAEoAxIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYXRoGAggASgJEhEKCWNvbW1pdF9pZBgJIAEoCRIaChJvcmlnaW5hbF9jb21taXRfaWQYCiABKAkSEQoJZGlmZl9odW5rGAsgASgJEhAKCHBvc2l0aW9uGAwgASgEEhkKEW9yaWdpbmFsX3Bvc2l0aW9uGA0gASgEEhAKCGh0bWxfdXJsGA4gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDyABKAkSFwoPb3JpZ2luYWxfYXV0aG9yGBEgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgSIAEoAxI5CgpzdWdnZXN0aW9uGBAgASgLMh0uYnJhbmNobGluZS52MS5Db2RlU3VnZ2VzdGlvbkIG+qYZAggBIkMKDkNvZGVTdWdnZXN0aW9uEhEKCWZyb21fbGluZRgBIAEoBBIPCgd0b19saW5lGAIgASgEEg0KBWxpbmVzGAMgAygJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A review of a pull request, or a request for one.
@@ -133,6 +133,20 @@ export type PullReview = Message<"branchline.v1.PullReview"> & {
    * @generated from field: string dismissal_message = 15;
    */
   dismissalMessage: string;
+
+  /**
+   * Login of the author of an imported review who has no account here. Empty for others.
+   *
+   * @generated from field: string original_author = 16;
+   */
+  originalAuthor: string;
+
+  /**
+   * Id of that author at the other server. 0 if it is not known.
+   *
+   * @generated from field: int64 original_author_id = 17;
+   */
+  originalAuthorId: bigint;
 };
 
 /**
@@ -253,6 +267,20 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
    * @generated from field: string pull_request_url = 15;
    */
   pullRequestUrl: string;
+
+  /**
+   * Login of the author of an imported comment who has no account here. Empty for others.
+   *
+   * @generated from field: string original_author = 17;
+   */
+  originalAuthor: string;
+
+  /**
+   * Id of that author at the other server. 0 if it is not known.
+   *
+   * @generated from field: int64 original_author_id = 18;
+   */
+  originalAuthorId: bigint;
 
   /**
    * What the comment proposes for lines of the file. Absent without a suggestion.

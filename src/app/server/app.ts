@@ -22,6 +22,7 @@ import { UNLIMITED_DISK } from '../../forge/core/disk-space.ts'
 import { createSignal, type Signal } from '../../forge/core/signal.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { createPayloads } from '../../forge/deliveries/payloads.message.ts'
+import { projectImports } from '../../forge/imports/project-imports.ts'
 import { conversations } from '../../forge/issues/open-issues.ts'
 import { finishReferenceWork, issueRefObserver } from '../../forge/issues/pushed-references.ts'
 import { pullRefObserver } from '../../forge/pulls/branch-sync/pull-branches.ts'
@@ -103,10 +104,11 @@ export async function createApp({
     commitSigning: createCommitSigning(keys),
     conversations,
     newLabels,
+    projectImports,
     refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver, issueRefObserver],
     finishReferenceWork,
     mergeChecks: createMergeChecks(),
-    patience: { mergeCheckMs: 3_000, headRefsMs: 2_000, closingMs: 5_000 },
+    patience: { mergeCheckMs: 3_000, headRefsMs: 2_000, closingMs: 5_000, importMs: 10_000 },
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
@@ -133,6 +135,8 @@ function createSignals(): Signals {
     issueNotices: createSignal(),
     events: createSignal(),
     mirrors: createSignal(),
+    imports: createSignal(),
+    importSteps: createSignal(),
     maintenance: createSignal(),
     maintained: createSignal(),
     pushMirrors: createSignal(),

@@ -8,6 +8,7 @@ import type { Worker } from '../../forge/core/coordination.ts'
 import type { Clock } from '../../forge/core/core.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { startDeliveries } from '../../forge/deliveries/webhook-attempts.ts'
+import { startImports } from '../../forge/imports/import-work.ts'
 import { startReferenceWork } from '../../forge/issues/pushed-references.ts'
 import { pruneUserEvents } from '../../forge/memos/activity/user-events.ts'
 import { startFanOut } from '../../forge/notifications/fan-out.ts'
@@ -256,6 +257,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['notifications', startFanOut],
   ['notification mails', startThreadMails],
   ['mirrors', startMirrors],
+  ['imports', startImports],
   ['push mirrors', startPushMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],

@@ -136,6 +136,7 @@ export function commentMessage(
     ...urls,
     user: accountMessage(app, viewer, poster),
     originalAuthor: comment.original_author,
+    originalAuthorId: BigInt(comment.original_author_id),
     body: comment.body,
     assets: assets.map((asset) => attachmentMessage(app, asset)),
     createdAt: atSecond(comment.create_time),

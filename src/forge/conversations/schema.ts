@@ -42,6 +42,8 @@ export interface ConversationColumns {
   /** Login of an author without an account here, and full name; empty for others. */
   original_author: Generated<string>
   original_name: Generated<string>
+  /** Id of such an author at the other server; 0 if it is not known. */
+  original_author_id: Generated<number>
   /** Markdown. */
   body: string
 }
@@ -145,6 +147,8 @@ export interface IssueCommentsTable {
   /** Login of an author without an account here, and full name; empty for others. */
   original_author: Generated<string>
   original_name: Generated<string>
+  /** Id of such an author at the other server; 0 if it is not known. */
+  original_author_id: Generated<number>
   /** Markdown. */
   body: string
 }

@@ -103,6 +103,10 @@ export interface Signals {
   readonly deliveries: Signal
   /** A mirror was added or its schedule changed. */
   readonly mirrors: Signal
+  /** An import of a project was started. */
+  readonly imports: Signal
+  /** An import of a project has progressed, waits, or has ended. */
+  readonly importSteps: Signal
   /** A repository needs maintenance. */
   readonly maintenance: Signal
   /** A step of the maintenance of a repository has ended. */

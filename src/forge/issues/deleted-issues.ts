@@ -40,6 +40,7 @@ export async function viewDeletedIssue(
       duplicate_of_id: null,
       original_author: '',
       original_name: '',
+      original_author_id: 0,
       body: '',
     },
     poster: (poster === null ? undefined : await findOwnerById(app.db, poster)) ?? GHOST,

@@ -97,7 +97,8 @@ async function issueRecords(
   ]
   const owners = await findOwnersByIds(db, [...new Set(people.flatMap((id) => id ?? []))])
   const person: Person = ({ id, original_author, original_name }) => {
-    const owner = owners.get(id ?? 0)
+    // Who imports a project stands for its authors.
+    const owner = original_author === '' ? owners.get(id ?? 0) : undefined
     if (owner) return { login: owner.name, name: owner.full_name }
     return { login: original_author || 'Ghost', name: original_name }
   }

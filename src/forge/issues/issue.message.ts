@@ -37,6 +37,7 @@ export function issueMessage(app: App, viewer: Caller, view: IssueView): Issue {
     number: BigInt(issue.number),
     user: accountMessage(app, viewer, poster),
     originalAuthor: issue.original_author,
+    originalAuthorId: BigInt(issue.original_author_id),
     title: issue.title,
     body: issue.body,
     ref: issue.ref,

@@ -81,6 +81,8 @@ import * as mergeQueues from './0090-merge-queues.ts'
 import * as pushedPullRequests from './0091-pushed-pull-requests.ts'
 import * as lfsObjects from './0092-lfs-objects.ts'
 import * as lfsLocks from './0093-lfs-locks.ts'
+import * as projectImports from './0096-project-imports.ts'
+import * as originalAuthors from './0097-original-authors.ts'
 import * as lfsSweeps from './0098-lfs-sweeps.ts'
 import * as viewedFiles from './0101-viewed-files.ts'
 import * as commitRules from './0111-commit-rules.ts'
@@ -169,6 +171,8 @@ export const migrations: readonly Migration[] = [
   { name: '0091-pushed-pull-requests', ...pushedPullRequests },
   { name: '0092-lfs-objects', ...lfsObjects },
   { name: '0093-lfs-locks', ...lfsLocks },
+  { name: '0096-project-imports', ...projectImports },
+  { name: '0097-original-authors', ...originalAuthors },
   { name: '0098-lfs-sweeps', ...lfsSweeps },
   { name: '0101-viewed-files', ...viewedFiles },
   { name: '0111-commit-rules', ...commitRules },

@@ -287,6 +287,10 @@ export interface ReviewCommentsTable {
   update_time: number
   /** The part of the diff around the line. */
   diff_hunk: string
+  /** Login, full name and id of an author at another server; empty and 0 for others. */
+  original_author: Generated<string>
+  original_name: Generated<string>
+  original_author_id: Generated<number>
   /** Markdown. */
   body: string
 }
@@ -328,6 +332,10 @@ export interface ReviewsTable {
   update_time: number
   /** Reason of the dismissal. */
   dismissal_message: Generated<string>
+  /** Login, full name and id of an author at another server; empty and 0 for others. */
+  original_author: Generated<string>
+  original_name: Generated<string>
+  original_author_id: Generated<number>
   /** Markdown. */
   body: string
 }

@@ -26,6 +26,7 @@ export interface ReposApp extends AccountsApp {
   /** Follows the references of the pushes and merges of a repository, up to now. Never fails. */
   readonly finishReferenceWork: (app: ReposApp, repositoryId: number) => Promise<void>
   readonly newLabels: NewLabels
+  readonly projectImports: ProjectImports
   readonly mergeChecks: MergeChecks
   readonly patience: Patience
   /** The pending ref updates on which this process works, by their numbers. */
@@ -35,6 +36,43 @@ export interface ReposApp extends AccountsApp {
   readonly maintenance: MaintenanceWork
   /** Whether changes of issues and pull requests tell no users. Set for a part of a call. */
   readonly isQuiet?: boolean
+}
+
+/** Imports of whole projects. */
+export interface ProjectImports {
+  /**
+   * Checks the project on the other server.
+   *
+   * @throws IMPORT_SOURCE_REFUSED, INVALID_FIELD
+   */
+  prepare(
+    app: ReposApp,
+    caller: SignedIn,
+    request: ProjectImportRequest,
+    until: AbortSignal,
+  ): Promise<PreparedImport>
+}
+
+/** What is imported. */
+export interface ProjectImportRequest {
+  /** `github`, `gitea`, `forgejo`, `gitlab` or `branchline`. */
+  readonly service: string
+  /** Address of the Git repository, without credentials. */
+  readonly url: URL
+  /** For Git. */
+  readonly credentials: { readonly username: string; readonly password: string } | undefined
+  /** For the API; empty for none. */
+  readonly token: string
+  /** Names of the kinds of records, such as `issues`. */
+  readonly kinds: readonly string[]
+}
+
+/** An import whose source was checked. */
+export interface PreparedImport {
+  /** Stores the import in the transaction that stores the repository. */
+  store(tx: Tx, repositoryId: number): Promise<void>
+  /** Starts the import, and waits for its Git objects for some seconds. */
+  start(repositoryId: number, until: AbortSignal): Promise<void>
 }
 
 /** The maintenance of repositories by this process. */
@@ -76,6 +114,8 @@ export interface Patience {
   mergeCheckMs: number
   /** The delay of a fetch while head refs are updated: a fork may have gibibytes of new objects. */
   headRefsMs: number
+  /** The wait of the start of an import for the objects of the project. */
+  importMs: number
   /** The wait of a merge for the issues that it closes. */
   closingMs: number
 }

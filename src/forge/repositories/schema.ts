@@ -201,6 +201,8 @@ interface RepositoriesTable {
    * An owner has at most one fork of a repository.
    */
   parent_id: Generated<number | null>
+  /** 0 or 1: whether the import of a project runs, which has a row in `project_imports`. */
+  importing: Generated<number>
   /** 0 or 1: whether the repository is a mirror, which has a row in `mirrors`. */
   mirror: Generated<number>
   /**

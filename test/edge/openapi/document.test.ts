@@ -128,6 +128,7 @@ describe('the document', () => {
       'GpgKeyService',
       'HookService',
       'IdentityProviderService',
+      'ImportService',
       'InstanceService',
       'IssueAttachmentService',
       'IssueCommentService',

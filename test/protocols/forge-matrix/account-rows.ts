@@ -4,6 +4,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { ImportService } from '#gen/branchline/v1/import_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
@@ -291,6 +292,16 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { ...signedIn, scopes: ['write:repository'], privateData: true },
     { cloneAddr: 'file:///', repoName: 'copy' },
   ),
+  row(
+    ImportService.method.startImport,
+    { ...signedIn, scopes: ['write:repository'], privateData: true },
+    { cloneAddr: 'file:///', repoName: 'copy' },
+  ),
+  row(ImportService.method.listImports, {
+    ...signedIn,
+    scopes: ['read:repository'],
+    privateData: true,
+  }),
 
   // Of no release: whose it is decides about others.
   row(ReleaseService.method.getAttachment, ofRepositories, { uuid: 'none' }),

@@ -12,6 +12,7 @@ import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
+import { ImportService } from '#gen/branchline/v1/import_service_pb.ts'
 import { IssueAttachmentService } from '#gen/branchline/v1/issue_attachment_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
@@ -205,6 +206,7 @@ const issueComments = IssueCommentService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
 const maintenance = MaintenanceService.method
+const imports = ImportService.method
 const mirrors = MirrorService.method
 const pulls = PullRequestService.method
 const pullFiles = PullFileService.method
@@ -289,6 +291,9 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(mirrors.createPushMirror, administrators, { remoteAddress: 'file:///' }),
   row(mirrors.deletePushMirror, { ...administrators, writes: false }, { name: NOTHING }),
   row(mirrors.syncPushMirrors, administrators),
+  row(imports.getImport, administratorsWhoLook),
+  row(imports.watchImport, administratorsWhoLook),
+  row(imports.cancelImport, { ...administrators, writes: false }),
   row(maintenance.getRepositoryMaintenance, administratorsWhoLook),
   row(
     maintenance.requestRepositoryMaintenance,

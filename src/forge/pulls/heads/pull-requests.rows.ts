@@ -74,11 +74,16 @@ export function findPullRequestByMergeCommit(
 /**
  * Stores a pull request under the next number of its repository.
  *
+ * @param chosen a number in place of the next one.
  * @throws a unique violation if an open one has the same head and base; a foreign key violation if
  *   a repository was deleted.
  */
-export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
-  const number = await takeNumber(tx, pull.repository_id)
+export async function insertPullRequest(
+  tx: Tx,
+  pull: NewPullRequest,
+  chosen?: number,
+): Promise<PullRequest> {
+  const number = chosen ?? (await takeNumber(tx, pull.repository_id))
   return tx
     .insertInto('issues')
     .values({ ...pull, number })

@@ -117,6 +117,8 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     closedAt: timeOf(pull.close_time),
     pinOrder: pull.pin_order ?? 0,
     contentVersion: BigInt(pull.content_version),
+    originalAuthor: pull.original_author,
+    originalAuthorId: BigInt(pull.original_author_id),
     unread: view.isUnread,
     autoMerge: scheduledMergeOf(view, ofAccount),
     mergeability: mergeabilityIn(view),

@@ -313,6 +313,8 @@ function reviewMessage(
     htmlUrl: `${page}#review-${review.id}`,
     pullRequestUrl: page,
     dismissalMessage: review.dismissal_message,
+    originalAuthor: review.original_author,
+    originalAuthorId: BigInt(review.original_author_id),
   })
 }
 
@@ -336,6 +338,8 @@ function commentMessage(
     path: comment.path,
     commitId: comment.commit_id,
     originalCommitId: comment.original_commit_id,
+    originalAuthor: comment.original_author,
+    originalAuthorId: BigInt(comment.original_author_id),
     diffHunk: comment.diff_hunk,
     // As in compatible systems, only one side has a line.
     ...(comment.side === 'new' ? { position: line } : { originalPosition: line }),

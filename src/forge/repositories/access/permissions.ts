@@ -325,9 +325,15 @@ function missing(): DomainError {
   return new DomainError('REPOSITORY_NOT_FOUND')
 }
 
-/** Refuses an archived repository. */
-export function checkNotArchived({ archive_time }: Repository): void {
-  if (archive_time !== null) throw new DomainError('REPOSITORY_ARCHIVED')
+/** Refuses a repository that is archived, or into which a project is imported. */
+export function checkNotArchived(repository: Repository): void {
+  if (repository.archive_time !== null) throw new DomainError('REPOSITORY_ARCHIVED')
+  checkNotImporting(repository)
+}
+
+/** Refuses a repository into which a project is imported. */
+export function checkNotImporting({ importing }: Repository): void {
+  if (importing === 1) throw new DomainError('REPOSITORY_IMPORTING')
 }
 
 /** Checks that branches, tags and files of a repository can be changed. */

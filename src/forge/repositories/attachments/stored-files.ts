@@ -51,7 +51,8 @@ type NewFile = Pick<StoredFile, 'uuid' | 'bytes' | 'store'>
 
 /** Who uploads a file, and for what. */
 export interface FileUpload {
-  readonly caller: SignedIn
+  /** Undefined for the server. */
+  readonly caller: SignedIn | undefined
   readonly repositoryId: number
   readonly kind: 'issues' | 'releases'
   readonly content: AsyncIterable<Uint8Array>

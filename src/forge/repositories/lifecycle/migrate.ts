@@ -33,7 +33,7 @@ import {
 } from './upstreams.ts'
 
 /** The request for a copy of a repository on another server. */
-interface MigrationDraft {
+export interface MigrationDraft {
   readonly upstream: UpstreamDraft
   /** Empty for the account with the number `ownerId`. */
   readonly ownerName: string
@@ -46,6 +46,8 @@ interface MigrationDraft {
   readonly mirror: boolean
   /** Empty for the default interval. */
   readonly mirrorInterval: string
+  /** What to import beside the Git repository; undefined for nothing, and for mirrors. */
+  readonly project: { readonly service: string; readonly kinds: readonly string[] } | undefined
 }
 
 /**
@@ -70,8 +72,11 @@ export async function migrateRepository(
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
   }
+  const migration = { upstream, intervalSeconds, until }
   const copying = app.copies(holderOf(caller), () =>
-    copy(app, caller, place, draft, { upstream, intervalSeconds, until }),
+    draft.project
+      ? beginImport(app, caller, place, { ...draft, project: draft.project }, migration)
+      : copy(app, caller, place, draft, migration),
   )
   // The server waits for the copy before it closes the database, even if the client has gone.
   app.background.run('migration', () => copying.catch(() => {}))
@@ -118,6 +123,45 @@ interface Migration {
   readonly intervalSeconds: number
   /** Aborts the copy when the caller no longer waits. */
   readonly until: AbortSignal
+}
+
+/**
+ * Creates an empty repository, into which a worker imports a project.
+ *
+ * @returns the number of the new repository.
+ */
+async function beginImport(
+  app: ReposApp,
+  caller: SignedIn,
+  place: NewRepositoryPlace,
+  draft: MigrationDraft & { readonly project: NonNullable<MigrationDraft['project']> },
+  { upstream, until }: Migration,
+): Promise<number> {
+  const { name, description, project } = draft
+  const request = { ...project, ...upstream, token: draft.upstream.token }
+  const prepared = await app.projectImports.prepare(app, caller, request, until)
+  const id = await publishCopy(app, await createDraft(app.git, DEFAULT_BRANCH), {
+    creatorId: caller.user.id,
+    async describe(tx) {
+      if (!(await findOwnerById(tx, place.owner.id))) throw unknownOwner(draft)
+      return {
+        owner_id: place.owner.id,
+        name,
+        description,
+        private: draft.private ? 1 : 0,
+        default_branch: DEFAULT_BRANCH,
+        mirror: 0,
+        original_url: upstream.url.href,
+        owned_bytes: 0,
+      }
+    },
+    async addRows(tx, repositoryId) {
+      await recordCreator(app, tx, place, caller.user.id, repositoryId)
+      await prepared.store(tx, repositoryId)
+    },
+  })
+  await prepared.start(id, until)
+  return id
 }
 
 /** @returns the number of the new repository. */

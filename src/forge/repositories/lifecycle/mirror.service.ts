@@ -1,13 +1,17 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { MirrorService, PushMirrorSchema } from '#gen/branchline/v1/mirror_service_pb.ts'
+import {
+  type MigrateRepositoryRequest,
+  MirrorService,
+  PushMirrorSchema,
+} from '#gen/branchline/v1/mirror_service_pb.ts'
 import type { App } from '../../app.ts'
 import { signedIn } from '../../core/access.ts'
 import { callerOf } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { atSecond } from '../../core/wire/times.ts'
-import { migrateRepository } from './migrate.ts'
+import { type MigrationDraft, migrateRepository } from './migrate.ts'
 import { formatInterval, requestMirrorSync } from './mirrors.ts'
 import {
   addPushMirror,
@@ -24,22 +28,7 @@ function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
   return {
     async migrateRepository(request, context) {
       const caller = signedIn(callerOf(context))
-      const {
-        cloneAddr: address,
-        authUsername: username,
-        authPassword: password,
-        authToken: token,
-      } = request
-      const draft = {
-        upstream: { address, username, password, token },
-        ownerName: request.repoOwner,
-        ownerId: Number(request.uid),
-        name: request.repoName,
-        description: request.description,
-        private: request.private,
-        mirror: request.mirror,
-        mirrorInterval: request.mirrorInterval,
-      }
+      const draft = migrationDraft(request, projectOf(request))
       return repositoryMessage(
         app,
         caller,
@@ -93,6 +82,45 @@ function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
       return {}
     },
   }
+}
+
+/** Returns what a request asks for. */
+export function migrationDraft(
+  request: MigrateRepositoryRequest,
+  project: MigrationDraft['project'],
+): MigrationDraft {
+  const { cloneAddr, authUsername, authPassword, authToken } = request
+  return {
+    upstream: {
+      address: cloneAddr,
+      username: authUsername,
+      password: authPassword,
+      token: authToken,
+    },
+    ownerName: request.repoOwner,
+    ownerId: Number(request.uid),
+    name: request.repoName,
+    description: request.description,
+    private: request.private,
+    mirror: request.mirror && !project,
+    mirrorInterval: request.mirrorInterval,
+    project,
+  }
+}
+
+function projectOf(request: MigrateRepositoryRequest): MigrationDraft['project'] {
+  const { service, mirror } = request
+  const kinds = importedKinds(request)
+  const hasRecords = kinds.some((kind) => kind !== 'wiki' && kind !== 'lfs')
+  const isProject = hasRecords && !mirror && service !== '' && service !== 'git'
+  return isProject ? { service, kinds } : undefined
+}
+
+/** Returns the kinds of records that a request asks for. */
+export function importedKinds(request: MigrateRepositoryRequest): string[] {
+  const { labels, milestones, issues, pullRequests, releases, wiki, lfs } = request
+  const flags = { labels, milestones, issues, pull_requests: pullRequests, releases, wiki, lfs }
+  return Object.entries(flags).flatMap(([kind, isWanted]) => (isWanted ? [kind] : []))
 }
 
 function pushMirrorMessage({ mirror, repositoryName }: PushMirrorView) {

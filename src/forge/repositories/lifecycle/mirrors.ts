@@ -1,10 +1,13 @@
 import { transaction } from '../../../platform/database/database.ts'
+import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import {
+  compareImportRefs,
   compareRefs,
   draftSync,
   measureDraft,
   releaseObjects,
 } from '../../../platform/git/packs/mirrors.ts'
+import { setDefaultBranch } from '../../../platform/git/refs/refs.ts'
 import { discardDraft } from '../../../platform/git/repositories/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -12,13 +15,19 @@ import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
-import type { ReposApp } from '../ports.ts'
+import type { ReposApp, Reservation } from '../ports.ts'
 import { quotaOfRepository, reservationOf, transferBytes } from '../quotas/quota-checks.ts'
-import { applyUpdates } from '../refs/ref-updates.ts'
+import { applyUpdates, moveRefs } from '../refs/ref-updates.ts'
 import type { Mirror, MirrorChanges } from '../schema.ts'
 import * as rows from './mirrors.rows.ts'
 import { findRepositoryById } from './repositories.rows.ts'
-import { FetchError, openCredentials, reachUpstream, TooLargeError } from './upstreams.ts'
+import {
+  FetchError,
+  openCredentials,
+  reachUpstream,
+  TooLargeError,
+  type Upstream,
+} from './upstreams.ts'
 
 /** Fetches that run at a time. Each takes two processes, and at most `maxPushBytes` of the disk. */
 const MAX_UNDER_WAY = 4
@@ -135,36 +144,63 @@ async function follow(app: ReposApp, mirror: Mirror, until: AbortSignal): Promis
   }
 }
 
-/**
- * Fetches new objects into a quarantine, then updates the refs.
- *
- * @returns whether any ref has changed.
- */
+/** @returns whether any ref has changed. */
 async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): Promise<boolean> {
-  const { repository_id: id } = mirror
   const upstream = {
     url: new URL(mirror.url),
     credentials: openCredentials(app, mirror.credentials),
   }
+  const prune = mirror.prune === 1
+  return fetchUpstream(app, mirror.repository_id, upstream, { prune, alsoRefs: undefined, until })
+}
+
+/** How a repository follows another one. */
+interface Following {
+  /** Whether refs that the other repository does not have are deleted. */
+  readonly prune: boolean
+  /**
+   * More refs of the other repository, with one `*`, which become refs below `IMPORT_REFS`. Then the
+   * default branch becomes that of the other repository, too.
+   */
+  readonly alsoRefs: string | undefined
+  readonly until: AbortSignal
+}
+
+/**
+ * Fetches new objects of a repository on another server into a quarantine, then updates the refs.
+ *
+ * @returns whether any branch or tag has changed.
+ * @throws FetchError
+ */
+export async function fetchUpstream(
+  app: ReposApp,
+  id: number,
+  upstream: Upstream,
+  { prune, alsoRefs, until }: Following,
+): Promise<boolean> {
   const quota = await quotaOfRepository(app, undefined, id)
   const maxBytes = quota && (await transferBytes(quota))
   const draft = await draftSync(app.git, id)
   try {
-    await reachUpstream(app, { ...upstream, maxBytes }, until, (reached) =>
-      reached.fetchInto(draft, mirror.prune === 1),
+    const defaultBranch = await reachUpstream(
+      app,
+      { ...upstream, maxBytes },
+      until,
+      async (reached) => {
+        await reached.fetchInto(draft, prune, alsoRefs)
+        return alsoRefs ? reached.readDefaultBranch(draft) : undefined
+      },
     )
     const updates = await compareRefs(app.git, id, draft)
-    if (updates.length === 0) return false
+    const kept = await compareImportRefs(app.git, id, draft)
+    if (updates.length + kept.length === 0) return false
     const bytes = quota ? await measureDraft(draft) : 0
     await quota?.check(app.db, bytes)
     await releaseObjects(app.git, id, draft)
-    // Deletions come first, since a branch `a` must be deleted before a branch `a/b` can exist.
-    const gone = updates.filter(({ to }) => to === undefined)
-    const kept = updates.filter(({ to }) => to !== undefined)
-    if (gone.length > 0) await applyUpdates(app, id, gone)
-    const reservation = quota && reservationOf(quota, bytes)
-    if (kept.length > 0) await applyUpdates(app, id, kept, { pusherId: undefined, reservation })
-    return true
+    if (kept.length > 0) await moveRefs(app, await app.coordination.lease(), id, kept)
+    if (defaultBranch) await setDefaultBranch(app.git, id, defaultBranch)
+    await applyFetched(app, id, updates, quota && reservationOf(quota, bytes))
+    return updates.length > 0
   } catch (error) {
     const isTooLarge = error instanceof TooLargeError && maxBytes !== undefined
     const isRefused = error instanceof DomainError && error.reason === 'QUOTA_EXCEEDED'
@@ -172,6 +208,19 @@ async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): 
   } finally {
     await discardDraft(draft)
   }
+}
+
+/** Deletions come first, since a branch `a` must be deleted before a branch `a/b` can exist. */
+async function applyFetched(
+  app: ReposApp,
+  id: number,
+  updates: readonly RefUpdate[],
+  reservation: Reservation | undefined,
+): Promise<void> {
+  const gone = updates.filter(({ to }) => to === undefined)
+  const kept = updates.filter(({ to }) => to !== undefined)
+  if (gone.length > 0) await applyUpdates(app, id, gone)
+  if (kept.length > 0) await applyUpdates(app, id, kept, { pusherId: undefined, reservation })
 }
 
 /** The error of a mirror whose owner has too few bytes left. */

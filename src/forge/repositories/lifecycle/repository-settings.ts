@@ -4,7 +4,7 @@ import { type Caller, checkSeesPrivate } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import { checkNotArchived, checkNotImporting, openRepository } from '../access/permissions.ts'
 import { recordRepositoryChange, wakeWatchers } from '../activity/repository-events.ts'
 import { MERGE_STYLES, UPDATE_STYLES } from '../commits/merge-styles.ts'
 import type { ReposApp } from '../ports.ts'
@@ -87,6 +87,7 @@ export async function editRepository(
   edit: RepositoryEdit,
 ): Promise<RepositoryView> {
   const { repository } = await openRepository(app, caller, name, 'admin')
+  checkNotImporting(repository)
   if (edit.archived !== false) checkNotArchived(repository)
   if (edit.private) checkSeesPrivate(caller)
   const newName = edit.name || repository.name

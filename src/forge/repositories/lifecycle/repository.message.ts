@@ -87,6 +87,7 @@ const EMPTY: RepositoryMessage = {
   description: '',
   website: '',
   empty: false,
+  importing: false,
   private: false,
   archived: false,
   defaultBranch: '',
@@ -188,6 +189,7 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
   message.private = repository.private === 1
   message.internal = repository.private === 0 && owner.visibility === 'private'
   message.archived = repository.archive_time !== null
+  message.importing = repository.importing === 1
   message.fork = repository.parent_id !== null
   message.template = repository.template === 1
   message.createdAt = atSecond(repository.create_time)

@@ -132,9 +132,10 @@ export interface ReachedUpstream {
    * Fetches all branches and tags into a draft.
    *
    * @param prune whether refs that the other server does not have are deleted.
+   * @param alsoRefs more refs, with one `*`, which become refs below `IMPORT_REFS`.
    * @throws FetchError
    */
-  fetchInto(draft: string, prune: boolean): Promise<void>
+  fetchInto(draft: string, prune: boolean, alsoRefs?: string): Promise<void>
   /** Returns the branch that HEAD points to, once the draft has it; undefined if there is none. */
   readDefaultBranch(draft: string): Promise<string | undefined>
 }
@@ -166,8 +167,8 @@ export async function reachUpstream<T>(
   const source = { url: gateway.url, header: gateway.header }
   try {
     return await work({
-      async fetchInto(draft, prune) {
-        const failure = await fetchInto(app.git, draft, source, { prune, signal })
+      async fetchInto(draft, prune, alsoRefs) {
+        const failure = await fetchInto(app.git, draft, source, { prune, signal, alsoRefs })
         until.throwIfAborted()
         if (!failure) return
         const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()

@@ -237,6 +237,8 @@ function messageWith(
     $typeName: 'branchline.v1.Release',
     id: BigInt(release.id),
     tagName: release.tag_name,
+    originalAuthor: release.original_author,
+    originalAuthorId: BigInt(release.original_author_id),
     targetCommitish: release.target,
     name: release.title,
     body: release.note,

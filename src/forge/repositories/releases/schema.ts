@@ -56,6 +56,10 @@ export interface ReleasesTable {
   /** Branch or commit that the tag is created from, as the client gave it. */
   target: string
   title: string
+  /** Login, full name and id of an author at another server; empty and 0 for others. */
+  original_author: Generated<string>
+  original_name: Generated<string>
+  original_author_id: Generated<number>
   /** Markdown. */
   note: string
 }

@@ -25,6 +25,9 @@ export const TAGS = 'refs/tags/'
 /** Prefix of internal refs of the server, which clients never see. */
 export const OWN_REFS = 'refs/branchline/'
 
+/** Prefix of the refs that keep the heads of pull requests of another server while these are imported. */
+export const IMPORT_REFS = `${OWN_REFS}import/`
+
 /** Prefix of the refs that hold what a merge queue checks. */
 export const QUEUE_REFS = 'refs/queue/'
 

@@ -1,7 +1,7 @@
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
-import type { RefUpdate } from '../core/ref-names.ts'
+import { IMPORT_REFS, type RefUpdate } from '../core/ref-names.ts'
 import { findLargeObject } from '../objects/large-texts.ts'
 import { runGit, spawnGit } from '../processes/child-process.ts'
 import { isRefName, listRefs, listRefsAt } from '../refs/refs.ts'
@@ -59,6 +59,16 @@ const FETCH_TIMEOUT_MS = 2 * 60 * 60_000
 /** Sets branches and tags to those of the source, without fast-forward checks. */
 const REFSPECS = SHARED_REFS.map((prefix) => `+${prefix}*:${prefix}*`)
 
+/** What a fetch does beside branches and tags. */
+export interface FetchOptions {
+  /** Whether to delete refs that the source does not have. */
+  readonly prune: boolean
+  /** Ends the Git processes. */
+  readonly signal: AbortSignal
+  /** More refs of the source, with one `*`, which become refs below `IMPORT_REFS`. */
+  readonly alsoRefs?: string | undefined
+}
+
 /** Files of a pack in the order in which they must appear. Git finds a pack by its index. */
 const PACK_PARTS = ['.pack', '.rev', '.idx']
 
@@ -70,15 +80,13 @@ const BAD_OBJECT = /object [0-9a-f]{40}: ([A-Za-z]+):/
 /**
  * Fetches all branches and tags of a source into a draft.
  *
- * @param prune whether to delete refs that the source does not have.
- * @param signal ends the Git processes.
  * @returns undefined on success.
  */
 export async function fetchInto(
   repositories: Repositories,
   draft: string,
   { url, header }: FetchSource,
-  { prune, signal }: { readonly prune: boolean; readonly signal: AbortSignal },
+  { prune, signal, alsoRefs }: FetchOptions,
 ): Promise<FetchFailure | undefined> {
   const flags = [
     '--quiet',
@@ -87,7 +95,8 @@ export async function fetchInto(
     '--no-recurse-submodules',
     '--no-auto-maintenance',
   ]
-  const args = ['fetch', ...flags, prune ? '--prune' : '--no-prune', url, ...REFSPECS]
+  const refspecs = alsoRefs ? [...REFSPECS, `+${alsoRefs}:${IMPORT_REFS}*`] : REFSPECS
+  const args = ['fetch', ...flags, prune ? '--prune' : '--no-prune', url, ...refspecs]
   const { code, stderr } = await runUntil(repositories, signal, args, draft, header)
   if (code !== 0) return { badObject: BAD_OBJECT.exec(stderr)?.[1], stderr }
   const isNew = (await readdir(join(draft, 'objects/pack'))).length > 0
@@ -188,6 +197,22 @@ export async function compareRefs(
     if (from !== ref.id && isFit(ref.name)) updates.push({ name: ref.name, from, to: ref.id })
   }
   return [...[...before].map(([name, from]) => ({ name, from, to: undefined })), ...updates]
+}
+
+/** Returns the updates after which a repository has the refs of a draft below `IMPORT_REFS`. */
+export async function compareImportRefs(
+  repositories: Repositories,
+  id: number,
+  draft: string,
+): Promise<RefUpdate[]> {
+  const before = new Map<string, string>()
+  for await (const ref of listRefs(repositories, id, [IMPORT_REFS])) before.set(ref.name, ref.id)
+  const updates: RefUpdate[] = []
+  for await (const { name, id: to } of listRefsAt(repositories.processes, draft, [IMPORT_REFS])) {
+    const from = before.get(name)
+    if (from !== to) updates.push({ name, from, to })
+  }
+  return updates
 }
 
 /** Returns the bytes of the objects of a draft, without those that it borrows. */
