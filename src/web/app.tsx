@@ -12,6 +12,7 @@ import { useNavigation } from './components/navigation.ts'
 import { NotFound, SignInLink, useTitle } from './components/page.tsx'
 import { Toast } from './components/toast.tsx'
 import { Header } from './header/header.tsx'
+import { Keyboard } from './keyboard/keyboard.tsx'
 import { loadPage, type Page } from './pages.ts'
 import { type Route, routeOf } from './routes.ts'
 
@@ -160,6 +161,7 @@ function Frame(props: {
         {session.hasEnded && <EndedSession />}
         {children}
       </main>
+      <Keyboard />
       <Toast />
     </>
   )

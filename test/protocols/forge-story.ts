@@ -939,6 +939,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     content: base64('[*.md]\nindent_style = space\nindent_size = 2\n'),
   }),
   bob(contents.getEditorConfig, 'GET /repos/bob/garden/editorconfig/docs/plan.md'),
+  bob(contents.listFilePaths, 'GET /repos/bob/garden/file_paths'),
   bob(contents.getBlame, 'GET /repos/bob/garden/blame/.editorconfig'),
   bob(contents.createFile, 'POST /repos/bob/garden/contents/CODEOWNERS', {
     content: base64('docs/.* @bob @nobody\n*.md @bob\n'),

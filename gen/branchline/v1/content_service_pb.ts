@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/content_service.proto.
  */
 export const file_branchline_v1_content_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJ9ChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJEhAKCHJlZl9raW5kGAYgASgJEgwKBGZvcm0YByABKAkiUAoWR2V0RWRpdG9yQ29uZmlnUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJIuwBCgxFZGl0b3JDb25maWcSFAoHY2hhcnNldBgBIAEoCUID4EEDEhkKDGluZGVudF9zdHlsZRgCIAEoCUID4EEDEhgKC2luZGVudF9zaXplGAMgASgJQgPgQQMSGAoLZW5kX29mX2xpbmUYBCABKAlCA+BBAxJECgpwcm9wZXJ0aWVzGAUgAygLMisuYnJhbmNobGluZS52MS5FZGl0b3JDb25maWcuUHJvcGVydGllc0VudHJ5QgPgQQMaMQoPUHJvcGVydGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoPR2V0QmxhbWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRILCgNyZWYYBCABKAkSGgoSYnlwYXNzX2lnbm9yZV9yZXZzGAUgASgIIqsBCgVCbGFtZRIvCgZyYW5nZXMYASADKAsyGi5icmFuY2hsaW5lLnYxLkJsYW1lZExpbmVzQgPgQQMSMQoHY29tbWl0cxgCIAMoCzIbLmJyYW5jaGxpbmUudjEuQmxhbWVkQ29tbWl0QgPgQQMSHQoQdXNlc19pZ25vcmVfcmV2cxgDIAEoCEID4EEDEh8KEmZhdWx0eV9pZ25vcmVfcmV2cxgEIAEoCEID4EEDIlEKC0JsYW1lZExpbmVzEhcKCnN0YXJ0X2xpbmUYASABKAVCA+BBAxIXCgpsaW5lX2NvdW50GAIgASgFQgPgQQMSEAoDc2hhGAMgASgJQgPgQQMifQoMQmxhbWVkQ29tbWl0EhAKA3NoYRgBIAEoCUID4EEDEhQKB3N1YmplY3QYAiABKAlCA+BBAxIuCgZhdXRob3IYAyABKAsyGS5icmFuY2hsaW5lLnYxLkNvbW1pdFVzZXJCA+BBAxIVCghodG1sX3VybBgEIAEoCUID4EEDIlwKEUdldEFyY2hpdmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHYXJjaGl2ZRgDIAEoCRIMCgRwYXRoGAQgAygJEgsKA2xmcxgFIAEoCCInCghJZGVudGl0eRIMCgRuYW1lGAEgASgJEg0KBWVtYWlsGAIgASgJIjwKC0NvbW1pdERhdGVzEg4KBmF1dGhvchgDIAEoCRIRCgljb21taXR0ZXIYBCABKAlKBAgBEAJKBAgCEAMiqQIKEUNyZWF0ZUZpbGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRIPCgdjb250ZW50GAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDgoGYnJhbmNoGAYgASgJEhIKCm5ld19icmFuY2gYByABKAkSJwoGYXV0aG9yGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIqCgljb21taXR0ZXIYCSABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EikKBWRhdGVzGAogASgLMhouYnJhbmNobGluZS52MS5Db21taXREYXRlcxIPCgdzaWdub2ZmGAsgASgIEhIKCmZvcmNlX3B1c2gYDCABKAgiyQIKEVVwZGF0ZUZpbGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRIPCgdjb250ZW50GAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDgoGYnJhbmNoGAYgASgJEhIKCm5ld19icmFuY2gYByABKAkSJwoGYXV0aG9yGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIqCgljb21taXR0ZXIYCSABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EikKBWRhdGVzGAogASgLMhouYnJhbmNobGluZS52MS5Db21taXREYXRlcxIPCgdzaWdub2ZmGAsgASgIEhIKCmZvcmNlX3B1c2gYDCABKAgSCwoDc2hhGA0gASgJEhEKCWZyb21fcGF0aBgOIAEoCSKqAgoRRGVsZXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEhAKA3NoYRgEIAEoCUID4EECEg8KB21lc3NhZ2UYBSABKAkSDgoGYnJhbmNoGAYgASgJEhIKCm5ld19icmFuY2gYByABKAkSJwoGYXV0aG9yGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIqCgljb21taXR0ZXIYCSABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EikKBWRhdGVzGAogASgLMhouYnJhbmNobGluZS52MS5Db21taXREYXRlcxIPCgdzaWdub2ZmGAsgASgIEhIKCmZvcmNlX3B1c2gYDCABKAgiugIKEkNoYW5nZUZpbGVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEi0KBWZpbGVzGAMgAygLMhkuYnJhbmNobGluZS52MS5GaWxlQ2hhbmdlQgPgQQISDwoHbWVzc2FnZRgEIAEoCRIOCgZicmFuY2gYBSABKAkSEgoKbmV3X2JyYW5jaBgGIAEoCRInCgZhdXRob3IYByABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCSABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCiABKAgSEgoKZm9yY2VfcHVzaBgLIAEoCCJoCgpGaWxlQ2hhbmdlEhYKCW9wZXJhdGlvbhgBIAEoCUID4EECEhEKBHBhdGgYAiABKAlCA+BBAhIPCgdjb250ZW50GAMgASgJEgsKA3NoYRgEIAEoCRIRCglmcm9tX3BhdGgYBSABKAkysBYKDkNvbnRlbnRTZXJ2aWNlEoMCCgtHZXRDb250ZW50cxIhLmJyYW5jaGxpbmUudjEuR2V0Q29udGVudHNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5HZXRDb250ZW50c1Jlc3BvbnNlIqwBkAIB+qYZBzIFZW50cnmCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxkDCL0BiqcZAwjBAYLT5JMCbFowYgdlbnRyaWVzEiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzYgdlbnRyaWVzEi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRLjAgoKR2V0UmF3RmlsZRIgLmJyYW5jaGxpbmUudjEuR2V0UmF3RmlsZVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IpoCkAIB+qYZdhI5Ejcve293bmVyfS97cmVwb30vcmF3L3tyZWZfa2luZD1icmFuY2h8dGFnfS97cmVmX3BhdGg9Kip9EjkSNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30ve2Zvcm09bWVkaWF9L3tyZWZfcGF0aD0qKn2CpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIrgKKpxkCCAWKpxkDCIwBiqcZAwi9AYqnGQMIwQGC0+STAl5aLBIqL3tvd25lcn0ve3JlcG99L3Jhdy9jb21taXQve3JlZn0ve3BhdGg9Kip9Ei4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3Jhdy97cmVmX3BhdGg9Kip9MAES1wIKD0dldEVkaXRvckNvbmZpZxIlLmJyYW5jaGxpbmUudjEuR2V0RWRpdG9yQ29uZmlnUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnIv8BkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZMwi9ARIuVGhlIGNvbW1pdCBoYXMgbm8gYC5lZGl0b3Jjb25maWdgIGF0IGl0cyByb290LoqnGWEIiQQSXGAuZWRpdG9yY29uZmlnYCBpcyBsYXJnZXIgdGhhbiA2NCBLaUIsIG9yIGl0cyBnbG9icyBoYXZlIG1vcmUgdGhhbiA0MDk2IGNoYXJhY3RlcnMgdG9nZXRoZXIuiqcZAwjBAYLT5JMCNRIzL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9lZGl0b3Jjb25maWcve3BhdGg9Kip9EtwBCghHZXRCbGFtZRIeLmJyYW5jaGxpbmUudjEuR2V0QmxhbWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5CbGFtZSKZAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMIvQGKpxkyCNgEEi1UaGUgZmlsZSBoYXMgbW9yZSB0aGFuIDEgTWlCIG9yIDEwLDAwMCBsaW5lcy6KpxkDCMEBgtPkkwIuEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JsYW1lL3twYXRoPSoqfRLFAgoKR2V0QXJjaGl2ZRIgLmJyYW5jaGxpbmUudjEuR2V0QXJjaGl2ZVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IvwBkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZYQgFEl1gYXJjaGl2ZWAgaGFzIGFuIHVua25vd24gZm9ybWF0LCBvciB0aGVyZSBhcmUgdG9vIG1hbnkgcGF0aHMsIG9yIHBhdGhzIG9yIGBsZnNgIGZvciBhIGJ1bmRsZS6KpxkDCN4FiqcZAwi9AYqnGQMIwQGC0+STAltaJhIkL3tvd25lcn0ve3JlcG99L2FyY2hpdmUve2FyY2hpdmU9Kip9EjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2FyY2hpdmUve2FyY2hpdmU9Kip9MAES8wEKCkNyZWF0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLkNyZWF0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UipQGQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZMAiEARIrVGhlIGNhbGxlciBtYXkgbm90IHdyaXRlIHRvIHRoZSByZXBvc2l0b3J5LoqnGQMItAWKpxkDCNsFiqcZAwjRAYLT5JMCNDoBKiIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0SvwMKClVwZGF0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLlVwZGF0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2Ui8QKQAgD6phkEQgLJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxlXCNEBElJUaGUgcGF0aCBoYXMgYSBmaWxlIGFuZCB0aGUgcmVxdWVzdCBoYXMgbmVpdGhlciBgc2hhYCBub3IgYSBkaWZmZXJlbnQgYGZyb21fcGF0aGAuiqcZAwi0BYqnGQMI2wWKpxkDCPABiqcZMgi9ARItVGhlIGZpbGUgdG8gcmVwbGFjZSBvciByZW5hbWUgZG9lcyBub3QgZXhpc3QuiqcZLwjAARIqVGhlIHNlcnZlciBjYW5ub3QgcmVhZCBhIHJlbmFtZWQgZmlsZSBub3cuiqcZAwjBAYLT5JMCNDoBKhovL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0S5QEKCkRlbGV0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLkRlbGV0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UilwGQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkwCIQBEitUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgdG8gdGhlIHJlcG9zaXRvcnkuiqcZAwjwAYqnGQMIvQGC0+STAjQ6ASoqLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EukCCgtDaGFuZ2VGaWxlcxIhLmJyYW5jaGxpbmUudjEuQ2hhbmdlRmlsZXNSZXF1ZXN0GhwuYnJhbmNobGluZS52MS5GaWxlc1Jlc3BvbnNlIpgCkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxkDCLQFiqcZAwjbBYqnGQMI0QGKpxkDCPABiqcZOAi9ARIzQSBmaWxlIHRvIHJlcGxhY2UsIHJlbmFtZSBvciBkZWxldGUgZG9lcyBub3QgZXhpc3QuiqcZLwjAARIqVGhlIHNlcnZlciBjYW5ub3QgcmVhZCBhIHJlbmFtZWQgZmlsZSBub3cuiqcZAwjBAYLT5JMCKjoBKiIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_content, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJAChRMaXN0RmlsZVBhdGhzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgsKA3JlZhgDIAEoCSJVChVMaXN0RmlsZVBhdGhzUmVzcG9uc2USEgoFcGF0aHMYASADKAlCA+BBAxIQCgNzaGEYAiABKAlCA+BBAxIWCgl0cnVuY2F0ZWQYAyABKAhCA+BBAyJ9ChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJEhAKCHJlZl9raW5kGAYgASgJEgwKBGZvcm0YByABKAkiUAoWR2V0RWRpdG9yQ29uZmlnUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJIuwBCgxFZGl0b3JDb25maWcSFAoHY2hhcnNldBgBIAEoCUID4EEDEhkKDGluZGVudF9zdHlsZRgCIAEoCUID4EEDEhgKC2luZGVudF9zaXplGAMgASgJQgPgQQMSGAoLZW5kX29mX2xpbmUYBCABKAlCA+BBAxJECgpwcm9wZXJ0aWVzGAUgAygLMisuYnJhbmNobGluZS52MS5FZGl0b3JDb25maWcuUHJvcGVydGllc0VudHJ5QgPgQQMaMQoPUHJvcGVydGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiZQoPR2V0QmxhbWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRILCgNyZWYYBCABKAkSGgoSYnlwYXNzX2lnbm9yZV9yZXZzGAUgASgIIqsBCgVCbGFtZRIvCgZyYW5nZXMYASADKAsyGi5icmFuY2hsaW5lLnYxLkJsYW1lZExpbmVzQgPgQQMSMQoHY29tbWl0cxgCIAMoCzIbLmJyYW5jaGxpbmUudjEuQmxhbWVkQ29tbWl0QgPgQQMSHQoQdXNlc19pZ25vcmVfcmV2cxgDIAEoCEID4EEDEh8KEmZhdWx0eV9pZ25vcmVfcmV2cxgEIAEoCEID4EEDIlEKC0JsYW1lZExpbmVzEhcKCnN0YXJ0X2xpbmUYASABKAVCA+BBAxIXCgpsaW5lX2NvdW50GAIgASgFQgPgQQMSEAoDc2hhGAMgASgJQgPgQQMifQoMQmxhbWVkQ29tbWl0EhAKA3NoYRgBIAEoCUID4EEDEhQKB3N1YmplY3QYAiABKAlCA+BBAxIuCgZhdXRob3IYAyABKAsyGS5icmFuY2hsaW5lLnYxLkNvbW1pdFVzZXJCA+BBAxIVCghodG1sX3VybBgEIAEoCUID4EEDIk8KEUdldEFyY2hpdmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHYXJjaGl2ZRgDIAEoCRIMCgRwYXRoGAQgAygJIicKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkiPAoLQ29tbWl0RGF0ZXMSDgoGYXV0aG9yGAMgASgJEhEKCWNvbW1pdHRlchgEIAEoCUoECAEQAkoECAIQAyKpAgoRQ3JlYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCLJAgoRVXBkYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCBILCgNzaGEYDSABKAkSEQoJZnJvbV9wYXRoGA4gASgJIqoCChFEZWxldGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSEAoDc2hhGAQgASgJQgPgQQISDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCK6AgoSQ2hhbmdlRmlsZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSLQoFZmlsZXMYAyADKAsyGS5icmFuY2hsaW5lLnYxLkZpbGVDaGFuZ2VCA+BBAhIPCgdtZXNzYWdlGAQgASgJEg4KBmJyYW5jaBgFIAEoCRISCgpuZXdfYnJhbmNoGAYgASgJEicKBmF1dGhvchgHIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgJIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgKIAEoCBISCgpmb3JjZV9wdXNoGAsgASgIImgKCkZpbGVDaGFuZ2USFgoJb3BlcmF0aW9uGAEgASgJQgPgQQISEQoEcGF0aBgCIAEoCUID4EECEg8KB2NvbnRlbnQYAyABKAkSCwoDc2hhGAQgASgJEhEKCWZyb21fcGF0aBgFIAEoCTLdFwoOQ29udGVudFNlcnZpY2USgwIKC0dldENvbnRlbnRzEiEuYnJhbmNobGluZS52MS5HZXRDb250ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVzcG9uc2UirAGQAgH6phkHMgVlbnRyeYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiMAYqnGQMIvQGKpxkDCMEBgtPkkwJsWjBiB2VudHJpZXMSJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHNiB2VudHJpZXMSLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EroBCg1MaXN0RmlsZVBhdGhzEiMuYnJhbmNobGluZS52MS5MaXN0RmlsZVBhdGhzUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdEZpbGVQYXRoc1Jlc3BvbnNlIl6QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxkDCLoBiqcZAwjBAYLT5JMCKRInL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9maWxlX3BhdGhzEuMCCgpHZXRSYXdGaWxlEiAuYnJhbmNobGluZS52MS5HZXRSYXdGaWxlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkimgKQAgH6phl2EjkSNy97b3duZXJ9L3tyZXBvfS9yYXcve3JlZl9raW5kPWJyYW5jaHx0YWd9L3tyZWZfcGF0aD0qKn0SORI3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS97Zm9ybT1tZWRpYX0ve3JlZl9wYXRoPSoqfYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5iqcZAwiuAoqnGQIIBYqnGQMIjAGKpxkDCL0BiqcZAwjBAYLT5JMCXlosEiove293bmVyfS97cmVwb30vcmF3L2NvbW1pdC97cmVmfS97cGF0aD0qKn0SLi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcmF3L3tyZWZfcGF0aD0qKn0wARLXAgoPR2V0RWRpdG9yQ29uZmlnEiUuYnJhbmNobGluZS52MS5HZXRFZGl0b3JDb25maWdSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5FZGl0b3JDb25maWci/wGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxkzCL0BEi5UaGUgY29tbWl0IGhhcyBubyBgLmVkaXRvcmNvbmZpZ2AgYXQgaXRzIHJvb3QuiqcZYQiJBBJcYC5lZGl0b3Jjb25maWdgIGlzIGxhcmdlciB0aGFuIDY0IEtpQiwgb3IgaXRzIGdsb2JzIGhhdmUgbW9yZSB0aGFuIDQwOTYgY2hhcmFjdGVycyB0b2dldGhlci6KpxkDCMEBgtPkkwI1EjMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2VkaXRvcmNvbmZpZy97cGF0aD0qKn0S3AEKCEdldEJsYW1lEh4uYnJhbmNobGluZS52MS5HZXRCbGFtZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLkJsYW1lIpkBkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwi9AYqnGTII2AQSLVRoZSBmaWxlIGhhcyBtb3JlIHRoYW4gMSBNaUIgb3IgMTAsMDAwIGxpbmVzLoqnGQMIwQGC0+STAi4SLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYmxhbWUve3BhdGg9Kip9ErUCCgpHZXRBcmNoaXZlEiAuYnJhbmNobGluZS52MS5HZXRBcmNoaXZlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHki7AGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxlYCAUSVGBhcmNoaXZlYCBoYXMgYW4gdW5rbm93biBmb3JtYXQsIG9yIHRoZXJlIGFyZSB0b28gbWFueSBwYXRocywgb3IgcGF0aHMgZm9yIGEgYnVuZGxlLoqnGQMIvQGKpxkDCMEBgtPkkwJbWiYSJC97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfRIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfTABEvMBCgpDcmVhdGVGaWxlEiAuYnJhbmNobGluZS52MS5DcmVhdGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIqUBkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGTAIhAESK1RoZSBjYWxsZXIgbWF5IG5vdCB3cml0ZSB0byB0aGUgcmVwb3NpdG9yeS6KpxkDCLQFiqcZAwjbBYqnGQMI0QGC0+STAjQ6ASoiLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9Er8DCgpVcGRhdGVGaWxlEiAuYnJhbmNobGluZS52MS5VcGRhdGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIvECkAIA+qYZBEICyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkwCIQBEitUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgdG8gdGhlIHJlcG9zaXRvcnkuiqcZVwjRARJSVGhlIHBhdGggaGFzIGEgZmlsZSBhbmQgdGhlIHJlcXVlc3QgaGFzIG5laXRoZXIgYHNoYWAgbm9yIGEgZGlmZmVyZW50IGBmcm9tX3BhdGhgLoqnGQMItAWKpxkDCNsFiqcZAwjwAYqnGTIIvQESLVRoZSBmaWxlIHRvIHJlcGxhY2Ugb3IgcmVuYW1lIGRvZXMgbm90IGV4aXN0LoqnGS8IwAESKlRoZSBzZXJ2ZXIgY2Fubm90IHJlYWQgYSByZW5hbWVkIGZpbGUgbm93LoqnGQMIwQGC0+STAjQ6ASoaLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EuUBCgpEZWxldGVGaWxlEiAuYnJhbmNobGluZS52MS5EZWxldGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIpcBkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5iqcZMAiEARIrVGhlIGNhbGxlciBtYXkgbm90IHdyaXRlIHRvIHRoZSByZXBvc2l0b3J5LoqnGQMI8AGKpxkDCL0BgtPkkwI0OgEqKi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRLpAgoLQ2hhbmdlRmlsZXMSIS5icmFuY2hsaW5lLnYxLkNoYW5nZUZpbGVzUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuRmlsZXNSZXNwb25zZSKYApACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmKpxkwCIQBEitUaGUgY2FsbGVyIG1heSBub3Qgd3JpdGUgdG8gdGhlIHJlcG9zaXRvcnkuiqcZAwi0BYqnGQMI2wWKpxkDCNEBiqcZAwjwAYqnGTgIvQESM0EgZmlsZSB0byByZXBsYWNlLCByZW5hbWUgb3IgZGVsZXRlIGRvZXMgbm90IGV4aXN0LoqnGS8IwAESKlRoZSBzZXJ2ZXIgY2Fubm90IHJlYWQgYSByZW5hbWVkIGZpbGUgbm93LoqnGQMIwQGC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_content, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_rest_v1_rest]);
 
 /**
  * Request of GetContents.
@@ -101,6 +101,76 @@ export const GetContentsResponseSchema: GenMessage<GetContentsResponse> = /*@__P
   messageDesc(file_branchline_v1_content_service, 1);
 
 /**
+ * Request of ListFilePaths.
+ *
+ * @generated from message branchline.v1.ListFilePathsRequest
+ */
+export type ListFilePathsRequest = Message<"branchline.v1.ListFilePathsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of a branch or tag, or id of a commit. Default: the default branch.
+   *
+   * @generated from field: string ref = 3;
+   */
+  ref: string;
+};
+
+/**
+ * Describes the message branchline.v1.ListFilePathsRequest.
+ * Use `create(ListFilePathsRequestSchema)` to create a new message.
+ */
+export const ListFilePathsRequestSchema: GenMessage<ListFilePathsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 2);
+
+/**
+ * The paths of the files of a commit.
+ *
+ * @generated from message branchline.v1.ListFilePathsResponse
+ */
+export type ListFilePathsResponse = Message<"branchline.v1.ListFilePathsResponse"> & {
+  /**
+   * Paths from the root of the repository. Empty for an empty repository.
+   *
+   * @generated from field: repeated string paths = 1;
+   */
+  paths: string[];
+
+  /**
+   * Id of the commit. Empty for an empty repository.
+   *
+   * @generated from field: string sha = 2;
+   */
+  sha: string;
+
+  /**
+   * Whether the commit has more files.
+   *
+   * @generated from field: bool truncated = 3;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.ListFilePathsResponse.
+ * Use `create(ListFilePathsResponseSchema)` to create a new message.
+ */
+export const ListFilePathsResponseSchema: GenMessage<ListFilePathsResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 3);
+
+/**
  * Request of GetRawFile.
  *
  * @generated from message branchline.v1.GetRawFileRequest
@@ -165,7 +235,7 @@ export type GetRawFileRequest = Message<"branchline.v1.GetRawFileRequest"> & {
  * Use `create(GetRawFileRequestSchema)` to create a new message.
  */
 export const GetRawFileRequestSchema: GenMessage<GetRawFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 2);
+  messageDesc(file_branchline_v1_content_service, 4);
 
 /**
  * Request of GetEditorConfig.
@@ -207,7 +277,7 @@ export type GetEditorConfigRequest = Message<"branchline.v1.GetEditorConfigReque
  * Use `create(GetEditorConfigRequestSchema)` to create a new message.
  */
 export const GetEditorConfigRequestSchema: GenMessage<GetEditorConfigRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 3);
+  messageDesc(file_branchline_v1_content_service, 5);
 
 /**
  * How editors treat a file. Empty texts: not said.
@@ -256,7 +326,7 @@ export type EditorConfig = Message<"branchline.v1.EditorConfig"> & {
  * Use `create(EditorConfigSchema)` to create a new message.
  */
 export const EditorConfigSchema: GenMessage<EditorConfig> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 4);
+  messageDesc(file_branchline_v1_content_service, 6);
 
 /**
  * Request of GetBlame.
@@ -305,7 +375,7 @@ export type GetBlameRequest = Message<"branchline.v1.GetBlameRequest"> & {
  * Use `create(GetBlameRequestSchema)` to create a new message.
  */
 export const GetBlameRequestSchema: GenMessage<GetBlameRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 5);
+  messageDesc(file_branchline_v1_content_service, 7);
 
 /**
  * Which commit wrote each line of a file.
@@ -347,7 +417,7 @@ export type Blame = Message<"branchline.v1.Blame"> & {
  * Use `create(BlameSchema)` to create a new message.
  */
 export const BlameSchema: GenMessage<Blame> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 6);
+  messageDesc(file_branchline_v1_content_service, 8);
 
 /**
  * Successive lines that one commit wrote.
@@ -382,7 +452,7 @@ export type BlamedLines = Message<"branchline.v1.BlamedLines"> & {
  * Use `create(BlamedLinesSchema)` to create a new message.
  */
 export const BlamedLinesSchema: GenMessage<BlamedLines> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 7);
+  messageDesc(file_branchline_v1_content_service, 9);
 
 /**
  * A commit that wrote lines.
@@ -424,7 +494,7 @@ export type BlamedCommit = Message<"branchline.v1.BlamedCommit"> & {
  * Use `create(BlamedCommitSchema)` to create a new message.
  */
 export const BlamedCommitSchema: GenMessage<BlamedCommit> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 8);
+  messageDesc(file_branchline_v1_content_service, 10);
 
 /**
  * Request of GetArchive.
@@ -461,14 +531,6 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
    * @generated from field: repeated string path = 4;
    */
   path: string[];
-
-  /**
-   * Whether the objects of files in Git LFS take the places of their pointers, as far as the repository
-   * has them. Not for a bundle. Default false.
-   *
-   * @generated from field: bool lfs = 5;
-   */
-  lfs: boolean;
 };
 
 /**
@@ -476,7 +538,7 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
  * Use `create(GetArchiveRequestSchema)` to create a new message.
  */
 export const GetArchiveRequestSchema: GenMessage<GetArchiveRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 9);
+  messageDesc(file_branchline_v1_content_service, 11);
 
 /**
  * A person to name in a commit.
@@ -504,7 +566,7 @@ export type Identity = Message<"branchline.v1.Identity"> & {
  * Use `create(IdentitySchema)` to create a new message.
  */
 export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 10);
+  messageDesc(file_branchline_v1_content_service, 12);
 
 /**
  * Times to write into a commit, as RFC 3339, such as `2024-05-17T09:30:00+02:00`.
@@ -536,7 +598,7 @@ export type CommitDates = Message<"branchline.v1.CommitDates"> & {
  * Use `create(CommitDatesSchema)` to create a new message.
  */
 export const CommitDatesSchema: GenMessage<CommitDates> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 11);
+  messageDesc(file_branchline_v1_content_service, 13);
 
 /**
  * Request of CreateFile.
@@ -634,7 +696,7 @@ export type CreateFileRequest = Message<"branchline.v1.CreateFileRequest"> & {
  * Use `create(CreateFileRequestSchema)` to create a new message.
  */
 export const CreateFileRequestSchema: GenMessage<CreateFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 12);
+  messageDesc(file_branchline_v1_content_service, 14);
 
 /**
  * Request of UpdateFile.
@@ -746,7 +808,7 @@ export type UpdateFileRequest = Message<"branchline.v1.UpdateFileRequest"> & {
  * Use `create(UpdateFileRequestSchema)` to create a new message.
  */
 export const UpdateFileRequestSchema: GenMessage<UpdateFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 13);
+  messageDesc(file_branchline_v1_content_service, 15);
 
 /**
  * Request of DeleteFile.
@@ -844,7 +906,7 @@ export type DeleteFileRequest = Message<"branchline.v1.DeleteFileRequest"> & {
  * Use `create(DeleteFileRequestSchema)` to create a new message.
  */
 export const DeleteFileRequestSchema: GenMessage<DeleteFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 14);
+  messageDesc(file_branchline_v1_content_service, 16);
 
 /**
  * Request of ChangeFiles.
@@ -935,7 +997,7 @@ export type ChangeFilesRequest = Message<"branchline.v1.ChangeFilesRequest"> & {
  * Use `create(ChangeFilesRequestSchema)` to create a new message.
  */
 export const ChangeFilesRequestSchema: GenMessage<ChangeFilesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 15);
+  messageDesc(file_branchline_v1_content_service, 17);
 
 /**
  * A change of one file.
@@ -984,7 +1046,7 @@ export type FileChange = Message<"branchline.v1.FileChange"> & {
  * Use `create(FileChangeSchema)` to create a new message.
  */
 export const FileChangeSchema: GenMessage<FileChange> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 16);
+  messageDesc(file_branchline_v1_content_service, 18);
 
 /**
  * Files of repositories.
@@ -1009,6 +1071,20 @@ export const ContentService: GenService<{
     methodKind: "unary";
     input: typeof GetContentsRequestSchema;
     output: typeof GetContentsResponseSchema;
+  },
+  /**
+   * Lists the paths of all files of a commit, in the order of Git, so that a client can find a file by
+   * parts of its path.
+   *
+   * Symbolic links and submodules are in the list, and folders are not. The list ends after 100,000
+   * paths or 3 MiB, and `truncated` says so.
+   *
+   * @generated from rpc branchline.v1.ContentService.ListFilePaths
+   */
+  listFilePaths: {
+    methodKind: "unary";
+    input: typeof ListFilePathsRequestSchema;
+    output: typeof ListFilePathsResponseSchema;
   },
   /**
    * Returns the content of a file, or the target of a symbolic link, of any size. A file in Git LFS is

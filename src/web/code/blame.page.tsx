@@ -132,7 +132,7 @@ function BlameTable(props: {
   const marked = namedLines(useFragment()) ?? NO_LINES
   if (blame.ranges.length === 0) return <p>The file is empty.</p>
   return (
-    <table class="blame">
+    <table class="blame" data-lines>
       <caption class="hidden">Lines and the commits that wrote them</caption>
       <colgroup>
         <col class="commit" />

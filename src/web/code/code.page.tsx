@@ -93,7 +93,11 @@ function Contents({
               place={{ ref, path }}
               isFile={entry !== undefined}
             />
-            {entry?.type === 'file' && <a href={blameHref(name, ref, path)}>Blame</a>}
+            {entry?.type === 'file' && (
+              <a href={blameHref(name, ref, path)} data-key="b">
+                Blame
+              </a>
+            )}
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
               <Icon name="history" /> History
             </a>

@@ -40,7 +40,7 @@ export function FileView({ repository, at, entry }: FileProps): VNode {
   )
   if (entry.lfsOid !== undefined) return <LfsFile repository={repository} at={at} entry={entry} />
   return (
-    <section aria-label={entry.path}>
+    <section aria-label={entry.path} data-lines={entry.type === 'file' ? '' : undefined}>
       <p class="facts">
         {sizeText(entry.size)} {bytes && <SaveButton name={entry.name} bytes={bytes} />}
       </p>

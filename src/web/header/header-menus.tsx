@@ -124,7 +124,7 @@ function NotificationsLink({ href }: { href: string }): VNode {
     return () => ended.abort()
   }, [href])
   return (
-    <a href="/notifications">
+    <a href="/notifications" data-key="g n">
       <Icon name="bell" />
       <span class="hidden">Notifications</span>
       {count > 0n && <span class="tag">{count.toLocaleString()}</span>}

@@ -28,7 +28,7 @@ export function Header({ user, isLoading }: HeaderProps): VNode {
         </a>
         {user && (
           <>
-            <a class="wide" href="/issues">
+            <a class="wide" href="/issues" data-key="g d">
               Issues
             </a>
             <a class="wide" href="/memos">

@@ -34,6 +34,18 @@ const ICONS: Readonly<Record<Tab, IconName>> = {
   Settings: 'settings',
 }
 
+/** The second keys of the tabs, after `g`. `keyboard/key-list.tsx` has them for the user. */
+const KEYS: Readonly<Record<Tab, string>> = {
+  Code: 'c',
+  Issues: 'i',
+  'Pull requests': 'p',
+  Commits: 'h',
+  Branches: 'b',
+  Tags: 't',
+  Releases: 'r',
+  Settings: 's',
+}
+
 interface FrameProps {
   readonly owner: string
   readonly repo: string
@@ -123,7 +135,13 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
       )}
       <Tabs label="Repository">
         {tabs.map(([name, href]) => (
-          <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
+          <a
+            key={name}
+            href={href}
+            aria-current={name === tab ? 'page' : undefined}
+            data-key={`g ${KEYS[name]}`}
+            data-name={name}
+          >
             <Icon name={ICONS[name]} />
             {name}
             {!!counts[name] && <span class="tag">{counts[name].toLocaleString()}</span>}

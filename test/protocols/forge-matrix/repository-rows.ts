@@ -311,6 +311,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(statuses.createCommitStatus, writers, { sha: NO_OBJECT, state: 'success' }),
 
   row(contents.getContents, readers, { path: NOTHING }),
+  row(contents.listFilePaths, readers),
   row(contents.getRawFile, readers, { refPath: NOTHING, ref: NOTHING, refKind: 'branch' }),
   row(contents.getEditorConfig, readers, { path: NOTHING }),
   row(contents.getBlame, readers, { path: NOTHING }),

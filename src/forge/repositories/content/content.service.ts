@@ -44,6 +44,7 @@ import {
 } from './contents.ts'
 import { getEditorConfig } from './editorconfig.ts'
 import type { FileChange } from './file-changes.ts'
+import { listFilePaths } from './file-paths.ts'
 import type { RefKind } from './ref-paths.ts'
 
 export const content = defineService(ContentService, (app) => ({
@@ -139,7 +140,7 @@ function personOf(field: string, identity: Identity | undefined, date = ''): Per
 /** The methods of ContentService that read. */
 type ContentMethods = Pick<
   ServiceImpl<typeof ContentService>,
-  'getContents' | 'getRawFile' | 'getEditorConfig' | 'getBlame' | 'getArchive'
+  'getContents' | 'listFilePaths' | 'getRawFile' | 'getEditorConfig' | 'getBlame' | 'getArchive'
 >
 
 const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
@@ -208,6 +209,12 @@ function contentMethods(app: App): ContentMethods {
         endOfLine: properties.get('end_of_line') ?? '',
         properties: Object.fromEntries(properties),
       }
+    },
+
+    async listFilePaths({ owner, repo, ref }, context) {
+      const list = await listFilePaths(app, callerOf(context), { owner, repo }, ref)
+      const { commitId: sha = '', paths, isTruncated: truncated } = list
+      return { sha, paths: [...paths], truncated }
     },
 
     async getBlame({ owner, repo, path, ref, bypassIgnoreRevs: bypassesIgnoreFile }, context) {

@@ -3,6 +3,8 @@ import { explained, found } from '../core/errors.ts'
 import { bytesOfQuoted, textOfPath } from '../core/path-text.ts'
 import { useObjects } from '../maintenance/limbo.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
+import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { objectCacheOf } from './object-cache.ts'
 import { ObjectPresence } from './object-presence.ts'
@@ -292,6 +294,65 @@ async function readPage(
     total += 1
   }
   return { entries, total }
+}
+
+/** The paths of the files of a tree. */
+export interface PathList {
+  /** In the order of Git. */
+  readonly paths: readonly string[]
+  /** Whether the tree has more files than the list. */
+  readonly isTruncated: boolean
+}
+
+/** A person looks for one file. gRPC clients accept 4 MiB by default, and each path has two bytes more. */
+const MAX_PATHS = 100_000
+const MAX_PATHS_BYTES = 3 * 1024 ** 2
+
+/** Memory of all cached lists of paths. */
+const MAX_PATH_LISTS_BYTES = 24 * 1024 ** 2
+
+/**
+ * Returns the paths of all files, symbolic links and submodules of a commit. The list of a commit never
+ * changes and is cached.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function listPaths(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<PathList> {
+  const cache = resultsOf<PathList>(
+    repositories,
+    'paths',
+    MAX_PATH_LISTS_BYTES,
+    ({ paths }) => bytesOfPaths(paths) * 2,
+  )
+  return cache.get(id, commitId, () => readPaths(repositories, id, commitId))
+}
+
+async function readPaths(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<PathList> {
+  const paths: string[] = []
+  let bytes = 0
+  const output = readGit(repositories, id, lsTree(commitId, '-r', '--name-only'), {
+    isBuffered: true,
+  })
+  for await (const record of splitAtZeros(output, MAX_LISTED_BYTES)) {
+    const path = textOfPath(record)
+    bytes += bytesOfPaths([path])
+    if (paths.length === MAX_PATHS || bytes > MAX_PATHS_BYTES) return { paths, isTruncated: true }
+    paths.push(path)
+  }
+  return { paths, isTruncated: false }
+}
+
+/** Returns the size of paths in a message: each has a tag and a length beside its bytes. */
+export function bytesOfPaths(paths: readonly string[]): number {
+  return paths.reduce((sum, path) => sum + Buffer.byteLength(path) + 4, 0)
 }
 
 function lsTree(treeId: string, ...flags: readonly string[]): string[] {
