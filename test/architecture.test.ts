@@ -229,10 +229,11 @@ function mayImport(file: string, target: string): boolean {
     case 'app':
       return !target.startsWith('..') && !target.startsWith('web/')
     case 'edge':
-      // The shell of the web pages names the scripts of the page that an address has.
+      // The shell of the web pages names the scripts and the feeds of the page that an address has.
       return (
-        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/routes\.ts$/.test(target) ||
-        isTaken(target)
+        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/(routes|feed-links)\.ts$/.test(
+          target,
+        ) || isTaken(target)
       )
     case 'forge':
       return forgeMayImport(file, target)

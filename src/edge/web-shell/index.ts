@@ -3,6 +3,7 @@ import {
   findPublicAccount,
   findPublicRepository,
   hasNoAccount,
+  type PublicRepository,
 } from '../../forge/administration/public-pages.ts'
 import type { App } from '../../forge/app.ts'
 import { outsideError } from '../../forge/core/errors.ts'
@@ -11,6 +12,7 @@ import { html } from '../../platform/http/html.ts'
 import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
+import { feedLinks } from '../../web/feed-links.ts'
 import { routeOf } from '../../web/routes.ts'
 import type { PeerOf } from '../authentication/peers.ts'
 import { sendContent } from '../operator-pages/constant-page.ts'
@@ -160,13 +162,14 @@ function accountContent(
 
 function repositoryContent(
   app: App,
-  { owner, name, description }: { owner: string; name: string; description: string },
+  { owner, name, description, feeds }: PublicRepository,
 ): ShellContent {
   const url = `${app.publicUrl()}/${owner}/${name}`
   return {
     title: `${owner}/${name}`,
     description,
     url,
+    feeds: feeds && feedLinks(`${owner}/${name}`, feeds),
     main: html`<h1>${owner}/${name}</h1>
 <p>${description}</p>
 <p>Clone it by <code>git clone ${url}.git</code></p>`,

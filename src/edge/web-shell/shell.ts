@@ -1,4 +1,5 @@
 import { type Html, html } from '../../platform/http/html.ts'
+import type { FeedLink } from '../../web/feed-links.ts'
 import type { PageName } from '../../web/routes.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
 
@@ -9,6 +10,8 @@ export interface ShellContent {
   readonly description?: string
   /** The canonical address; undefined where a preview needs none. */
   readonly url?: string
+  /** The feeds that belong to the page; undefined for none. */
+  readonly feeds?: readonly FeedLink[] | undefined
   /** The text for readers without a script. */
   readonly main: Html
 }
@@ -74,7 +77,7 @@ export const MISSING: ShellContent = {
 /** Prints the page that loads the script. */
 export function printShell(
   { scripts, pages, style, icon }: WebBundle,
-  { title, description, url, main }: ShellContent,
+  { title, description, url, feeds = [], main }: ShellContent,
   { page, session, firstRun, isMissing, isPrivateInstance, isRegistrationOpen }: ShellHints,
 ): string {
   const [entry = '', ...imported] = scripts
@@ -97,7 +100,13 @@ export function printShell(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${name}</title>
-${description ? html`<meta name="description" content="${description}">\n` : ''}${preview}<link rel="icon" href="${ASSETS}${icon}">
+${description ? html`<meta name="description" content="${description}">\n` : ''}${preview}${feeds.map(
+  ({
+    href,
+    title,
+  }) => html`<link rel="alternate" type="application/atom+xml" title="${title}" href="${href}">
+`,
+)}<link rel="icon" href="${ASSETS}${icon}">
 <link rel="stylesheet" href="${ASSETS}${style}">
 ${early.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`)}<script type="module" src="${ASSETS}${entry}"></script>
 </head>

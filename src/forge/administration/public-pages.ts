@@ -7,11 +7,20 @@ import type { RepositoryName } from '../core/names.ts'
 import { openRepository } from '../repositories/access/permissions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 
+/** Which feeds of a repository a stranger may read, beside that of its activity. */
+interface PublicFeeds {
+  readonly hasReleases: boolean
+  /** The branch whose commits have a feed; undefined for none. */
+  readonly branch: string | undefined
+}
+
 /** A repository whose page everybody may see, under its present name. */
-interface PublicRepository {
+export interface PublicRepository {
   readonly owner: string
   readonly name: string
   readonly description: string
+  /** Undefined for an address with an earlier name. */
+  readonly feeds: PublicFeeds | undefined
   /** Whether the address had an earlier name. */
   readonly isMoved: boolean
 }
@@ -55,13 +64,17 @@ export async function findPublicRepository(
   if (app.settings.privateInstance) return undefined
   try {
     const { owner, repository } = await openRepository(app, stranger, name, 'read')
-    const { description } = repository
-    return { owner: owner.name, name: repository.name, description, isMoved: false }
+    const { name: present, description, has_releases, branch_count, default_branch } = repository
+    const feeds = {
+      hasReleases: has_releases === 1,
+      branch: branch_count > 0 ? default_branch : undefined,
+    }
+    return { owner: owner.name, name: present, description, feeds, isMoved: false }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
     if (MISSING.has(error.reason)) return undefined
     const { owner, name: present } = error.metadata
     if (!MOVED.has(error.reason) || owner === undefined || present === undefined) throw error
-    return { owner, name: present, description: '', isMoved: true }
+    return { owner, name: present, description: '', feeds: undefined, isMoved: true }
   }
 }

@@ -8,6 +8,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { useFeeds } from './feeds.ts'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
 
@@ -85,6 +86,7 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
 function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () => void }): VNode {
   const { session } = useApi()
   const { repository, tab, reload } = props
+  useFeeds(repository)
   const { owner, name, description, website, topics, archived, fork, mirror } = repository
   const login = owner?.login ?? ''
   const base = repositoryHref({ owner: login, repo: name })

@@ -34,6 +34,23 @@ describe('a navigation', () => {
     expect(text).not.toContain('<script>alert')
   })
 
+  it('names the feeds of a public repository, and none of a repository without releases', async () => {
+    const { text } = await get('/bob/open/issues')
+    for (const [href, title] of [
+      ['/bob/open.atom', 'Activity of bob/open'],
+      ['/bob/open/releases.atom', 'Releases of bob/open'],
+      ['/bob/open/atom/branch/main', 'Commits of main in bob/open'],
+    ] as const) {
+      const link = `<link rel="alternate" type="application/atom+xml" title="${title}" href="${href}">`
+      expect(text).toContain(link)
+      expect((await get(href, { accept: 'application/atom+xml' })).status).toBe(200)
+    }
+    await ask(users.bob, 'PATCH', '/repos/bob/open', { has_releases: false })
+    expect((await get('/bob/open')).text).not.toContain('releases.atom')
+    await ask(users.bob, 'PATCH', '/repos/bob/open', { has_releases: true })
+    expect((await get('/bob/secret')).text).not.toContain('.atom')
+  })
+
   it.each([
     '/bob/open/src/branch/main/docs',
     '/bob/open/src/tag/v1',
@@ -117,7 +134,9 @@ describe('a navigation', () => {
     expect(headers.get('referrer-policy')).toBe('same-origin')
     expect(headers.get('cache-control')).toBe('no-store')
     expect([...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url)).toEqual(
-      expect.not.arrayContaining([expect.stringMatching(/^(?!\/-\/assets\/|\/explore)/)]),
+      expect.not.arrayContaining([
+        expect.stringMatching(/^(?!\/-\/assets\/|\/explore|\/bob\/open)/),
+      ]),
     )
   })
 

@@ -27,6 +27,19 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a repository'), () => {
     await leave()
   })
 
+  it('name their feeds, also after a link to another repository', async () => {
+    const { page, faults, leave } = await web.open('/bob/tools')
+    const feeds = page.locator('link[rel="alternate"]')
+    await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    expect(await feeds.first().getAttribute('href')).toBe('/bob/tools.atom')
+    await page.getByRole('link', { name: 'bob', exact: true }).click()
+    await page.getByRole('link', { name: 'other', exact: false }).first().click()
+    await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    await expect.poll(() => feeds.first().getAttribute('href')).toBe('/bob/other.atom')
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('offer no second pull request between two branches', async () => {
     const { page, faults, leave } = await web.open('/bob/tools/compare/main...topic', 'bob')
     await page.getByRole('button', { name: 'Open a pull request' }).waitFor()
