@@ -48,6 +48,7 @@ import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.t
 import { QuotaGroupService } from '#gen/branchline/v1/quota_group_service_pb.ts'
 import { QuotaService } from '#gen/branchline/v1/quota_service_pb.ts'
 import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
+import { ReleaseNoteService } from '#gen/branchline/v1/release_note_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
@@ -86,6 +87,7 @@ const objects = GitObjectService.method
 const statuses = CommitStatusService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
+const releaseNotes = ReleaseNoteService.method
 const releases = ReleaseService.method
 const deployKeys = DeployKeyService.method
 const publicKeys = PublicKeyService.method
@@ -500,6 +502,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(statuses.listCommitStatuses, 'GET /repos/bob/garden/statuses/main'),
   bob(statuses.getCombinedStatus, 'GET /repos/bob/garden/commits/main/status'),
+  bob(releaseNotes.generateReleaseNotes, 'POST /repos/bob/garden/releases/generate-notes', {
+    tag_name: 'spring',
+  }),
   bob(releases.createRelease, 'POST /repos/bob/garden/releases', { tag_name: 'spring' }),
   bob(releases.deleteReleaseByTag, 'DELETE /repos/bob/garden/releases/tags/spring'),
   bob(releases.createRelease, 'POST /repos/bob/garden/releases', {

@@ -1,9 +1,18 @@
 import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
+import { ReleaseNoteService } from '#gen/branchline/v1/release_note_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm, Checkbox, Field, fieldOf, isChecked } from '../components/forms.tsx'
+import {
+  ActionButton,
+  ActionForm,
+  Checkbox,
+  Field,
+  fieldOf,
+  isChecked,
+} from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
 import { useDraft } from '../components/stored.ts'
 
@@ -25,6 +34,18 @@ export function NewRelease({ repository }: { repository: Repository }): VNode {
     setNotes('')
     goTo(`${repositoryHref(name)}/releases/tag/${encodeURIComponent(tagName)}`)
   }
+  const place = useRef<HTMLParagraphElement>(null)
+  const generate = async () => {
+    const form = place.current?.closest('form')
+    if (!form?.reportValidity()) return
+    const { body } = await of(ReleaseNoteService).generateReleaseNotes({
+      ...name,
+      tagName: fieldOf(form, 'tag').trim(),
+      targetCommitish: fieldOf(form, 'target').trim(),
+    })
+    // What the user has typed stays.
+    setNotes(notes.trim() === '' ? body : `${notes.trimEnd()}\n\n${body}`)
+  }
   return (
     <ActionForm label="New release" submit="Create the release" act={create}>
       <Field
@@ -41,6 +62,10 @@ export function NewRelease({ repository }: { repository: Repository }): VNode {
         placeholder={repository.defaultBranch}
       />
       <Field label="Title (optional)" name="title" maxLength={255} />
+      <p ref={place}>
+        <ActionButton text="Generate notes" act={generate} />{' '}
+        <span class="hint">Names the pull requests that were merged since the release before.</span>
+      </p>
       <label>
         Notes in Markdown (optional)
         <textarea

@@ -160,6 +160,7 @@ describe('the document', () => {
       'QuotaGroupService',
       'QuotaService',
       'ReactionService',
+      'ReleaseNoteService',
       'ReleaseService',
       'RepositoryEventService',
       'RepositoryService',

@@ -35,6 +35,7 @@ import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
+import { ReleaseNoteService } from '#gen/branchline/v1/release_note_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
@@ -212,6 +213,7 @@ const pulls = PullRequestService.method
 const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
 const mergeQueues = MergeQueueService.method
+const releaseNotes = ReleaseNoteService.method
 const releases = ReleaseService.method
 const reviews = ReviewService.method
 const suggestions = SuggestionService.method
@@ -371,6 +373,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(releases.getLatestRelease, releaseReaders),
   row(releases.getReleaseByTag, releaseReaders, { tag: NOTHING }),
   row(releases.createRelease, releaseWriters, { tagName: 'no..tag' }),
+  row(releaseNotes.generateReleaseNotes, releaseWriters, { tagName: 'no..tag' }),
   row(releases.editRelease, releaseWriters, { id: NO_NUMBER }),
   row(releases.deleteRelease, releaseWriters, { id: NO_NUMBER }),
   row(releases.deleteReleaseByTag, releaseWriters, { tag: NOTHING }),
