@@ -9,7 +9,7 @@ import { DomainError } from './errors.ts'
  */
 const MAX_WAITING = 100
 
-/** Coordination of the servers of one database. A server with SQLite is alone. */
+/** Coordination of the servers of one database. A worker process is a server. */
 export interface Coordination {
   /**
    * Runs work while holding the lock of a key, in the order of the calls of this server. Work must

@@ -4,9 +4,10 @@ import {
   type Exclusive,
   type ExclusiveLimits,
 } from '../../concurrency/exclusive.ts'
-import { type Lease, withLease } from '../../concurrency/leases.ts'
+import { withLease } from '../../concurrency/leases.ts'
 import { unavailable } from '../postgres-failures.ts'
 import { lockNumber } from '../postgres-transactions.ts'
+import type { Locks, SharedLock } from './ports.ts'
 import type { ServerSession } from './session.ts'
 
 /** The longest time between two attempts to take a lock. A message usually comes before. */
@@ -16,23 +17,14 @@ const FIRST_RETRY_MS = 4
 /** The time for which a server leaves a lock to another one that wants it. */
 const HANDOVER_MS = 20
 
-/** A lock of all servers. */
-export interface SharedLock {
-  readonly lease: Lease
-  release(): void
-}
-
 /** Locks that one statement acquired. */
 interface Attempt {
   readonly serverId: number
   readonly taken: ReadonlySet<string>
 }
 
-/**
- * The locks of the servers of one database, by key: advisory locks of their sessions. All servers
- * must choose different keys for different subjects.
- */
-export class SharedLocks {
+/** The locks of the servers of a PostgreSQL database: advisory locks of their sessions. */
+export class SharedLocks implements Locks {
   readonly #session: ServerSession
   /** Locks that this process holds, and whether another server waits for them. */
   readonly #held = new Map<string, { isWanted: boolean }>()
@@ -48,11 +40,6 @@ export class SharedLocks {
     session.onMessage((message) => this.#hear(message))
   }
 
-  /**
-   * Takes a lock if nobody holds it, this process included.
-   *
-   * @throws DatabaseUnavailableError
-   */
   async tryTake(key: string): Promise<SharedLock | undefined> {
     const name = lockNumber(key)
     // PostgreSQL would give a session a lock that the session holds.
@@ -128,7 +115,11 @@ export class SharedLocks {
     }
   }
 
-  /** Runs work under a lock. The work can change the database for as long as the lock is held. */
+  /** PostgreSQL tells of no lock that is free, so that a wait would be made of attempts, too. */
+  standBy(key: string): Promise<SharedLock | undefined> {
+    return this.tryTake(key)
+  }
+
   async exclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
     const lock = await this.take(key)
     try {
@@ -190,7 +181,7 @@ export class SharedLocks {
 
 /** Creates a mutex of all servers for each key. The limits are those of each server. */
 export function createSharedExclusive(
-  locks: SharedLocks,
+  locks: Locks,
   prefix: string,
   limits: ExclusiveLimits = {},
 ): Exclusive {

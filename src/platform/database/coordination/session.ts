@@ -5,6 +5,7 @@ import type { Lease } from '../../concurrency/leases.ts'
 import { connectionSettings, type PostgresAddress, UnsuitableDatabaseError } from '../postgres.ts'
 import { asUnavailable, unavailable } from '../postgres-failures.ts'
 import { SERVER_LOCKS } from '../postgres-transactions.ts'
+import type { Alone, Membership } from './ports.ts'
 
 /**
  * How a process uses a database: a server together with other servers, a command such as `migrate`
@@ -69,7 +70,7 @@ export interface SessionEvents {
  *
  * A session that was lost is replaced by one with another number, as if another server had started.
  */
-export class ServerSession {
+export class ServerSession implements Membership, Alone {
   readonly #address: PostgresAddress
   readonly #use: UseOfDatabase
   readonly #events: SessionEvents

@@ -1,4 +1,4 @@
-import type { ServerSession } from './session.ts'
+import type { Membership } from './ports.ts'
 
 /** A signal of this process. */
 interface LocalSignal {
@@ -14,7 +14,7 @@ interface LocalSignal {
  * @param local the signals of this process, by name.
  */
 export function shareSignals<Name extends string, Signal extends LocalSignal>(
-  session: ServerSession,
+  session: Membership,
   local: Readonly<Record<Name, Signal>>,
 ): Record<Name, Signal> {
   const byName = new Map<string, LocalSignal>(Object.entries(local))

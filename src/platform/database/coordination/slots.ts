@@ -1,6 +1,6 @@
 import type { RunInSlot, SlotLimits } from '../../concurrency/fair-slots.ts'
 import { type Holder, kindOf } from '../../concurrency/holders.ts'
-import type { SharedLock, SharedLocks } from './locks.ts'
+import type { Locks, SharedLock } from './ports.ts'
 
 /** Limits of slots that servers share. Nothing waits for a slot. */
 export interface SharedSlotLimits extends Omit<SlotLimits, 'maxWaiting'> {
@@ -15,11 +15,7 @@ export interface SharedSlotLimits extends Omit<SlotLimits, 'maxWaiting'> {
  *
  * @param name differs between kinds of slots.
  */
-export function createSharedSlots(
-  locks: SharedLocks,
-  name: string,
-  limits: SharedSlotLimits,
-): RunInSlot {
+export function createSharedSlots(locks: Locks, name: string, limits: SharedSlotLimits): RunInSlot {
   return async (holder, work) => {
     const places = Array.from({ length: limits.maxPerHolder }, (_, i) => i)
     const place = await takeOneOf(locks, `${name} of ${holder}`, places)
@@ -52,7 +48,7 @@ function slotsOf(
 }
 
 async function takeOneOf(
-  locks: SharedLocks,
+  locks: Locks,
   prefix: string,
   numbers: readonly number[],
 ): Promise<{ readonly number: number; readonly lock: SharedLock } | undefined> {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withLease } from '../../concurrency/leases.ts'
-import type { SharedLocks } from './locks.ts'
-import type { ServerSession } from './session.ts'
+import type { Locks, Membership } from './ports.ts'
 
 /** A background worker. */
 interface Worker {
@@ -22,14 +21,14 @@ const STANDBY_MS = 1_000
  * @param onFailure called with failures to start or stop the worker, which is tried again.
  */
 export function runOnOneServer(
-  { session, locks }: { readonly session: ServerSession; readonly locks: SharedLocks },
+  { session, locks }: { readonly session: Membership; readonly locks: Locks },
   name: string,
   start: () => Worker | Promise<Worker>,
   onFailure: (error: unknown) => void,
 ): Worker {
   const stopping = new AbortController()
   const runUnderLock = async () => {
-    const lock = await locks.tryTake(`worker ${name}`)
+    const lock = await locks.standBy(`worker ${name}`, stopping.signal)
     if (!lock) return
     // The session can be lost while the worker starts.
     const lost = untilLost(session, stopping.signal)
@@ -58,7 +57,7 @@ export function runOnOneServer(
 }
 
 /** Resolves when the session is lost, or `until` aborts. */
-function untilLost(session: ServerSession, until: AbortSignal): Promise<void> {
+function untilLost(session: Membership, until: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stop()
