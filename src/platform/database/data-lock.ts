@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Sqlite } from './sqlite.ts'
+import { type Database, isBusy, Sqlite } from './sqlite.ts'
 
 /** Another process uses the data folder. */
 export class DataFolderBusyError extends Error {
@@ -16,29 +16,36 @@ export interface DataLock {
 }
 
 /**
- * An empty file, which is never removed: after a removal, two processes could lock two files with
- * the same name.
+ * A file without rows, which is never removed: after a removal, two processes could lock two files
+ * with the same name.
  */
 export const LOCK_FILE = 'lock'
 
 /**
- * Locks a data folder for this process: for the server, and for commands that cannot run beside a
- * server.
+ * Locks a data folder for this process: for a server that is alone, and for commands that cannot run
+ * beside a server. `GroupLock` is for a server of several processes.
  *
- * An empty SQLite database serves as the lock, because Node has no flock(2). The operating system
- * releases the lock when the process ends in any way (https://sqlite.org/lockingv3.html).
+ * An SQLite database without tables serves as the lock, because Node has no flock(2). The operating
+ * system releases the lock when the process ends in any way (https://sqlite.org/lockingv3.html).
  *
  * @param folder an existing folder.
  * @throws DataFolderBusyError
  */
 export function lockDataFolder(folder: string): DataLock {
+  const sqlite = takeDataFolder(folder)
+  if (!sqlite) throw new DataFolderBusyError(folder)
+  return { release: () => sqlite.close() }
+}
+
+/** Returns a connection that has locked a data folder; undefined while another process uses it. */
+export function takeDataFolder(folder: string): Database | undefined {
   const sqlite = new Sqlite(join(folder, LOCK_FILE), { timeout: 0 })
   try {
     sqlite.exec('begin exclusive')
+    return sqlite
   } catch (error) {
     sqlite.close()
-    const isBusy = error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
-    throw isBusy ? new DataFolderBusyError(folder) : error
+    if (isBusy(error)) return undefined
+    throw error
   }
-  return { release: () => sqlite.close() }
 }

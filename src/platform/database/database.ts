@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely'
 import { currentDeadline } from '../concurrency/call-deadlines.ts'
+import type { Turns } from './coordination/ports.ts'
 import { isPostgres, lowerCase, positionOf } from './dialects/dialects.ts'
 import { DatabaseUnavailableError } from './postgres-failures.ts'
 import {
@@ -19,7 +20,8 @@ import {
 import { openReader, type Reader } from './reader.ts'
 import { runAttempt } from './rollbacks.ts'
 import type { Db, Schema, Tx } from './schema.ts'
-import { type Database, Sqlite, type Statement } from './sqlite.ts'
+import { type Database, isBusy, Sqlite, type Statement } from './sqlite.ts'
+import { TurnDialect } from './turn-dialect.ts'
 
 /**
  * The maximum time for which a statement waits for another process, such as a backup, to release
@@ -37,8 +39,9 @@ const MAX_PREPARED_STATEMENTS = 512
  * Opens a database file, and creates it when it is missing.
  *
  * @param source a file name, `:memory:`, or the bytes of a database that is then in memory.
+ * @param turns the turns of the processes that use the file together. Default: this process is alone.
  */
-export function openDatabase(source: string | Buffer): Db {
+export function openDatabase(source: string | Buffer, turns?: Turns): Db {
   const sqlite = new Sqlite(source)
   // With WAL, readers never wait for the writer, and a commit is one sequential write
   // (https://sqlite.org/wal.html).
@@ -50,16 +53,18 @@ export function openDatabase(source: string | Buffer): Db {
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // No second connection can open a database in memory.
   const isInMemory = typeof source !== 'string' || source === ':memory:'
-  const reader = isInMemory ? undefined : openReader(source, BUSY_TIMEOUT_MS)
-  return new Handle(withPreparedStatements(sqlite, reader), reader)
+  const reader = isInMemory ? undefined : openReader(source, BUSY_TIMEOUT_MS, turns !== undefined)
+  return new Handle(withPreparedStatements(sqlite, reader), reader, turns)
 }
 
 /** The handle of a database, as opposed to the handle of a transaction. */
 class Handle extends Kysely<Schema> {
   readonly reader: Reader | undefined
 
-  constructor(database: SqliteDatabase, reader: Reader | undefined) {
-    super({ dialect: new SqliteDialect({ database }) })
+  constructor(database: SqliteDatabase, reader: Reader | undefined, turns: Turns | undefined) {
+    super({
+      dialect: turns ? new TurnDialect({ database }, turns) : new SqliteDialect({ database }),
+    })
     this.reader = reader
   }
 }
@@ -167,7 +172,7 @@ const FOREIGN_KEY_VIOLATIONS: ReadonlySet<string> = new Set([
  * locked the SQLite database, or PostgreSQL is unreachable.
  */
 export function isUnavailable(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError || codeOf(error).startsWith('SQLITE_BUSY')
+  return error instanceof DatabaseUnavailableError || isBusy(error)
 }
 
 /** Returns the code of an error of SQLite or PostgreSQL, and an empty text for other errors. */

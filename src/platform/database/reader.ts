@@ -5,7 +5,9 @@ import { type Database, Sqlite } from './sqlite.ts'
  * changes only, and never waits for a transaction (https://sqlite.org/wal.html, "Concurrency").
  *
  * The reads of one iteration of the event loop share a snapshot. Otherwise each read would lock and
- * unlock the log, which costs half as much as looking up a row.
+ * unlock the log, which costs half as much as looking up a row. Where several processes write, the
+ * reads of one callback share a snapshot: a later callback of the iteration can have a call that was
+ * sent after another process had answered a write.
  */
 export interface Reader {
   /** The connection, inside the snapshot of this iteration. */
@@ -27,8 +29,9 @@ export interface Reader {
  * Opens a reader of an existing database file.
  *
  * @param busyTimeoutMs the maximum wait for other processes that lock the database.
+ * @param isShared whether other processes write.
  */
-export function openReader(path: string, busyTimeoutMs: number): Reader {
+export function openReader(path: string, busyTimeoutMs: number, isShared: boolean): Reader {
   const connection = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs })
   const begin = connection.prepare('begin')
   const commit = connection.prepare('commit')
@@ -41,8 +44,10 @@ export function openReader(path: string, busyTimeoutMs: number): Reader {
   const beginOnce = () => {
     if (connection.inTransaction) return
     begin.run()
-    // The check phase follows all I/O callbacks of this iteration.
-    setImmediate(refresh)
+    // The queue of ticks follows the promises of this callback, and the check phase follows all I/O
+    // callbacks of this iteration.
+    if (isShared) process.nextTick(refresh)
+    else setImmediate(refresh)
   }
   return {
     get snapshot() {

@@ -8,3 +8,8 @@ export type Statement = BetterSqlite.Statement
 export const { default: Sqlite } = usesNodeApi
   ? await import('better-sqlite3-napi')
   : await import('better-sqlite3')
+
+/** Returns whether an error means that another connection has locked a database. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+}

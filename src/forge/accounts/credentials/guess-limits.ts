@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FailureLog } from '../../../platform/concurrency/failure-log.ts'
 import { Turns } from '../../../platform/concurrency/fair-slots.ts'
 import { accountHolder, type Holder, peerHolder } from '../../../platform/concurrency/holders.ts'
 import { type ShareLimits, Shares } from '../../../platform/concurrency/shares.ts'
+import type {
+  GuessCounter,
+  GuessEnding,
+  SharedGuesses,
+} from '../../../platform/database/coordination/ports.ts'
 import { transaction, transactionOf } from '../../../platform/database/database.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { Clock } from '../../core/core.ts'
@@ -21,9 +27,6 @@ const MAX_WRONG_PASSWORDS_PER_PEER = 50
  */
 const SECOND_FACTOR_WINDOW_MS = 5 * 60 * 1000
 const MAX_WRONG_SECOND_FACTORS = 5
-
-/** Maximum number of keys in each log. When full, the three logs take some 25 MB. */
-const MAX_KEYS = 50_000
 
 /**
  * Maximum number of guesses of one peer that wait for results. Its last one waits some four seconds, at
@@ -44,16 +47,13 @@ const PLACES_PER_KEY: ShareLimits = {
 }
 const RETRY_AFTER_SECONDS = 5
 
-/** How often a log removes expired entries within its window. */
-const SWEEPS_PER_WINDOW = 10
-
 /**
  * Creates limits with empty counters.
  *
  * @param shared the wrong guesses, if other servers count them too. Each server still has its own
  *   queue of guesses.
  */
-export function createGuessLimits(clock: Clock, shared?: SharedFailures): GuessLimits {
+export function createGuessLimits(clock: Clock, shared?: SharedGuesses): GuessLimits {
   const accounts = new FailureLog('account', MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
   const peers = new FailureLog('peer', MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
   const secondFactors = new FailureLog(
@@ -168,7 +168,7 @@ class WaitingGuesses {
  * A semaphore does not do the same: a slot becomes free when a check succeeds, but not when it
  * fails, and one check needs a slot of each of its counters.
  */
-function createCounting(clock: Clock, shared: SharedFailures | undefined) {
+function createCounting(clock: Clock, shared: SharedGuesses | undefined) {
   const waiting = new WaitingGuesses()
 
   /** Starts or refuses guesses that need not wait any longer. */
@@ -246,106 +246,6 @@ function rateLimited(seconds: number): DomainError {
   return new DomainError('RATE_LIMITED', { retry_after_seconds: String(seconds) })
 }
 
-/** Counts the occurrences of keys. */
-class Tally {
-  readonly #counts = new Map<string, number>()
-
-  get(key: string): number {
-    return this.#counts.get(key) ?? 0
-  }
-
-  change(key: string, by: 1 | -1): void {
-    const count = this.get(key) + by
-    if (count > 0) this.#counts.set(key, count)
-    else this.#counts.delete(key)
-  }
-}
-
-/**
- * The failure times of each key within the window, and the number of its running checks.
- *
- * When the log is full, it evicts the key with the fewest failures, and the oldest among equals. To
- * evict a key with n failures, an attacker must fill the log with keys that have more than n
- * failures each. That takes more guesses, from more addresses, than it gains.
- */
-class FailureLog {
-  readonly name: string
-  readonly limit: number
-  readonly windowMs: number
-  /** Oldest first, at most `limit` for each key. */
-  readonly #times = new Map<string, readonly number[]>()
-  /** Index n holds the keys with n failures, in the order in which they reached that number. */
-  readonly #keysByCount: readonly Set<string>[]
-  readonly #running = new Tally()
-  #sweptAt = 0
-
-  constructor(name: string, limit: number, windowMs: number) {
-    this.name = name
-    this.limit = limit
-    this.windowMs = windowMs
-    this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
-  }
-
-  /** Returns the milliseconds until the key may fail once more; 0 if it may fail now. */
-  waitMs(key: string, now: number): number {
-    const times = this.#recent(key, now)
-    return times.length < this.limit ? 0 : (times[0] ?? now) + this.windowMs - now
-  }
-
-  /** Returns whether the key may fail once more even if all of its running checks fail. */
-  hasCapacity(key: string, now: number): boolean {
-    return this.#recent(key, now).length + this.#running.get(key) < this.limit
-  }
-
-  /** Counts a check that starts. */
-  begin(key: string): void {
-    this.#running.change(key, 1)
-  }
-
-  /** Counts a check that ends. `failedAt` is undefined unless the check failed. */
-  end(key: string, failedAt: number | undefined): void {
-    this.#running.change(key, -1)
-    if (failedAt !== undefined) this.#add(key, failedAt)
-  }
-
-  #add(key: string, now: number): void {
-    if (now - this.#sweptAt >= this.windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
-    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#evictOne()
-    this.#set(key, [...this.#recent(key, now), now])
-  }
-
-  /** Removes the failures of a key. */
-  clear(key: string): void {
-    this.#set(key, [])
-  }
-
-  #recent(key: string, now: number): readonly number[] {
-    return (this.#times.get(key) ?? []).filter((time) => now - time < this.windowMs)
-  }
-
-  #set(key: string, times: readonly number[]): void {
-    this.#keysByCount[this.#times.get(key)?.length ?? 0]?.delete(key)
-    this.#times.delete(key)
-    if (times.length === 0) return
-    this.#times.set(key, times)
-    this.#keysByCount[times.length]?.add(key)
-  }
-
-  #sweep(now: number): void {
-    this.#sweptAt = now
-    for (const key of [...this.#times.keys()]) this.#set(key, this.#recent(key, now))
-  }
-
-  #evictOne(): void {
-    for (const keys of this.#keysByCount) {
-      for (const key of keys) {
-        this.#set(key, [])
-        return
-      }
-    }
-  }
-}
-
 /** Hashes the name, which may be as long as a request. */
 function accountKey(account: string): string {
   return createHash('sha256').update(account).digest('base64')
@@ -367,16 +267,6 @@ export function networkOf(address: string): string {
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
-/** A counter of wrong guesses, and its limit. */
-interface GuessCounter {
-  /** A text that differs between counters. */
-  readonly subject: string
-  readonly limit: number
-  readonly windowMs: number
-  /** Whether a correct guess clears earlier wrong ones. */
-  readonly forgives: boolean
-}
-
 /** The pause before a guess asks again whether checks on other servers have ended. */
 const WAIT_MS = 100
 
@@ -386,8 +276,8 @@ const MAX_WAITS = 50
 /** How long expired guesses are kept at most. */
 const PRUNE_INTERVAL_MS = 60_000
 
-/** Wrong guesses that several servers count together, in rows. */
-export class SharedFailures {
+/** Wrong guesses that the servers of a PostgreSQL database count together, in rows. */
+export class SharedFailures implements SharedGuesses {
   readonly #db: Db
   readonly #clock: Clock
   #prunedAt = 0
@@ -397,20 +287,13 @@ export class SharedFailures {
     this.#clock = clock
   }
 
-  /**
-   * Runs a check once its counters allow one more wrong guess, even if all running checks fail. A
-   * check that throws does not count.
-   *
-   * @param check returns undefined for a wrong guess.
-   * @param refuse creates the error of a guess that is refused for some milliseconds.
-   */
   async counted<T>(
     counters: readonly GuessCounter[],
     check: () => Promise<T | undefined>,
     refuse: (waitMs: number) => Error,
   ): Promise<T | undefined> {
     const ids = await this.#begin(counters, refuse)
-    let ending: 'right' | 'wrong' | 'unknown' = 'unknown'
+    let ending: GuessEnding = 'unknown'
     try {
       const result = await check()
       ending = result === undefined ? 'wrong' : 'right'
@@ -454,7 +337,7 @@ export class SharedFailures {
   async #end(
     counters: readonly GuessCounter[],
     ids: readonly number[],
-    ending: 'right' | 'wrong' | 'unknown',
+    ending: GuessEnding,
   ): Promise<void> {
     const forgiven = counters.filter(({ forgives }) => forgives).map(({ subject }) => subject)
     await transactionOf(this.#db, subjectsOf(counters), async (tx) => {
