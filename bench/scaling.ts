@@ -57,8 +57,8 @@ interface Kind {
 type Start = (...args: readonly string[]) => Promise<ServerProcess>
 
 /**
- * Compares SQLite with PostgreSQL, two worker processes with one, many writers with one, and large
- * tables with small ones.
+ * Compares SQLite with PostgreSQL, two worker processes with one on each of them, many writers with
+ * one, and large tables with small ones.
  *
  * @param folder for data folders and repositories.
  */
@@ -74,6 +74,7 @@ export async function measureScaling(start: Start, folder: string): Promise<stri
     const sections = [
       await compareDatabases(postgres, open, folder),
       await compareWorkers(postgres, start, open, folder),
+      await compareSqliteWorkers(postgres, open, folder),
       await compareSizes(postgres, open),
     ]
     return sections.join('\n\n')
@@ -121,6 +122,20 @@ async function compareWorkers(
   const place = ['--data', join(folder, one.name), ...options]
   const branchline = await start(...place, '--workers', '2')
   const two: Subject = { name: 'two workers', branchline, credentials: one.credentials }
+  return compare(postgres, [one, two], [getUser, getRepository, listUsers, updateUser(IN_FLIGHT)])
+}
+
+async function compareSqliteWorkers(
+  postgres: BenchPostgres,
+  open: Open,
+  folder: string,
+): Promise<string> {
+  const one = await open('SQLite, one worker')
+  const two = await open('SQLite, two workers', '--workers', '2')
+  for (const { name, branchline, credentials } of [one, two]) {
+    insertAccounts(join(folder, name, 'branchline.db'), FEW.accounts)
+    await createRepository(branchline, credentials.personalAccessToken, PULLS)
+  }
   return compare(postgres, [one, two], [getUser, getRepository, listUsers, updateUser(IN_FLIGHT)])
 }
 

@@ -6,6 +6,7 @@ import type { AllowedHosts } from '../platform/outbound/allowed-hosts.ts'
 import type { ProxyNetwork } from '../platform/ssh/ssh-messages.ts'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
 import type { HostPort, Network, SmtpServer } from './config/values.ts'
+import { type Workers, workersOf } from './config/workers.ts'
 import type { DataPlace } from './data-folder.ts'
 import type { ObjectStorage } from './object-storage.ts'
 
@@ -110,11 +111,13 @@ type PlainFlags = Omit<
     | 'mailDir'
     | 'mailSmtp'
     | 'webFolder'
+    | 'workers'
   >
 
 /** The values that commander passes to the action of `serve`, one for each option. */
 export interface ServeFlags extends PlainFlags {
   publicUrl?: string
+  workers: Workers
   sshListen?: HostPort | 'same'
   sshPublic?: { readonly host: string; readonly port?: number }
   sshUser: string
@@ -181,7 +184,7 @@ export function readConfig(flags: ServeFlags): Config {
     database: flags.database,
     databasePasswordFile: flags.databasePasswordFile,
     ...storageOf(flags),
-    workers: workersOf(flags),
+    workers: workersOf(flags.workers),
     publicUrl: flags.publicUrl,
     tls: readTls(flags.tlsCert, flags.tlsKey),
     settings: settingsOf(flags),
@@ -275,16 +278,6 @@ function readBanner(file: string): string {
     throw new Error(`--ssh-banner: ${file} has more than ${MAX_BANNER_BYTES} bytes`)
   // Lines of RFC 4252, section 5.4, end so.
   return bytes.toString('utf8').trimEnd().replace(/\r?\n/g, '\r\n')
-}
-
-/** @throws Error with a sentence for the operator. */
-function workersOf({ workers, database }: ServeFlags): number {
-  if (workers > 1 && database === undefined) {
-    throw new Error(
-      `--workers ${workers} needs PostgreSQL, since only one server process can use SQLite: name a database by --database`,
-    )
-  }
-  return workers
 }
 
 function settingsOf(flags: ServeFlags): Settings {

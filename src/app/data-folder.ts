@@ -4,12 +4,30 @@ import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { migrate, migrations } from '../forge/migrations/index.ts'
 import { DATA_FOLDER_LAYOUT } from '../forge/repositories/attachments/attachment-files.ts'
+import {
+  GroupLock,
+  lockDataFolderAfterOrphans,
+} from '../platform/database/coordination/group-lock.ts'
+import {
+  type GroupChannel,
+  GroupLocks,
+  GroupMembership,
+  HostedGuesses,
+} from '../platform/database/coordination/group-membership.ts'
 import { createSharedExclusive, SharedLocks } from '../platform/database/coordination/locks.ts'
+import type {
+  Alone,
+  Locks,
+  Membership,
+  SharedGuesses,
+  Turns,
+} from '../platform/database/coordination/ports.ts'
 import {
   ServerSession,
   type SessionEvents,
   type UseOfDatabase,
 } from '../platform/database/coordination/session.ts'
+import { WriteTurns } from '../platform/database/coordination/write-turns.ts'
 import { claimFor, folderOf, type OwnFolder } from '../platform/database/data-folders.ts'
 import {
   DataFolderBusyError,
@@ -47,7 +65,7 @@ export interface DataPlace {
  *     repositories/     bare Git repositories, by id
  *     attachments/      release assets and attachments of issues, by the id of the repository
  *     ssh/              host keys of SSH
- *     lock              held by the process that uses the folder
+ *     lock              held by the processes that use the folder
  */
 export const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
@@ -56,15 +74,29 @@ const REPOSITORIES_FOLDER = 'repositories'
 const MARKER_FILE = 'postgresql'
 
 /** The use of the data of an instance, until its release. */
-interface DataUse extends DataLock {
-  /** What the servers of a PostgreSQL database share. */
+interface DataUse extends DataLock, OpeningParts {
+  /** What several servers of one database share. */
   readonly shared?: Shared
+  /** Called when the database is open, before this process takes locks. */
+  onOpen?(): void
 }
 
-/** The session of this process in a PostgreSQL database, and the locks of its servers. */
+/** The membership of this process among the servers of one database, and what they share. */
 export interface Shared {
-  readonly session: ServerSession
-  readonly locks: SharedLocks
+  readonly session: Membership
+  readonly locks: Locks
+  /** Undefined where the servers count wrong guesses in rows. */
+  readonly guesses?: SharedGuesses
+}
+
+/** What a process opens the database with, if others use it. */
+interface OpeningParts {
+  /** A migration waits until no other process uses the database. */
+  readonly alone?: Alone
+  /** With PostgreSQL: the session of this server. */
+  readonly postgres?: ServerSession
+  /** With SQLite: the turns to write. */
+  readonly turns?: Turns
 }
 
 /**
@@ -74,7 +106,7 @@ export interface Shared {
  */
 export function repositoriesOf(
   folder: string,
-  shared?: { readonly locks: SharedLocks; readonly scratch: string },
+  shared?: { readonly locks: Locks; readonly scratch: string },
 ): Repositories {
   const repositories = join(folder, REPOSITORIES_FOLDER)
   if (!shared) return repositoriesIn(repositories)
@@ -149,22 +181,46 @@ async function tryLock(path: string): Promise<DataLock | undefined> {
 
 /**
  * Takes the data of an instance for this process, and creates the folder when it is missing. With
- * SQLite, one process uses the data at a time. With PostgreSQL, servers use them together.
+ * SQLite, one process uses the data at a time, or the worker processes of one server. With
+ * PostgreSQL, servers use them together.
  *
+ * @param group the channel of a worker process to its primary process.
  * @throws DataFolderBusyError; DatabaseBusyError, UnsuitableDatabaseError
  */
 export async function useData(
   place: DataPlace,
   use: UseOfDatabase,
   events: SessionEvents = COMMAND_EVENTS,
+  group?: GroupChannel,
 ): Promise<DataUse> {
   await makeFolder(place.data)
   const address = postgresOf(place)
-  if (address === undefined) return lockDataFolder(place.data)
+  if (address === undefined) {
+    if (group) return joinGroup(place.data, group)
+    return use === 'server' ? lockDataFolderAfterOrphans(place.data) : lockDataFolder(place.data)
+  }
   const session = await ServerSession.open(address, use, events)
   return {
     shared: { session, locks: new SharedLocks(session) },
+    alone: session,
+    postgres: session,
     release: () => session.end(),
+  }
+}
+
+/** Takes a data folder together with the other worker processes of this server. */
+async function joinGroup(folder: string, channel: GroupChannel): Promise<DataUse> {
+  const lock = await GroupLock.join(folder, { id: channel.groupId, primaryPid: process.ppid })
+  const session = new GroupMembership(channel)
+  return {
+    shared: { session, locks: new GroupLocks(session), guesses: new HostedGuesses(session) },
+    alone: lock,
+    turns: new WriteTurns(channel),
+    onOpen: () => session.beginWatch(),
+    release() {
+      session.end()
+      lock.release()
+    },
   }
 }
 
@@ -188,22 +244,19 @@ export function postgresOf({
  * Opens the database of an instance and migrates it. Creates the folder and the tables when they
  * are missing.
  *
- * @param session the session of this server. A migration waits until no other server uses the
- *   database.
+ * @param parts those of a server that shares the database.
  * @param onError called with failures of idle connections to PostgreSQL.
  * @throws NewerDatabaseError, UnsuitableDatabaseError, DatabaseBusyError
  */
 export async function openData(
   place: DataPlace,
-  session?: ServerSession,
+  parts: OpeningParts = {},
   onError?: (error: Error) => void,
 ): Promise<Db> {
-  const db = await openPlace(place, onError, session)
+  const db = await openPlace(place, onError, parts)
   try {
-    if (session) {
-      const isOld = async () => (await schemaVersion(db)) < migrations.length
-      await session.alone(isOld, () => migrate(db))
-    }
+    const isOld = async () => (await schemaVersion(db)) < migrations.length
+    await parts.alone?.alone(isOld, () => migrate(db))
     await migrate(db)
     if (place.database !== undefined) await claimFolder(place, db)
     return db
@@ -317,7 +370,7 @@ export async function migrateData(
 async function openPlace(
   place: DataPlace,
   onError: (error: Error) => void = () => {},
-  session?: ServerSession,
+  { postgres: session, turns }: OpeningParts = {},
 ): Promise<Db> {
   await makeFolder(place.data)
   const address = postgresOf(place)
@@ -328,7 +381,7 @@ async function openPlace(
       throw new Error(
         `the rows of ${place.data} are in PostgreSQL: name the database by --database`,
       )
-    return openDatabase(file)
+    return openDatabase(file, turns)
   }
   if (existsSync(file))
     throw new Error(`the rows of ${place.data} are in ${file}: leave out --database`)

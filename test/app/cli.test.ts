@@ -96,10 +96,9 @@ describe('the command line', () => {
       {},
       '--trusted-proxies-any',
     ],
-    ['no workers', ['serve', '--workers', '0'], {}, 'a whole number from 1 to 64'],
+    ['no workers', ['serve', '--workers', '0'], {}, 'a whole number from 1 to 64, or auto'],
     ['workers that are no number', ['serve', '--workers', 'abc'], {}, '--workers'],
     ['too many workers', ['serve'], { BRANCHLINE_WORKERS: '1000' }, 'BRANCHLINE_WORKERS'],
-    ['several workers on SQLite', ['serve', '--workers', '2'], {}, '--workers 2 needs PostgreSQL'],
     [
       'a window without an end',
       ['serve', '--maintenance-window', '01:00'],

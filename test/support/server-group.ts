@@ -4,13 +4,19 @@ import { join } from 'node:path'
 import { startPostgres } from './postgres-server.ts'
 import { branchline, type ServerProcess, serveProcess } from './process.ts'
 
-/** Several servers on one PostgreSQL database and one data folder. */
-export interface ServerGroup {
+/** One of several servers. */
+export interface GroupServer {
+  readonly url: string
+  readonly child: { readonly pid?: number | undefined }
+}
+
+/** Several servers on one database and one data folder. */
+export interface ServerGroup<Server extends GroupServer = ServerProcess> {
   readonly data: string
-  readonly servers: readonly ServerProcess[]
+  readonly servers: readonly Server[]
   /** Returns the URL of a server, one after the other. */
   url(): string
-  /** Kills a server and starts another one in its place. */
+  /** Kills a server. Resolves when another one serves in its place. */
   replace(index: number): Promise<void>
   /** Returns what all servers, those that are gone included, have logged about failures of their own. */
   failures(): string[]

@@ -10,6 +10,7 @@ import {
   serveOptions,
 } from '../config/options.ts'
 import { byteSize } from '../config/values.ts'
+import { workersOf } from '../config/workers.ts'
 import type { ServeFlags } from '../config.ts'
 import type { DataPlace } from '../data-folder.ts'
 import { tuneForStart } from '../server/heap-tuning.ts'
@@ -29,7 +30,7 @@ import { printAuthorizedKey, sshServe } from './ssh-serve.ts'
 /** `branchline serve` */
 export function serveCommand(): Command {
   return commandThatServes(async (flags) => {
-    if (flags.workers > 1) {
+    if (workersOf(flags.workers) > 1) {
       // The primary process needs none of the code of the server.
       const { serveByWorkers } = await import('./primary.ts')
       await serveByWorkers(flags)

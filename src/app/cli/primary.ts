@@ -15,7 +15,7 @@ const WORKER_PROGRAM = fileURLToPath(new URL('./worker-program.js', import.meta.
  * @throws Error with a message for the operator.
  */
 export async function serveByWorkers(flags: ServeFlags): Promise<void> {
-  const { listen, ssh, tls, logLevel, workers: count, stopDelayMs } = readConfig(flags)
+  const { listen, ssh, tls, logLevel, workers: count, stopDelayMs, database } = readConfig(flags)
   const log = createLog(logLevel)
   const workers: WorkerProcesses = new WorkerProcesses({
     program: { path: WORKER_PROGRAM, args: process.argv.slice(2) },
@@ -23,6 +23,7 @@ export async function serveByWorkers(flags: ServeFlags): Promise<void> {
     listen,
     sshListen: typeof ssh?.listen === 'object' ? ssh.listen : undefined,
     isTls: tls !== undefined,
+    isOnSqlite: database === undefined,
     log,
     stopDelayMs,
     onGivenUp: (err) => {

@@ -171,9 +171,9 @@ function addressOptions(): Option[] {
     ),
     setting(
       '--workers <number>',
-      'server processes behind the port; more than one only with PostgreSQL',
+      'server processes behind the port; auto: one for each core, up to 8',
       '1',
-      values.wholeNumber(1, MAX_WORKERS),
+      values.automaticOr(1, MAX_WORKERS),
     ),
     setting(
       '--public-url <url>',

@@ -167,15 +167,25 @@ export function onOff(text: string): boolean {
   return text === 'on'
 }
 
-/** Creates a parser of whole numbers from `min` to `max`. */
-export function wholeNumber(min: number, max: number): (text: string) => number {
+/**
+ * Creates a parser of whole numbers from `min` to `max`.
+ *
+ * @param also what else the option may be, for the message of a wrong value.
+ */
+export function wholeNumber(min: number, max: number, also = ''): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}${also}.`)
     }
     return value
   }
+}
+
+/** Creates a parser of whole numbers from `min` to `max`, and of `auto`. */
+export function automaticOr(min: number, max: number): (text: string) => number | 'auto' {
+  const parse = wholeNumber(min, max, ', or auto')
+  return (text) => (text === 'auto' ? 'auto' : parse(text))
 }
 
 export function commaSeparated(text: string): string[] {

@@ -60,7 +60,7 @@ type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
   > & {
     /** Absolute path of the data folder. */
     readonly folder: string
-    /** State shared with the other servers of a PostgreSQL database. */
+    /** State shared with the other servers of the database. */
     readonly shared?: (Shared & { readonly scratch: string }) | undefined
   }
 
@@ -113,7 +113,7 @@ export async function createApp({
     sizeMeasurements: new Map(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
     passwords: createPasswordHasher(),
-    guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
+    guesses: createGuessLimits(clock, shared && (shared.guesses ?? new SharedFailures(db, clock))),
     background: createBackground(log),
     coordination: shared ? createSharedCoordination(shared, log) : createCoordination(),
     signals: shared
@@ -148,7 +148,7 @@ function createSignals(): Signals {
   }
 }
 
-/** Coordinates work among the servers of a PostgreSQL database. */
+/** Coordinates work among the servers of one database. */
 function createSharedCoordination(shared: Shared, log: Logger): Coordination {
   const { session, locks } = shared
   return {

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
 import type { MetricsOfAll } from '../../edge/operator-pages/metrics.ts'
+import type { GroupChannel } from '../../platform/database/coordination/group-membership.ts'
+import type { MessageOfHost } from '../../platform/database/coordination/group-messages.ts'
 import type { SharedGitMemory } from '../../platform/git/processes/running-processes.ts'
 import type { PassedConnections } from '../../platform/http/listener/index.ts'
 import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
@@ -11,6 +13,8 @@ export interface WorkerSurroundings {
   readonly sshConnections: PassedConnections | undefined
   readonly metrics: MetricsOfAll
   readonly gitMemory: SharedGitMemory
+  /** Set where the worker processes use one SQLite database. */
+  readonly group: GroupChannel | undefined
 }
 
 /** Change of the memory of Git processes that is worth a message. */
@@ -38,6 +42,9 @@ export class PrimaryProcess implements WorkerSurroundings {
   readonly sshConnections: PassedConnections | undefined
   readonly metrics: MetricsOfAll
   readonly gitMemory: SharedGitMemory
+  readonly group: GroupChannel | undefined
+  readonly #groupListeners: ((message: MessageOfHost) => void)[] = []
+  readonly #ends: (() => void)[] = []
   readonly #sums = new Map<number, (sum: Metrics | undefined) => void>()
   #lastSum = 0
   #accept: (socket: Socket) => void = (socket) => socket.destroy()
@@ -48,7 +55,7 @@ export class PrimaryProcess implements WorkerSurroundings {
   #gitBytesOfOthers = 0
   #gitBytes = 0
 
-  private constructor({ worker, workers, port, sshPort }: Start) {
+  private constructor({ worker, workers, port, sshPort, group }: Start) {
     this.worker = worker
     this.connections = {
       port,
@@ -78,6 +85,12 @@ export class PrimaryProcess implements WorkerSurroundings {
         return ofOthers()
       },
       report: (bytes) => this.#reportGitMemory(bytes),
+    }
+    this.group = group && {
+      ...group,
+      send: (message) => send({ kind: 'group', message }),
+      onMessage: (listener) => void this.#groupListeners.push(listener),
+      onEnd: (listener) => void this.#ends.push(listener),
     }
   }
 
@@ -143,6 +156,9 @@ export class PrimaryProcess implements WorkerSurroundings {
       case 'git memory of others':
         this.#gitBytesOfOthers = message.bytes
         break
+      case 'group':
+        for (const listen of this.#groupListeners) listen(message.message)
+        break
     }
   }
 
@@ -177,6 +193,7 @@ export class PrimaryProcess implements WorkerSurroundings {
   /** Ends this process, since nobody passes connections any more. */
   #disconnected(): void {
     for (const answer of this.#sums.values()) answer(undefined)
+    for (const end of this.#ends) end()
     setTimeout(() => process.exit(1), MAX_DRAIN_MS).unref()
     if (this.#reactions) this.#drainOnce()
     else process.exit(1)

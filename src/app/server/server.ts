@@ -32,6 +32,8 @@ import {
   startReconcilingOwn,
 } from '../../forge/repositories/refs/ref-index.ts'
 import { finishMeasuring, startMeasuring } from '../../forge/repositories/refs/repository-size.ts'
+import type { GroupChannel } from '../../platform/database/coordination/group-membership.ts'
+import type { SessionEvents } from '../../platform/database/coordination/session.ts'
 import { endScripts } from '../../platform/git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
 import {
@@ -124,7 +126,7 @@ async function startParts(
   const { clock = systemClock, spawner, markupProgram, workers: others } = surroundings
   const { readSpace = readFileSystem } = surroundings
   const { settings, webhookAllowedHosts, listen } = config
-  const { shared, db, scratch } = await openShared(config, log, parts)
+  const { shared, db, scratch } = await openShared(config, log, parts, others?.group)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
   const sshPort = createSshPort(config, () => base.url)
@@ -185,7 +187,7 @@ async function startParts(
   const ssh = await startSsh(config, app, { slots, metrics, program, url, passed }, parts)
   sshPort.attach(ssh)
   await workers.start(app)
-  if (!shared) wakeByCommands(config, app, parts)
+  if (config.database === undefined) wakeByCommands(config, app, parts)
   app.background.run('forget old events', () => pruneUserEvents(app))
   const sshAddress = ssh && sshAddressOf(config, ssh.port)
   return { ...serving, app, sshAddress, readHostKeys: () => sshPort.readHostKeys() }
@@ -209,22 +211,29 @@ async function openMail({ mailDir, mailSmtp }: Config, clock: Clock): Promise<Ap
 }
 
 /** Opens the data, alone or together with other servers. */
-async function openShared(config: Config, log: Logger, parts: StartedParts) {
-  const use = await useData(config, 'server', {
+async function openShared(
+  config: Config,
+  log: Logger,
+  parts: StartedParts,
+  group: GroupChannel | undefined,
+) {
+  const events: SessionEvents = {
     onLost: (err) => {
       // What this server has acknowledged is stored.
       log.fatal({ err }, 'a command has taken the database')
       process.exit(1)
     },
     onFailure: (err) => log.warn({ err }, 'the session in PostgreSQL cannot be renewed'),
-  })
+  }
+  const use = await useData(config, 'server', events, group)
   parts.add(() => use.release())
   await closeDataFolder(config.data, log)
   const { shared } = use
-  const db = await openData(config, shared?.session, (err) =>
+  const db = await openData(config, use, (err) =>
     log.warn({ err }, 'a connection to PostgreSQL failed'),
   )
   parts.add(() => db.destroy())
+  use.onOpen?.()
   const scratch = shared && (await claimScratch(config.data, endScripts))
   if (scratch) parts.add(() => scratch.release())
   return { shared, db, scratch }

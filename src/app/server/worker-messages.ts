@@ -1,7 +1,19 @@
 import type { SharedMetric } from '../../edge/operator-pages/metrics.ts'
+import type {
+  MessageOfHost,
+  MessageOfMember,
+} from '../../platform/database/coordination/group-messages.ts'
 
 /** The metrics of a process. */
 export type Metrics = readonly SharedMetric[]
+
+/** What a worker process needs to use an SQLite database together with others. */
+interface StartOfMember {
+  /** The number of the group of the worker processes of one primary process. */
+  readonly groupId: number
+  /** The number of the server in the worker process. */
+  readonly serverId: number
+}
 
 /** A message from the primary process to a worker process. */
 export type MessageToWorker =
@@ -16,6 +28,8 @@ export type MessageToWorker =
       readonly port: number
       /** The port of SSH. Undefined where SSH has none of its own. */
       readonly sshPort: number | undefined
+      /** Set where the worker processes use one SQLite database. */
+      readonly group: StartOfMember | undefined
     }
   /** A connection, whose socket comes with the message. */
   | { readonly kind: 'connection' | 'SSH connection' }
@@ -31,6 +45,8 @@ export type MessageToWorker =
   | { readonly kind: 'metrics'; readonly id: number; readonly metrics: Metrics }
   /** The memory of the Git processes of the other worker processes. */
   | { readonly kind: 'git memory of others'; readonly bytes: number }
+  /** About the use of one SQLite database. */
+  | { readonly kind: 'group'; readonly message: MessageOfHost }
 
 /** A message from a worker process to the primary process. */
 export type MessageToPrimary =
@@ -48,3 +64,5 @@ export type MessageToPrimary =
   | { readonly kind: 'own metrics'; readonly metrics: Metrics }
   /** The memory of the Git processes of this worker process. */
   | { readonly kind: 'git memory'; readonly bytes: number }
+  /** About the use of one SQLite database. */
+  | { readonly kind: 'group'; readonly message: MessageOfMember }

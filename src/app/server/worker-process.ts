@@ -1,5 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
+import type {
+  MessageOfHost,
+  MessageOfMember,
+} from '../../platform/database/coordination/group-messages.ts'
 import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
 
 /** The program of a worker process and its arguments. */
@@ -29,6 +33,8 @@ interface WorkerEvents {
   readonly onLeaving: () => void
   /** The memory of its Git processes has changed. */
   readonly onGitMemory: () => void
+  /** A message about the use of one SQLite database. */
+  readonly onGroupMessage: (message: MessageOfMember) => void
 }
 
 /** One worker process, as the primary process sees it. */
@@ -154,6 +160,11 @@ export class WorkerProcess {
     this.#send({ kind: 'git memory of others', bytes })
   }
 
+  /** Tells the process something about the use of one SQLite database. */
+  tellGroup(message: MessageOfHost): void {
+    this.#send({ kind: 'group', message })
+  }
+
   /** Lets the process read the host keys of SSH again. */
   readHostKeys(): void {
     if (this.#state === 'ready') this.#send({ kind: 'read host keys' })
@@ -205,6 +216,9 @@ export class WorkerProcess {
       case 'git memory':
         this.#gitBytes = message.bytes
         this.#events.onGitMemory()
+        break
+      case 'group':
+        this.#events.onGroupMessage(message.message)
         break
     }
   }

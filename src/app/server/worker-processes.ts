@@ -1,7 +1,9 @@
+import { randomInt } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { sumMetrics } from '../../edge/operator-pages/metrics.ts'
+import { GroupHost, type HostedProcess } from '../../platform/database/coordination/group-host.ts'
 import {
   type Address,
   openPort,
@@ -29,6 +31,9 @@ const FIRST_DELAY_MS = 250
 /** Consecutive failed starts after which the server exits, if no worker process runs: about 90 s. */
 const MAX_FAILURES = 10
 
+/** Numbers of servers and of groups are below this. Those of ended ones are not used again. */
+const MAX_NUMBER = 2 ** 31 - 1
+
 /** Options of the worker processes of a server. */
 interface WorkerProcessesOptions {
   readonly program: WorkerProgram
@@ -37,6 +42,8 @@ interface WorkerProcessesOptions {
   /** Undefined where SSH has no port of its own. */
   readonly sshListen: Address | undefined
   readonly isTls: boolean
+  /** Whether the worker processes use one SQLite database, which they coordinate here. */
+  readonly isOnSqlite: boolean
   readonly log: Logger
   /** Time between the announcement of a stop and the stop. */
   readonly stopDelayMs: number
@@ -57,6 +64,7 @@ export class WorkerProcesses {
   readonly #failures = new Map<number, number>()
   readonly #restarts = new Set<NodeJS.Timeout>()
   readonly #metrics = new MetricsSum()
+  readonly #group: { readonly id: number; readonly host: GroupHost } | undefined
   #handover: ConnectionHandover | undefined
   #sshHandover: ConnectionHandover | undefined
   /** The end of a process before all of them were ready. */
@@ -65,6 +73,9 @@ export class WorkerProcesses {
 
   constructor(options: WorkerProcessesOptions) {
     this.#options = options
+    this.#group = options.isOnSqlite
+      ? { id: randomInt(1, MAX_NUMBER), host: new GroupHost() }
+      : undefined
   }
 
   /**
@@ -138,7 +149,9 @@ export class WorkerProcesses {
     const port = this.#handover?.port
     if (port === undefined || this.#state === 'stopping') throw new Error('the server is stopping')
     const sshPort = this.#sshHandover?.port
-    const start = { worker: number, workers: this.#options.count, port, sshPort }
+    const serverId = randomInt(1, MAX_NUMBER)
+    const group = this.#group && { groupId: this.#group.id, serverId }
+    const start = { worker: number, workers: this.#options.count, port, sshPort, group }
     await new Promise<void>((resolve, reject) => {
       const worker = new WorkerProcess(this.#options.program, start, {
         onReady: () => {
@@ -150,10 +163,18 @@ export class WorkerProcesses {
         onSumMetrics: (id) => void this.#sumMetrics(worker, id),
         onLeaving: () => this.#leave(worker),
         onGitMemory: () => this.#tellGitMemory(),
+        onGroupMessage: (message) => this.#group?.host.receive(hosted, message),
       })
+      const hosted: HostedProcess = {
+        serverId,
+        send: (message) => worker.tellGroup(message),
+        kill: () => worker.kill(),
+      }
+      this.#group?.host.add(hosted)
       this.#running.set(number, worker)
       void worker.ended.then((end) => {
         this.#running.delete(number)
+        this.#group?.host.remove(hosted)
         this.#metrics.keep(worker)
         this.#tellGitMemory()
         if (this.#state === 'serving') this.#replace(worker, end)

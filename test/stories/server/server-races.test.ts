@@ -6,8 +6,8 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { GROUP_KINDS } from '../../support/group-kinds.ts'
 import { restAt } from '../../support/rest.ts'
 import {
   type Actor,
@@ -19,7 +19,7 @@ import {
   type TestUsers,
   transportTo,
 } from '../../support/server.ts'
-import { type ServerGroup, startServerGroup } from '../../support/server-group.ts'
+import type { GroupServer, ServerGroup } from '../../support/server-group.ts'
 import { watchRepository } from '../../support/watch.ts'
 
 const MERGES = 40
@@ -29,15 +29,18 @@ const ROUNDS = 4
 const MAX_WEBHOOKS = 100
 
 const TIMEOUT_MS = 240_000
-const TITLE = 'races across servers (skipped without the programs of PostgreSQL)'
 
-describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
-  let group: ServerGroup
+describe.each(GROUP_KINDS)('races across $title', { timeout: TIMEOUT_MS }, ({ missing, start }) => {
+  if (missing !== undefined) {
+    it.skip(missing, () => {})
+    return
+  }
+  let group: ServerGroup<GroupServer>
   let users: TestUsers
   let client: GitClient
 
   beforeAll(async () => {
-    group = await startServerGroup(4, ['--webhook-allowed-hosts', '127.0.0.1'])
+    group = await start(4, ['--webhook-allowed-hosts', '127.0.0.1'])
     users = await createTestUsers(group.url())
     client = await openGitClient()
   }, TIMEOUT_MS)

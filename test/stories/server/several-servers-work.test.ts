@@ -2,12 +2,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { acceptPushes } from '../../support/git-mirror.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
+import { GROUP_KINDS } from '../../support/group-kinds.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, type TestUsers } from '../../support/server.ts'
-import { type ServerGroup, startServerGroup } from '../../support/server-group.ts'
+import type { GroupServer, ServerGroup } from '../../support/server-group.ts'
 
 const SERVERS = 3
 
@@ -17,10 +17,12 @@ const ROUNDS = 4
 const TIMEOUT_MS = 180_000
 const WAIT = { timeout: 60_000, interval: 50 }
 
-const TITLE = 'several servers on one PostgreSQL database share work (skipped without its programs)'
-
-describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
-  let group: ServerGroup
+describe.each(GROUP_KINDS)('$title share work', { timeout: TIMEOUT_MS }, ({ missing, start }) => {
+  if (missing !== undefined) {
+    it.skip(missing, () => {})
+    return
+  }
+  let group: ServerGroup<GroupServer>
   let users: TestUsers
   let mailDir: string
   let mirror: GitUpstream
@@ -30,7 +32,7 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     mirror = await startGitUpstream()
     acceptPushes(mirror)
     const options = ['--webhook-allowed-hosts', '127.0.0.1', '--mail-dir', mailDir]
-    group = await startServerGroup(SERVERS, options)
+    group = await start(SERVERS, options)
     users = await createTestUsers(group.url())
     await ask('POST', '/user/repos', { name: 'garden', auto_init: true })
     await ask('PUT', '/repos/bob/garden/collaborators/carol', { permission: 'write' })

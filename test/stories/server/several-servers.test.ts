@@ -8,14 +8,14 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { UserWebhookDelivery_State } from '#gen/branchline/v1/user_webhook_pb.ts'
-import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { systemClock } from '../../../src/app/server/app.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { GROUP_KINDS } from '../../support/group-kinds.ts'
 import { passcodeAt } from '../../support/passcodes.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
-import { type ServerGroup, startServerGroup } from '../../support/server-group.ts'
+import type { GroupServer, ServerGroup } from '../../support/server-group.ts'
 import { watchRepository } from '../../support/watch.ts'
 
 const SERVERS = 3
@@ -24,15 +24,17 @@ const MERGES = 12
 /** Starting three servers takes seconds on a busy machine. */
 const TIMEOUT_MS = 180_000
 
-const TITLE = 'several servers on one PostgreSQL database (skipped without its programs)'
-
-describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
-  let group: ServerGroup
+describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start }) => {
+  if (missing !== undefined) {
+    it.skip(missing, () => {})
+    return
+  }
+  let group: ServerGroup<GroupServer>
   let users: TestUsers
   let client: GitClient
 
   beforeAll(async () => {
-    group = await startServerGroup(SERVERS, [
+    group = await start(SERVERS, [
       '--webhook-allowed-hosts',
       '127.0.0.1',
       '--webhook-retry-schedule',

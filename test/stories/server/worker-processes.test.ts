@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { lockDataFolder } from '../../../src/platform/database/data-lock.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
+import { missingPostgres, missingSqlite } from '../../support/group-kinds.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
 import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
@@ -21,30 +22,48 @@ const WORKERS = 3
 /** Starting several servers takes seconds on a busy machine. */
 const TIMEOUT_MS = 180_000
 
-const TITLE = 'serve --workers (skipped without the programs of PostgreSQL)'
+/** The databases of worker processes, and why one cannot be tested here. */
+const DATABASES = [
+  { database: 'PostgreSQL', missing: missingPostgres },
+  { database: 'SQLite', missing: missingSqlite },
+]
 
-describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
-  let postgres: PostgresServer
+const TITLE = 'serve --workers on $database'
+
+describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing }) => {
+  if (missing !== undefined) {
+    it.skip(missing, () => {})
+    return
+  }
+  let postgres: PostgresServer | undefined
   let data: string
   let place: readonly string[]
   let users: TestUsers | undefined
   let running: ServerProcess | undefined
 
   beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), 'branchline-'))
+    if (database === 'SQLite') {
+      place = []
+      return
+    }
     postgres = await startPostgres()
     await postgres.createDatabase('forge')
-    data = await mkdtemp(join(tmpdir(), 'branchline-'))
     const passwordFile = postgres.passwordFile
     place = ['--database', postgres.url('forge'), '--database-password-file', passwordFile]
   }, TIMEOUT_MS)
 
   afterAll(async () => {
-    running?.child.kill('SIGTERM')
-    await running?.exited
-    await postgres.remove()
+    await halt()
+    await postgres?.remove()
     await rm(data, { recursive: true })
   }, TIMEOUT_MS)
 
+  /** Ends the server of the tests before. */
+  const halt = async () => {
+    running?.child.kill('SIGTERM')
+    await running?.exited
+  }
   /** Returns the server of the tests before, or another one if that has ended. */
   const serve = async () => {
     const { exitCode, signalCode } = running?.child ?? {}
@@ -80,6 +99,7 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     'serves SSH at %s by all processes',
     async (listen) => {
       const { users } = await serve()
+      await halt()
       const ssh = ['--ssh-listen', listen, '--ssh-proxy-protocol', 'off']
       const server = await serveProcess(data, [...place, '--workers', '2', ...ssh])
       const client = await openGitClient()
@@ -247,16 +267,24 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
   })
 
   it('prints one reason when it cannot start, and leaves nothing running', async () => {
-    const word = 'nowhere'
+    const other = await mkdtemp(join(tmpdir(), 'branchline-'))
+    const lock = postgres ? undefined : lockDataFolder(other)
+    const nowhere = postgres
+      ? ['--database', postgres.url('nowhere'), '--database-password-file', postgres.passwordFile]
+      : []
     const { code, stdout, stderr } = await branchline([
-      ...['serve', '--data', data, '--listen', '127.0.0.1:0', '--workers', String(WORKERS)],
-      ...['--database', postgres.url(word), '--database-password-file', postgres.passwordFile],
+      ...['serve', '--data', other, '--listen', '127.0.0.1:0', '--workers', String(WORKERS)],
+      ...nowhere,
     ])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toBe(
-      'branchline: the PostgreSQL database cannot be used: database "nowhere" does not exist\n',
+      postgres
+        ? 'branchline: the PostgreSQL database cannot be used: database "nowhere" does not exist\n'
+        : `branchline: another branchline works on ${other}: stop it first\n`,
     )
-    expect(processesNaming(postgres.url(word))).toEqual([])
+    expect(processesNaming(other)).toEqual([])
+    lock?.release()
+    await rm(other, { recursive: true })
   })
 
   it('prints one reason when the port is in use', async () => {
