@@ -93,6 +93,12 @@ const COUNTERS: readonly Counter[] = [
     counted: count('issue_comments', 'issue_id', sql`1 = 1`),
   },
   {
+    table: 'issues',
+    column: 'reaction_count',
+    key: 'id',
+    counted: count('issue_reactions', 'issue_id', sql`comment_id is null`),
+  },
+  {
     table: 'reviews',
     column: 'comments_count',
     key: 'id',

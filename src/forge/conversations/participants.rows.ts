@@ -168,7 +168,7 @@ export async function assigneesOfConversations(
 const assigneesAmong = prepareQuery((db, conversationIds: string) =>
   db
     .selectFrom('issue_assignees')
-    .selectAll()
+    .select(['issue_id', 'user_id'])
     .where('issue_id', 'in', numbersOf(conversationIds))
     .orderBy('issue_id')
     .orderBy('user_id'),

@@ -25,6 +25,8 @@ export interface ConversationColumns {
   ref: Generated<string>
   /** Maintained by triggers on `issue_comments`. */
   comment_count: Generated<number>
+  /** Number of reactions to the conversation itself. Maintained by triggers on `issue_reactions`. */
+  reaction_count: Generated<number>
   /** Rises with every change that a participant would want to see. */
   change_count: Generated<number>
   create_time: number
@@ -103,14 +105,22 @@ export type NewMilestone = Insertable<MilestonesTable>
 
 export type MilestoneChanges = Partial<Omit<NewMilestone, 'id' | 'repository_id' | 'create_time'>>
 
-interface IssueLabelsTable {
+/** The columns of a conversation that lists of a label or an assignee are read by. Triggers keep them. */
+interface ListedColumns {
   issue_id: number
+  repository_id: Generated<number>
+  is_pull: Generated<number>
+  /** 0 or 1. */
+  is_open: Generated<number>
+  create_time: Generated<number>
+}
+
+interface IssueLabelsTable extends ListedColumns {
   /** A label of the repository, or of the organisation that owns the repository. */
   label_id: number
 }
 
-interface IssueAssigneesTable {
-  issue_id: number
+interface IssueAssigneesTable extends ListedColumns {
   user_id: number
 }
 

@@ -30,6 +30,7 @@ export async function viewDeletedIssue(
       due_time: null,
       ref: '',
       comment_count: 0,
+      reaction_count: 0,
       change_count: 0,
       create_time: 0,
       update_time: 0,

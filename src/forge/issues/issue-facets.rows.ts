@@ -1,6 +1,7 @@
 import { type Expression, sql } from 'kysely'
 import type { Db } from '../../platform/database/schema.ts'
-import { type IssueSelection, MAX_COUNTED, selectIds } from './issue-lists.rows.ts'
+import { MAX_COUNTED, readingOf, selectIds } from './issue-lists.rows.ts'
+import type { IssueSelection } from './issue-selections.rows.ts'
 
 /** The number of values of each facet. */
 const MAX_VALUES = 100
@@ -22,7 +23,7 @@ export async function countFacet(
   selection: IssueSelection,
   facet: Facet,
 ): Promise<FacetCount[]> {
-  const ids = selectIds(db, selection, MAX_COUNTED)
+  const ids = selectIds(db, await readingOf(db, selection), MAX_COUNTED)
   const { rows } = await QUERIES[facet](sql`(${ids})`).execute(db)
   return rows
 }

@@ -2,26 +2,29 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
-  type RawBuilder,
-  type SelectQueryBuilder,
   type SqlBool,
   sql,
 } from 'kysely'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
-import type { ConversationKinds } from '../conversations/schema.ts'
 import { areCommon, hasWords, type SearchedWords } from '../conversations/search-texts.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
+import { readableBy } from '../repositories/access/repository-readers.rows.ts'
+import { type Lead, type Listed, leadsOf, statesOf } from './issue-leads.rows.ts'
 import {
-  type RepositoryReader,
-  readableBy,
-} from '../repositories/access/repository-readers.rows.ts'
-import {
-  type QueryCondition,
-  queryCondition,
-  reactionCount,
-} from './query/query-conditions.rows.ts'
-import type { QuerySort } from './query/schema.ts'
+  type IssuePosition,
+  type IssueSort,
+  kindsOf,
+  type Order,
+  ordered,
+  orderNamed,
+  type Part,
+  partsOf,
+  rangesAfter,
+  valuesOf,
+} from './issue-orders.rows.ts'
+import type { IssueSelection, MilestoneNames, ReadablePlace } from './issue-selections.rows.ts'
+import { queryCondition } from './query/query-conditions.rows.ts'
 
 /**
  * The number of conversations, newest first, that a search sorts in another order than the latest
@@ -36,65 +39,17 @@ const MAX_RANKED = 1_000
 const MAX_EXAMINED = 50_000
 /** The number up to which a list is counted. */
 export const MAX_COUNTED = 10_000
+/** The maximum number of labels whose lists are merged. */
+const MAX_MERGED = 8
 
-/** Selects conversations. Undefined fields do not restrict. */
-export interface IssueFilter {
-  readonly isOpen: boolean | undefined
-  /** Names of labels, at least one of which a pull request has. */
-  readonly labels?: readonly string[] | undefined
-  readonly milestones?: MilestoneNames | undefined
-  readonly posterId?: number | undefined
-  readonly assigneeId?: number | undefined
-  /** A user whom a text has mentioned. */
-  readonly mentionedId?: number | undefined
-  /** A user or team member who was asked for a review. */
-  readonly requestedId?: number | undefined
-  /** A user who has submitted a review. */
-  readonly reviewerId?: number | undefined
-  /** Words in one text of the conversation. No terms: nothing is found. */
-  readonly terms?: SearchedWords['terms'] | undefined
-  /** The number that the words are, if they are one: what has this number is found, too. */
-  readonly number?: number | undefined
-  /** The period of the last change with its ends, in Unix seconds. */
-  readonly since?: number | undefined
-  readonly before?: number | undefined
-  /** A condition in the query language. */
-  readonly query?: QueryCondition | undefined
-}
-
-/** Milestones, one of which a pull request has, by title or number. */
-interface MilestoneNames {
-  readonly titles: readonly string[]
-  readonly ids: readonly number[]
-}
-
-/** The repositories of a list: one of them, or those that a reader may read. */
-export type IssuePlace = { readonly repositoryId: number } | ReadablePlace
-
-interface ReadablePlace {
-  readonly reader: RepositoryReader
-  readonly ownerId: number | undefined
-  /** The team to which the repositories are assigned. */
-  readonly teamId?: number | undefined
-}
-
-/** The conversations of a list. */
-export interface IssueSelection {
-  readonly place: IssuePlace
-  readonly kinds: ConversationKinds
-  readonly filter: IssueFilter
-}
-
-/** A selection of the rows of a page. */
-interface Reading extends IssueSelection {
+/** How a list is read. */
+export interface Reading extends IssueSelection {
+  readonly leads: readonly Lead[]
   /** Whether so many conversations have the words that a query reads by time. */
-  readonly isCommon?: boolean
+  readonly isCommon: boolean
   /** Whether a filter leads to few conversations, which are read and sorted then. */
-  readonly isNarrow?: boolean
+  readonly isNarrow: boolean
 }
-
-/** A place in a list: the values of the order of one conversation. */
-export type IssuePosition = readonly number[]
 
 /** A part of a list. */
 interface IssuePage {
@@ -106,111 +61,6 @@ interface IssuePage {
   readonly sort: IssueSort
   /** The repository whose conversations come first. */
   readonly firstRepositoryId?: number | undefined
-}
-
-const CREATED = sql.ref<number>('issues.create_time')
-const ID = sql.ref<number>('issues.id')
-/** The earlier, or the later, of the due dates of a conversation and of its milestone. */
-const dueTime = (first: 'min' | 'max') => {
-  const milestone = sql`(select milestones.due_time from milestones where milestones.id = issues.milestone_id)`
-  const sides = sql`coalesce(issues.due_time, ${milestone}), coalesce(${milestone}, issues.due_time)`
-  return either({
-    sqlite: sql<number>`${sql.raw(first)}(${sides})`,
-    postgres: sql<number>`${sql.raw(first === 'min' ? 'least' : 'greatest')}(${sides})`,
-  })
-}
-
-/** Where conversations without due dates stand: behind the others. */
-const NO_DUE_TIME = { nearduedate: Number.MAX_SAFE_INTEGER, farduedate: -1 } as const
-
-/** What a list is ordered by. No value is null. */
-type Order = readonly (readonly [Expression<number>, 'asc' | 'desc'])[]
-
-/** The orders of lists. Those by creation, change and comments have an index for each kind. */
-const SORTS = {
-  latest: [
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  oldest: [
-    [CREATED, 'asc'],
-    [ID, 'asc'],
-  ],
-  recentupdate: [
-    [sql.ref<number>('issues.update_time'), 'desc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  leastupdate: [
-    [sql.ref<number>('issues.update_time'), 'asc'],
-    [CREATED, 'asc'],
-    [ID, 'asc'],
-  ],
-  mostcomment: [
-    [sql.ref<number>('issues.comment_count'), 'desc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  leastcomment: [
-    [sql.ref<number>('issues.comment_count'), 'asc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  nearduedate: [
-    [sql<number>`coalesce(${dueTime('min')}, ${NO_DUE_TIME.nearduedate})`, 'asc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  farduedate: [
-    [sql<number>`coalesce(${dueTime('max')}, ${NO_DUE_TIME.farduedate})`, 'desc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  recentclose: [
-    [sql<number>`coalesce(issues.close_time, -1)`, 'desc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  leastclose: [
-    [sql<number>`coalesce(issues.close_time, ${Number.MAX_SAFE_INTEGER})`, 'asc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  mostreaction: [
-    [reactionCount(), 'desc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-  leastreaction: [
-    [reactionCount(), 'asc'],
-    [CREATED, 'desc'],
-    [ID, 'desc'],
-  ],
-} as const satisfies Record<string, Order>
-
-/** An order of a list. Only a search for words has relevance. */
-export type IssueSort = keyof typeof SORTS | 'relevance'
-
-/** Returns the order that a client names. Any other name means the latest first. */
-export function issueSortOf(name: string): IssueSort {
-  return Object.hasOwn(SORTS, name) || name === 'relevance' ? (name as IssueSort) : 'latest'
-}
-
-/** The names of the orders of the query language. */
-const QUERY_SORTS: Readonly<Record<QuerySort['key'], readonly [desc: string, asc: string]>> = {
-  created: ['latest', 'oldest'],
-  updated: ['recentupdate', 'leastupdate'],
-  closed: ['recentclose', 'leastclose'],
-  comments: ['mostcomment', 'leastcomment'],
-  reactions: ['mostreaction', 'leastreaction'],
-  due: ['farduedate', 'nearduedate'],
-  relevance: ['relevance', 'relevance'],
-}
-
-/** Returns the order that a query asks for. */
-export function sortOfQuery({ key, direction }: QuerySort): IssueSort {
-  const [desc, asc] = QUERY_SORTS[key]
-  return issueSortOf(direction === 'asc' ? asc : desc)
 }
 
 /**
@@ -256,54 +106,22 @@ function orderOf(selection: Reading, { sort, firstRepositoryId }: IssuePage): Or
   return [
     ...(firstRepositoryId === undefined ? [] : [[isFirst, 'desc'] as const]),
     ...(words ? [[relevance(words), 'desc'] as const] : []),
-    ...SORTS[sort === 'relevance' ? 'latest' : sort],
+    ...orderNamed(sort),
   ]
 }
 
-/** Selects the values of an order. */
-function valuesOf(order: Order) {
-  return order.map(([value], i) => sql<number>`${value}`.as(`order_${i}`))
-}
-
-/**
- * Returns the conditions of what follows a position. A conversation meets one of them at most. An index
- * that has the order leads to the first conversation of each.
- */
-function rangesAfter(order: Order, after: IssuePosition): RawBuilder<SqlBool>[] {
-  const [[value, direction] = [], ...others] = order
-  const [first, ...rest] = after
-  if (value === undefined) throw new Error('an order has a value')
-  const follows = sql.raw(direction === 'asc' ? '>' : '<')
-  if (order.every(([, other]) => other === direction)) {
-    const values = sql.join(order.map(([one]) => one))
-    return [sql<SqlBool>`(${values}) ${follows} (${sql.join(after)})`]
-  }
-  return [
-    sql<SqlBool>`${value} ${follows} ${first}`,
-    ...rangesAfter(others, rest).map((range) => sql<SqlBool>`(${value} = ${first} and ${range})`),
-  ]
-}
-
-async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
+/** Finds how a list is read. */
+export async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
   const words = wordsOf(selection)
   const isCommon = words !== undefined && (await areCommon(db, words))
   const hasRareWords = words !== undefined && !isCommon && selection.filter.number === undefined
-  const isNarrow = hasRareWords || (await leadsToFew(db, selection))
-  return { ...selection, isCommon, isNarrow }
-}
-
-/** Reading and sorting so many conversations costs less than a walk over a list in its order. */
-const MAX_NARROW = 1_000
-
-/** Returns whether few conversations of the instance have the labels or the people of a filter. */
-async function leadsToFew(db: Db, selection: IssueSelection): Promise<boolean> {
-  // A search begins with what leads to few conversations by itself.
-  if (!('repositoryId' in selection.place)) return false
-  for (const lead of leadsOf(selection)) {
-    const { rows } = await sql`${lead} limit ${MAX_NARROW + 1}`.execute(db)
-    if (rows.length <= MAX_NARROW) return true
+  const leads = await leadsOf(db, selection)
+  return {
+    ...selection,
+    leads,
+    isCommon,
+    isNarrow: hasRareWords || leads.some(({ isNarrow }) => isNarrow),
   }
-  return false
 }
 
 /** Returns the number of conversations that an order sorts; undefined for all. */
@@ -326,7 +144,7 @@ function newestIds(db: Db, selection: Reading, { sort, firstRepositoryId }: Issu
             .$if(repositoryId !== undefined, (query) =>
               query.where('issues.repository_id', '=', repositoryId ?? 0),
             ),
-          SORTS.latest,
+          orderNamed('latest'),
         )
           .limit(limit)
           .as('newest_ones'),
@@ -353,82 +171,86 @@ function relevance(words: SearchedWords): Expression<number> {
  * the values of the order are read, and none of those up to a position.
  */
 function pageOfParts(db: Db, selection: Reading, page: IssuePage) {
-  const { offset, limit } = page
+  const { offset, limit, after } = page
   const order = orderOf(selection, page)
-  const firstOf = ({ kind, mayBeDue, range }: Part & { readonly range?: RawBuilder<SqlBool> }) =>
-    db
-      .selectFrom(
-        ordered(
-          db
-            .selectFrom('issues')
-            .select('issues.id')
-            .select(valuesOf(order))
-            .where((eb) => selected(eb, selection, [kind]))
-            .$if(mayBeDue !== undefined, (query) =>
-              query.where(mayBeDue ? MAY_BE_DUE : sql<SqlBool>`not (${MAY_BE_DUE})`),
-            )
-            .$if(range !== undefined, (query) => query.where(range ?? sql<SqlBool>`true`)),
-          mayBeDue === false ? SORTS.latest : order,
-        )
-          .limit(offset + limit)
-          .as('first_ones'),
-      )
-      .selectAll()
-  const [first, ...others] = partsOf(selection.kinds, page.sort)
-    .flatMap((part) => rangesOfPart(part, order, page).map((range) => ({ ...part, ...range })))
-    .map(firstOf)
+  const listed = listedBy(selection, page.sort)
+  const firstOfPart = ({ kind, condition, order: own }: Part) =>
+    ordered(
+      db
+        .selectFrom('issues')
+        .select('issues.id')
+        .select(valuesOf(order))
+        .where((eb) => selected(eb, selection, [kind]))
+        .$if(condition !== undefined, (query) => query.where(condition ?? sql<SqlBool>`true`)),
+      own,
+    )
+  const queries = listed
+    ? listedParts(db, selection, listed, page)
+    : partsOf(selection.kinds, page.sort, order, after).map(firstOfPart)
+  const [first, ...others] = queries.map((query) =>
+    db.selectFrom(query.limit(offset + limit).as('first_ones')).selectAll(),
+  )
   if (!first) throw new Error('a list has a kind')
-  const all = others.reduce((union, part) => union.unionAll(part), first)
+  // A conversation may have several labels.
+  const all = others.reduce(
+    (union, part) => (listed ? union.union(part) : union.unionAll(part)),
+    first,
+  )
   let merged = db.selectFrom(all.as('merged_ones')).select('merged_ones.id')
   for (const [i, [, direction]] of order.entries())
     merged = merged.orderBy(sql.ref(`merged_ones.order_${i}`), direction)
   return merged.limit(limit).offset(offset)
 }
 
-/** Returns the ranges of a part that follow the position of a page. */
-function rangesOfPart(
-  { mayBeDue }: Part,
-  order: Order,
-  { sort, after }: IssuePage,
-): { readonly range?: RawBuilder<SqlBool> }[] {
-  if (!after) return [{}]
-  if (mayBeDue !== false) return rangesAfter(order, after).map((range) => ({ range }))
-  const [due, ...rest] = after
-  const isWithoutDueDate = due === NO_DUE_TIME[sort === 'nearduedate' ? sort : 'farduedate']
-  return isWithoutDueDate ? rangesAfter(SORTS.latest, rest).map((range) => ({ range })) : [{}]
+/** Returns the list by time of a label or an assignee, if a page is read from that list. */
+function listedBy({ leads, isNarrow }: Reading, sort: IssueSort): Listed | undefined {
+  const narrow = leads.filter((lead) => lead.isNarrow)
+  const isByOthers = isNarrow && !narrow.some(({ listed }) => listed)
+  if (isByOthers || (sort !== 'latest' && sort !== 'oldest')) return undefined
+  return [...narrow, ...leads].find(({ listed }) => listed && listed.values.length <= MAX_MERGED)
+    ?.listed
 }
 
-/** Conversations of a repository that an index has in the order of a list. */
-interface Part {
-  readonly kind: 0 | 1
-  /** Undefined for both. */
-  readonly mayBeDue?: boolean
+/** Selects the conversations of each kind, state and label in the order of their creation. */
+function listedParts(db: Db, selection: Reading, listed: Listed, { sort, after }: IssuePage) {
+  const direction = sort === 'oldest' ? 'asc' : 'desc'
+  const order = [
+    [sql.ref<number>('listed.create_time'), direction],
+    [sql.ref<number>('listed.issue_id'), direction],
+  ] as const
+  const range = after ? rangesAfter(order, after) : []
+  return listedRows(selection, listed).map(({ rows, kind }) => {
+    const query = db
+      .selectFrom(rows)
+      .crossJoin('issues')
+      .select('issues.id')
+      .select(valuesOf(order))
+      .where(sql<SqlBool>`issues.id = listed.issue_id`)
+      .where(() => selected(expressionBuilder<Schema, 'issues'>(), selection, [kind], listed))
+      .$if(range.length > 0, (all) => all.where(range[0] ?? sql<SqlBool>`true`))
+    return query.orderBy(order[0][0], direction).orderBy(order[1][0], direction)
+  })
 }
 
-/** The condition of the index of what can have a due date. */
-const MAY_BE_DUE = sql<SqlBool>`(due_time is not null or milestone_id is not null)`
-
-/** Returns the parts of a list. In an order by due date, all others follow in the same order as ever. */
-function partsOf(kinds: ConversationKinds, sort: IssueSort): Part[] {
-  const isByDueDate = sort === 'nearduedate' || sort === 'farduedate'
-  return kindsOf(kinds).flatMap((kind): Part[] =>
-    isByDueDate ? [true, false].map((mayBeDue) => ({ kind, mayBeDue })) : [{ kind }],
+/** Returns the rows of a table of lists for each kind, state and value. */
+function listedRows(selection: Reading, { table, column, values, repositoryId }: Listed) {
+  return kindsOf(selection.kinds).flatMap((kind) =>
+    statesOf(selection).flatMap((isOpen) =>
+      values.map((value) => ({
+        kind,
+        rows: sql<{
+          issue_id: number
+          create_time: number
+        }>`(select issue_id, create_time from ${sql.table(table)}
+          where ${sql.ref(column)} = ${value} and repository_id = ${repositoryId}
+            and is_pull = ${kind} and is_open = ${isOpen})`.as('listed'),
+      })),
+    ),
   )
 }
 
-function ordered<O>(query: SelectQueryBuilder<Schema, 'issues', O>, order: Order) {
-  let sorted = query
-  for (const [column, direction] of order) sorted = sorted.orderBy(column, direction)
-  return sorted
-}
-
-/** Returns the values of the column of the kind. */
-function kindsOf({ issues, pulls }: ConversationKinds): (0 | 1)[] {
-  return [...(issues ? [0 as const] : []), ...(pulls ? [1 as const] : [])]
-}
-
 /** Selects the ids of the latest conversations of a list. */
-export function selectIds(db: Db, selection: IssueSelection, limit: number) {
+export function selectIds(db: Db, selection: Reading, limit: number) {
   return db
     .selectFrom('issues')
     .select('issues.id')
@@ -438,11 +260,8 @@ export function selectIds(db: Db, selection: IssueSelection, limit: number) {
 }
 
 /** Returns the numbers of the oldest conversations of a list of one repository. */
-export async function listNumbers(
-  db: Db,
-  selection: IssueSelection,
-  limit: number,
-): Promise<number[]> {
+export async function listNumbers(db: Db, asked: IssueSelection, limit: number): Promise<number[]> {
+  const selection = await readingOf(db, asked)
   const found = await db
     .selectFrom('issues')
     .select('issues.number')
@@ -456,18 +275,26 @@ export async function listNumbers(
 /** Returns the number of conversations in that list, or one more than `MAX_COUNTED` if there are more. */
 export async function countIssues(db: Db, asked: IssueSelection): Promise<number> {
   const selection = await readingOf(db, asked)
-  const { count } = await db
-    .selectFrom(
-      db
+  const alone = listedAlone(selection)
+  const found = alone
+    ? sql`${alone.ids} limit ${MAX_COUNTED + 1}`
+    : db
         .selectFrom('issues')
         .select('issues.id')
         .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
         .limit(MAX_COUNTED + 1)
-        .as('counted_ones'),
-    )
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+  const { rows } = await sql<{ count: number }>`select count(*) as count
+    from (${found}) as counted_ones`.execute(db)
+  return Number(rows[0]?.count)
+}
+
+/** Returns the lead of a list with a label or an assignee and no other filter but kinds and a state. */
+function listedAlone({ filter, leads }: Reading): Lead | undefined {
+  const { isOpen: _, ...others } = filter
+  const asked = Object.values(others).filter((value) => value !== undefined)
+  // A conversation may have several labels.
+  const isOne = asked.length === 1
+  return isOne ? leads.find(({ listed }) => listed?.values.length === 1) : undefined
 }
 
 /** Returns whether a user has opened a conversation of a repository. */
@@ -485,17 +312,23 @@ export async function hasPosted(db: Db, repositoryId: number, userId: number): P
 
 type Issues = ExpressionBuilder<Schema, 'issues'>
 
-function selected(eb: Issues, selection: Reading, kinds: readonly (0 | 1)[]) {
+/** @param listed what the query reads the conversations of by itself. */
+function selected(
+  eb: Issues,
+  selection: Reading,
+  kinds: readonly (0 | 1)[],
+  listed?: Listed,
+): Expression<SqlBool> {
   const { place, filter } = selection
   const [kind] = kinds
   return eb.and([
     'repositoryId' in place
-      ? inRepository(eb, place.repositoryId, selection.isNarrow)
+      ? inRepository(eb, place.repositoryId, selection.isNarrow || listed !== undefined)
       : isReadable(eb, place, kinds),
     kinds.length === 1 && kind !== undefined
       ? eb('issues.is_pull', '=', kind)
       : eb('issues.is_pull', 'in', kinds),
-    ...conditions(eb, selection),
+    ...conditions(eb, selection, listed),
     ...(filter.terms ? [isMeant(eb, selection)] : []),
     ...(isWindowed(selection) ? [isRecent()] : []),
   ])
@@ -523,8 +356,7 @@ function isWindowed({ place, filter, isCommon }: Reading): boolean {
 
 /** The condition that a conversation is one of the newest of the instance. */
 function isRecent(): Expression<SqlBool> {
-  return sql<SqlBool>`issues.id > coalesce((select newest.id from issues as newest
-    order by newest.id desc limit 1 offset ${sql.lit(MAX_EXAMINED)}), 0)`
+  return sql<SqlBool>`issues.id > (select coalesce(max(newest.id), 0) from issues as newest) - ${sql.lit(MAX_EXAMINED)}`
 }
 
 function isReadable(
@@ -559,55 +391,31 @@ function isReadable(
   return eb.or(kinds.map(inRepository))
 }
 
-function conditions(eb: Issues, selection: IssueSelection): Expression<SqlBool>[] {
-  const { filter } = selection
+function conditions(
+  eb: Issues,
+  { filter, leads, place }: Reading,
+  listed: Listed | undefined,
+): Expression<SqlBool>[] {
+  const found = leads
+    .filter((lead) => lead.listed === undefined || lead.listed !== listed)
+    .map(({ ids, holds, isNarrow }) =>
+      isNarrow ? sql<SqlBool>`issues.id in (${ids})` : sql<SqlBool>`${holds}`,
+    )
   const { isOpen, posterId, since, before } = filter
-  const found: Expression<SqlBool>[] = leadsOf(selection).map(
-    (lead) => sql<SqlBool>`issues.id in (${lead})`,
-  )
   if (isOpen !== undefined)
     // The expression of the indexes.
     found.push(
       isOpen ? sql<SqlBool>`(state = 'OPEN') = true` : sql<SqlBool>`(state = 'OPEN') = false`,
     )
-  if (posterId !== undefined) found.push(eb('issues.poster_id', '=', posterId))
-  if (since !== undefined) found.push(eb('issues.update_time', '>=', since))
-  if (before !== undefined) found.push(eb('issues.update_time', '<=', before))
-  if (filter.query) found.push(queryCondition(eb, filter.query))
-  if (filter.milestones) found.push(hasMilestone(eb, filter.milestones))
-  return found
-}
-
-/** Returns queries for the conversations that have the labels and the people of a filter, one for each. */
-function leadsOf({ place, filter }: IssueSelection): RawBuilder<unknown>[] {
-  const { labels, assigneeId, mentionedId, requestedId, reviewerId } = filter
-  const leads: RawBuilder<unknown>[] = []
-  if (assigneeId !== undefined)
-    leads.push(sql`select issue_id from issue_assignees where user_id = ${assigneeId}`)
-  if (mentionedId !== undefined)
-    leads.push(sql`select issue_id from issue_mentions where user_id = ${mentionedId}`)
-  if (requestedId !== undefined)
-    leads.push(sql`select pull_request_id from reviews
-      where state = 'REQUEST_REVIEW' and reviewer_id = ${requestedId}`)
-  if (reviewerId !== undefined)
-    leads.push(sql`select pull_request_id from reviews
-      where state in ('APPROVED', 'REQUEST_CHANGES', 'COMMENT') and reviewer_id = ${reviewerId}`)
-  if (labels) leads.push(labelled(place, labels))
-  return leads
-}
-
-/** Labels of a former owner stay on conversations, and nobody sees them. */
-function labelled(place: IssuePlace, names: readonly string[]): RawBuilder<unknown> {
-  const found = sql`select issue_labels.issue_id from issue_labels
-    inner join labels on labels.id = issue_labels.label_id`
-  const isNamed = sql`labels.name in (${sql.join(names)})`
-  if ('repositoryId' in place)
-    return sql`${found} where ${isNamed} and (labels.repository_id = ${place.repositoryId}
-      or labels.organization_id = (select owner_id from repositories where id = ${place.repositoryId}))`
-  return sql`${found} inner join issues as labelled on labelled.id = issue_labels.issue_id
-    inner join repositories on repositories.id = labelled.repository_id
-    where ${isNamed}
-      and (labels.repository_id = repositories.id or labels.organization_id = repositories.owner_id)`
+  const conditions: Expression<SqlBool>[] = [...found]
+  if ('reader' in place) {
+    if (posterId !== undefined) conditions.push(eb('issues.poster_id', '=', posterId))
+    if (since !== undefined) conditions.push(eb('issues.update_time', '>=', since))
+    if (before !== undefined) conditions.push(eb('issues.update_time', '<=', before))
+  }
+  if (filter.query) conditions.push(queryCondition(eb, filter.query))
+  if (filter.milestones) conditions.push(hasMilestone(eb, filter.milestones))
+  return conditions
 }
 
 function hasMilestone(eb: Issues, { titles, ids }: MilestoneNames): Expression<SqlBool> {

@@ -15,8 +15,16 @@ import type { Repository } from '../repositories/schema.ts'
 import { findFilterTeam } from './filter-teams.ts'
 import { countFacet, FACETS, type Facet, type FacetCount } from './issue-facets.rows.ts'
 import * as rows from './issue-lists.rows.ts'
+import {
+  type IssuePosition,
+  type IssueSort,
+  issueSortOf,
+  sortOfQuery,
+} from './issue-orders.rows.ts'
+import type { IssueFilter, IssueSelection } from './issue-selections.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
 import { readQueries } from './query/issue-queries.ts'
+import { withQuery } from './query/lifted-terms.ts'
 import { findSeenUser } from './query/query-names.ts'
 import type { QuerySort } from './query/schema.ts'
 import { queryOfView } from './saved-views.ts'
@@ -80,13 +88,13 @@ export interface ConversationPage {
   /** Undefined unless the query asks for some. */
   readonly facets: Facets | undefined
   /** The last conversation of the page, if others follow. */
-  readonly next: rows.IssuePosition | undefined
+  readonly next: IssuePosition | undefined
 }
 
 /** The page that a request for conversations asks for. */
 export interface PageOfIssues extends Page {
   /** The last conversation before the page, in place of the offset. */
-  readonly after?: rows.IssuePosition | undefined
+  readonly after?: IssuePosition | undefined
 }
 
 /** The counts that a query asks for. */
@@ -133,12 +141,14 @@ export async function listIssues(
   )
   const filter = {
     ...readFilter(query),
-    query: condition,
     posterId: await userId(query.createdBy),
     assigneeId: await userId(query.assignedBy),
     mentionedId: await userId(query.mentionedBy),
   }
-  const selection = { place: { repositoryId: repository.id }, kinds, filter }
+  const selection = {
+    place: { repositoryId: repository.id },
+    ...withQuery({ kinds, filter }, condition),
+  }
   const order = orderOf(query, sort)
   const { found, next } = await rows.listIssues(app.db, selection, { ...page, sort: order })
   const length = await lengthOf(app.db, selection, order, repository)
@@ -155,8 +165,8 @@ type ListLength = Pick<ConversationPage, 'total' | 'isTotalCapped' | 'isIncomple
 /** Returns the length of a list. The repository counts its conversations of each kind and state. */
 async function lengthOf(
   db: Db,
-  selection: rows.IssueSelection,
-  sort: rows.IssueSort,
+  selection: IssueSelection,
+  sort: IssueSort,
   repository?: Repository,
 ): Promise<ListLength> {
   const counted = repository && countedTotal(repository, selection)
@@ -173,7 +183,7 @@ async function lengthOf(
 /** Returns the length of a list without filters but state and kind; undefined for another list. */
 function countedTotal(
   repository: Repository,
-  { kinds, filter: { isOpen, ...others } }: rows.IssueSelection,
+  { kinds, filter: { isOpen, ...others } }: IssueSelection,
 ): number | undefined {
   if (Object.values(others).some((value) => value !== undefined)) return undefined
   const { issues_count, open_issues_count, pulls_count, open_pulls_count } = repository
@@ -215,7 +225,6 @@ export async function searchIssues(
   )
   const filter = {
     ...readFilter(query),
-    query: condition,
     posterId: mine(query.created) ?? posterId,
     assigneeId: mine(query.assigned),
     requestedId: mine(query.reviewRequested),
@@ -224,7 +233,7 @@ export async function searchIssues(
   }
   const teamId = team?.hasAll ? undefined : team?.id
   const place = { reader: repositoryReader(app, caller), ownerId: owner?.id, teamId }
-  const selection = { place, kinds: kindsAsked(query.type), filter }
+  const selection = { place, ...withQuery({ kinds: kindsAsked(query.type), filter }, condition) }
   const firstRepositoryId = query.priorityRepoId || undefined
   const order = orderOf(query, sort)
   const { found, next } = await rows.listIssues(app.db, selection, {
@@ -263,14 +272,17 @@ export async function numbersOfQuery(
   limit: number,
 ): Promise<number[]> {
   const { condition } = await readQueries(app, caller, repository, [query])
-  const filter = { isOpen: undefined, query: condition }
-  const selection = { place: { repositoryId: repository.id }, kinds, filter }
+  const filter = { isOpen: undefined }
+  const selection = {
+    place: { repositoryId: repository.id },
+    ...withQuery({ kinds, filter }, condition),
+  }
   return rows.listNumbers(app.db, selection, limit)
 }
 
 async function countFacets(
   app: ReposApp,
-  selection: rows.IssueSelection,
+  selection: IssueSelection,
   names: string,
   { isTotalCapped }: ListLength,
 ): Promise<Facets | undefined> {
@@ -294,7 +306,7 @@ async function findFilterOwner(app: ReposApp, caller: Caller, name: string): Pro
   }
 }
 
-function readFilter(query: IssueQuery): rows.IssueFilter {
+function readFilter(query: IssueQuery): IssueFilter {
   const labels = namesOf('labels', query.labels)
   const titles = namesOf('milestones', query.milestones)
   const ids = titles.filter((title) => /^[0-9]{1,15}$/.test(title)).map(Number)
@@ -326,8 +338,8 @@ async function queriesOf(
 }
 
 /** The order of a query comes before that of the parameter. */
-function orderOf({ sort }: IssueQuery, asked: QuerySort | undefined): rows.IssueSort {
-  return asked ? rows.sortOfQuery(asked) : rows.issueSortOf(sort)
+function orderOf({ sort }: IssueQuery, asked: QuerySort | undefined): IssueSort {
+  return asked ? sortOfQuery(asked) : issueSortOf(sort)
 }
 
 function namesOf(field: string, text: string): string[] {

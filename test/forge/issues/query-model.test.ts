@@ -2,8 +2,10 @@ import { beforeAll, expect, it } from 'vitest'
 import { writeSearchText } from '../../../src/forge/conversations/search-texts.rows.ts'
 import type { Caller } from '../../../src/forge/core/access.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
-import { countIssues, listIssues, sortOfQuery } from '../../../src/forge/issues/issue-lists.rows.ts'
+import { countIssues, listIssues } from '../../../src/forge/issues/issue-lists.rows.ts'
+import { sortOfQuery } from '../../../src/forge/issues/issue-orders.rows.ts'
 import { readQueries } from '../../../src/forge/issues/query/issue-queries.ts'
+import { withQuery } from '../../../src/forge/issues/query/lifted-terms.ts'
 import { printQuery } from '../../../src/forge/issues/query/print.ts'
 import type { Condition, Term, Value } from '../../../src/forge/issues/query/schema.ts'
 import type { PullRequest } from '../../../src/forge/pulls/schema.ts'
@@ -269,8 +271,10 @@ it('finds what a simple model finds, for whoever asks, in pages and totals', asy
     const { condition } = await readQueries(app, caller, undefined, [text])
     const selection = {
       place: { reader: repositoryReader(app, caller), ownerId: undefined },
-      kinds: { issues: true, pulls: true },
-      filter: { isOpen: undefined, query: condition },
+      ...withQuery(
+        { kinds: { issues: true, pulls: true }, filter: { isOpen: undefined } },
+        condition,
+      ),
     }
     const direction = random.pick(['asc', 'desc'] as const)
     const sort = sortOfQuery({ key: 'created', direction })

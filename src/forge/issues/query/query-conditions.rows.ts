@@ -88,7 +88,7 @@ function hasValue(
     case 'number':
       return isWithin(sql.ref('issues.number'), value, query.now)
     case 'reactions':
-      return isWithin(reactionCount(), value, query.now)
+      return isWithin(sql.ref('issues.reaction_count'), value, query.now)
     case 'blocks':
     case 'blocked-by':
       return waits(eb, query.reader, qualifier === 'blocks' ? 'for it' : 'on its own', {
@@ -307,12 +307,6 @@ function isOfBranch(eb: Issues, side: 'head' | 'base', value: Value): Expression
     eb('issues.is_pull', '=', 1),
     eb(side === 'head' ? 'issues.head_branch' : 'issues.base_branch', '=', value.text),
   ])
-}
-
-/** The number of reactions to the conversation itself. */
-export function reactionCount(): Expression<number> {
-  return sql<number>`(select count(*) from issue_reactions
-    where issue_reactions.issue_id = issues.id and issue_reactions.comment_id is null)`
 }
 
 /** A column without a value is within nothing. */
