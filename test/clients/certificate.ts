@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { execFileSync } from '../support/programs.ts'
 
 /** A certificate of 127.0.0.1 that vouches for itself. */
 export interface SelfSigned {
@@ -34,9 +34,7 @@ export function selfSigned(): SelfSigned {
     '-days',
     '1',
   ]
-  execFileSync('openssl', ['req', '-x509', ...key, ...subject, '-out', certFile], {
-    stdio: 'ignore',
-  })
+  execFileSync('openssl', ['req', '-x509', ...key, ...subject, '-out', certFile])
   return {
     cert: readFileSync(certFile),
     key: readFileSync(keyFile),

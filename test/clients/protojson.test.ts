@@ -1,8 +1,8 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/markdown.ts'
+import { execFile } from '../support/programs.ts'
 import { createTestUsers, startTestServer, type TestServer } from '../support/server.ts'
 
 const FOLDER = join(ROOT, 'test', 'clients', 'go')
@@ -30,7 +30,7 @@ describe('protojson of Go', () => {
   it.skipIf(obstacle !== undefined)(
     `reads an account strictly, and writes the names that it read${obstacle === undefined ? '' : ` (skipped: ${obstacle})`}`,
     async () => {
-      const { stdout } = await promisify(execFile)('go', ['run', '.', server.url], { cwd: FOLDER })
+      const { stdout } = await execFile('go', ['run', '.', server.url], { cwd: FOLDER })
       const [fields, json] = stdout.split('\n')
       expect(fields).toBe(`ada ada ${server.url}/ada`)
       expect(JSON.parse(json ?? '')).toMatchObject({

@@ -1,15 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { postgresPrograms } from '../../scripts/checks/postgres-programs.mjs'
 import { ROOT, readPage } from '../support/markdown.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { MAIN, type ServerProcess, startServer, withFolder } from '../support/process.ts'
-
-const run = promisify(execFile)
+import { execFile } from '../support/programs.ts'
 
 const HEALTH_CHECK = join(ROOT, 'deploy/healthcheck.mjs')
 const DROP_INS = ['postgresql.conf', 'git-hooks.conf']
@@ -74,7 +72,7 @@ describe('the systemd unit', () => {
         const verify = async (content: string) => {
           // The program must be there.
           await writeFile(unit, content.replace('/usr/bin/node', process.execPath))
-          const { stderr } = await run('systemd-analyze', ['verify', unit])
+          const { stderr } = await execFile('systemd-analyze', ['verify', unit])
           return stderr.split('\n').filter((line) => line.includes('branchline'))
         }
         const content = readPage('deploy/systemd/branchline.service')
@@ -108,7 +106,7 @@ describe.skipIf(!postgresPrograms)(POSTGRES_TITLE, { timeout: 120_000 }, () => {
         const password = join(folder, 'database-password')
         await writeFile(password, 'a "quoted" \\ \'password\'\n')
         const { hostname, port } = new URL(postgres.url('postgres'))
-        await run('sh', [join(ROOT, 'deploy/create-database.sh')], {
+        await execFile('sh', [join(ROOT, 'deploy/create-database.sh')], {
           env: {
             PATH: `${postgresPrograms}:${process.env.PATH}`,
             // The image connects by a socket that trusts its user.
@@ -142,7 +140,7 @@ describe.skipIf(!postgresPrograms)(POSTGRES_TITLE, { timeout: 120_000 }, () => {
 
 describe('the health check of the container', () => {
   const check = (address: string) =>
-    run(process.execPath, [HEALTH_CHECK], { env: { BRANCHLINE_LISTEN: address } })
+    execFile(process.execPath, [HEALTH_CHECK], { env: { BRANCHLINE_LISTEN: address } })
 
   it('succeeds while the server answers, and fails when it has ended', async () => {
     await withFolder(async (folder) => {

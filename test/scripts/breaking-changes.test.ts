@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkBreaking } from '../../scripts/checks/breaking-changes.mjs'
+import { execFileSync } from '../support/programs.ts'
 
 describe('the check for breaking changes', () => {
   let workspace: string

@@ -1,9 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
 import type { DescService } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
 import {
@@ -14,8 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packRpc } from '../../scripts/pack/rpc-package.mjs'
 import { blocksOf, ROOT, readPage } from '../support/markdown.ts'
-
-const run = promisify(execFile)
+import { execFile } from '../support/programs.ts'
 
 const NAME = 'connect-one-port'
 
@@ -45,7 +43,7 @@ beforeAll(async () => {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, NAME), { recursive: true })
   const { path } = await packRpc(folder)
-  await run('tar', ['-xzf', path, '-C', join(modules, NAME), '--strip-components=1'])
+  await execFile('tar', ['-xzf', path, '-C', join(modules, NAME), '--strip-components=1'])
   for (const name of [...PEERS, ...TYPES])
     await symlink(join(ROOT, 'node_modules', name), join(modules, name))
   await generate()
@@ -76,7 +74,7 @@ async function generate(): Promise<void> {
   const template = JSON.stringify({ version: 'v2', plugins: [plugin] })
   const path = [join(ROOT, 'node_modules', '.bin'), process.env.PATH].join(':')
   const options = { cwd: folder, env: { ...process.env, PATH: path } }
-  await run('buf', ['generate', 'proto', '--template', template], options)
+  await execFile('buf', ['generate', 'proto', '--template', template], options)
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
 }
 
@@ -135,7 +133,7 @@ describe('the package of the RPC module', () => {
       'node',
     ]
     const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
-    const { stdout } = await run(tsc, [...options, 'example.ts'], { cwd: folder }).catch(
+    const { stdout } = await execFile(tsc, [...options, 'example.ts'], { cwd: folder }).catch(
       (error: { stdout: string }) => error,
     )
     expect(stdout).toBe('')
@@ -162,7 +160,7 @@ describe('the package of the RPC module', () => {
   })
 
   it('imports nothing of Branchline', async () => {
-    const { stdout } = await run('grep', [
+    const { stdout } = await execFile('grep', [
       '-rliE',
       "from '[^']*branchline|\\.ts'",
       join(folder, 'node_modules', NAME, 'lib'),

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { pack } from '../../scripts/pack/pack.mjs'
 import { openGitClient } from '../support/git-client.ts'
 import { serveProcess, withFolder } from '../support/process.ts'
-
-const run = promisify(execFile)
+import { execFile } from '../support/programs.ts'
 
 const MIB = 1024 ** 2
 const PASSWORD = 'correct horse battery'
@@ -21,13 +18,13 @@ it('the tarball runs without the checkout: accounts, repositories, pushes and we
   await withFolder(async (folder) => {
     const { path, bytes } = await pack(folder)
     expect(bytes).toBeLessThan(60 * MIB)
-    await run('tar', ['-xzf', path, '-C', folder])
+    await execFile('tar', ['-xzf', path, '-C', folder])
     const [, version = ''] = /^branchline-([0-9.]+)-/.exec(basename(path)) ?? []
     const root = join(folder, `branchline-${version}`)
 
     const program = join(root, 'bin', 'branchline')
     const env = { PATH: process.env.PATH ?? '', HOME: folder }
-    const { stdout } = await run(program, ['version'], { env })
+    const { stdout } = await execFile(program, ['version'], { env })
     expect(stdout).toBe(`branchline ${version} (Node ${process.versions.node})\n`)
 
     const server = await serveProcess(join(folder, 'data'), [], {}, program)
@@ -66,14 +63,18 @@ it('the tarball names its platform, and refuses a Node that cannot load its addo
     const [major] = process.versions.node.split('.')
     expect(basename(path)).toMatch(new RegExp(`-${process.platform}-${process.arch}-`))
     expect(basename(path)).toMatch(new RegExp(`-node${major}\\.tar\\.gz$`))
-    await run('tar', ['-xzf', path, '-C', folder, '--strip-components=1'])
+    await execFile('tar', ['-xzf', path, '-C', folder, '--strip-components=1'])
     const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
     expect(manifest.engines).toEqual({ node: `${major}.x` })
 
     const versions = "{ ...process.versions, modules: '1', node: '99.0.0' }"
     const preload = `Object.defineProperty(process, 'versions', { value: ${versions} })`
     const args = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
-    const started = run(process.execPath, [...args, join(folder, 'bin', 'branchline'), 'version'])
+    const started = execFile(process.execPath, [
+      ...args,
+      join(folder, 'bin', 'branchline'),
+      'version',
+    ])
     await expect(started).rejects.toMatchObject({
       code: 1,
       stdout: '',
@@ -89,7 +90,7 @@ it('the tarball names its platform, and refuses a Node that cannot load its addo
 it('the tarball has the licences of the libraries that nodegit contains', async () => {
   await withFolder(async (folder) => {
     const { path } = await pack(folder)
-    await run('tar', ['-xzf', path, '-C', folder, '--strip-components=1'])
+    await execFile('tar', ['-xzf', path, '-C', folder, '--strip-components=1'])
     const text = await readFile(join(folder, 'LICENSES-OF-PACKAGES.txt'), 'utf8')
     for (const name of ['libgit2', 'PCRE', 'zlib', 'libssh2', 'http_parser'])
       expect(text).toContain(`\n${name} (compiled into nodegit)\n\n`)
@@ -104,7 +105,7 @@ it('the same checkout gives the same bytes, without sources and source maps', as
     const first = await readFile(path)
     expect((await stat((await pack(folder)).path)).size).toBe(first.length)
     expect((await readFile(path)).equals(first)).toBe(true)
-    const { stdout } = await run('tar', ['-tzf', path])
+    const { stdout } = await execFile('tar', ['-tzf', path])
     expect(stdout).not.toMatch(/\.(?:cc|h|map|gyp|ts)$/m)
     expect(stdout).toMatch(/\/node_modules\/nodegit\/build\/Release\/nodegit\.node$/m)
     expect(stdout).toMatch(/\/LICENSES-OF-PACKAGES\.txt$/m)

@@ -1,10 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { quickChecks } from '../../scripts/checks/quick-checks.mjs'
 import { ROOT } from '../support/markdown.ts'
 import { withFolder } from '../support/process.ts'
+import { execFileSync } from '../support/programs.ts'
 
 const namesOf = (files: string[]) => quickChecks(files).map(({ name }) => name)
 

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -11,6 +11,7 @@ import {
 } from '../../scripts/release/plan.mjs'
 import { ROOT, readPage } from '../support/markdown.ts'
 import { withFolder } from '../support/process.ts'
+import { execFileSync } from '../support/programs.ts'
 
 const CHANGELOG = `# Changelog
 

@@ -12,6 +12,7 @@ import { transaction } from '../../src/platform/database/database.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/platform/outbound/outbound.ts'
 import { openTestDatabase } from './database.ts'
+import { workerSpawner } from './process.ts'
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
@@ -107,6 +108,7 @@ export async function testApp(
     ...overrides,
     clock,
   })
+  app.git.processes.spawner = workerSpawner()
   return { ...app, ...overrides, clock }
 }
 

@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { execFile } from './programs.ts'
 
 /** The machine's git as somebody's, in a home of its own. */
 export interface GitClient {
@@ -39,10 +36,7 @@ export async function openGitClient(name = 'Bob'): Promise<GitClient> {
     LC_ALL: 'C',
   }
   const git = async (folder: string, ...args: string[]) => {
-    const { stdout } = await run('git', ['-C', join(home, folder), ...args], {
-      env,
-      maxBuffer: 64 * 1024 * 1024,
-    })
+    const { stdout } = await execFile('git', ['-C', join(home, folder), ...args], { env })
     return stdout.trimEnd()
   }
   return {

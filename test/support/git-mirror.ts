@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import type { GitUpstream } from './git-upstream.ts'
+import { execFileSync } from './programs.ts'
 
 /** Makes a server of Git accept pushes. */
 export function acceptPushes(to: GitUpstream): void {

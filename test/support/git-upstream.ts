@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
+import { execFileSync } from './programs.ts'
 
 /** A server of Git on loopback that is none of ours, with one repository. */
 export interface GitUpstream {
@@ -45,7 +46,6 @@ export async function startGitUpstream(): Promise<GitUpstream> {
     execFileSync('git', ['-C', repository, ...args], {
       env: ENVIRONMENT,
       encoding: 'utf8',
-      stdio: 'pipe',
     }).trimEnd()
   const asked: string[] = []
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync } from './programs.ts'
 
 /**
  * A file of a tree: its content, or mode and content, or mode and the id of an object; null removes

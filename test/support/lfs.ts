@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { execFileSync } from './programs.ts'
 import type { Actor } from './server.ts'
 
 /** The media type of requests and answers of Git LFS. */
@@ -88,7 +88,7 @@ export const hasGitLfs = canRun()
 
 function canRun(): boolean {
   try {
-    execFileSync('git', ['lfs', 'version'], { stdio: 'ignore' })
+    execFileSync('git', ['lfs', 'version'])
     return true
   } catch {
     return false

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
@@ -6,11 +6,9 @@ import type { Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { promisify } from 'node:util'
 import { postgresPrograms } from '../../scripts/checks/postgres-programs.mjs'
 import { freePort } from './free-port.ts'
-
-const run = promisify(execFile)
+import { execFile } from './programs.ts'
 
 /** A PostgreSQL server of a test, which accepts one user with a password. */
 export interface PostgresServer {
@@ -79,7 +77,7 @@ async function makeFolder({ password }: Installation): Promise<string> {
   await writeFile(passwordFileIn(folder), `${password}\n`)
   await chmod(passwordFileIn(folder), 0o644)
   await chmod(folder, 0o755)
-  if (isRoot) await run('chown', ['postgres', folder])
+  if (isRoot) await execFile('chown', ['postgres', folder])
   return folder
 }
 
@@ -156,7 +154,7 @@ function startGuard(folder: string): ChildProcessByStdio<Writable, null, null> {
 
 async function query({ url, password }: PostgresServer, text: string): Promise<void> {
   const args = ['--quiet', '--command', text, url('postgres')]
-  await run(program('psql'), args, { env: { ...process.env, PGPASSWORD: password } })
+  await execFile(program('psql'), args, { env: { ...process.env, PGPASSWORD: password } })
 }
 
 const isRoot = userInfo().uid === 0
@@ -164,5 +162,5 @@ const isRoot = userInfo().uid === 0
 /** Runs a program as a user that PostgreSQL accepts: not as root. */
 async function asUser(program: string, ...args: string[]): Promise<void> {
   const [command, prefix] = isRoot ? ['runuser', ['-u', 'postgres', '--', program]] : [program, []]
-  await run(command, [...prefix, ...args], { cwd: tmpdir() })
+  await execFile(command, [...prefix, ...args], { cwd: tmpdir() })
 }

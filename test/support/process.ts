@@ -1,11 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PRIVATE_UMASK } from '../../src/app/private-files.ts'
+import { ProcessSpawner } from '../../src/platform/git/processes/process-spawner.ts'
 import { databaseOf, dropDatabaseOf } from './database.ts'
+import { runProgram, textOf } from './programs.ts'
 import { noteRunning } from './running-servers.ts'
 
 // Servers in the process of a test create what `doctor` looks at, as main.ts would.
@@ -16,6 +18,17 @@ export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
 
 /** What starts gits for it, shipped with it. */
 export const PROCESS_SPAWNER = new URL('../../dist/process-spawner.js', import.meta.url).pathname
+
+let spawner: ProcessSpawner | undefined
+
+/**
+ * The spawner of this worker, which ends with it. Without one, each Git process would be a fork of a
+ * process with many tests in its memory.
+ */
+export function workerSpawner(): ProcessSpawner {
+  spawner ??= new ProcessSpawner(PROCESS_SPAWNER, () => {})
+  return spawner
+}
 
 /** The second process of `doctor --storage`, shipped with it. */
 export const STORAGE_PEER = new URL('../../dist/storage-peer.js', import.meta.url).pathname
@@ -32,18 +45,9 @@ export async function branchline(
   args: readonly string[],
   { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<CommandResult> {
-  const environment = await environmentOf(args, env)
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [MAIN, ...args],
-      { env: environment },
-      (_, stdout, stderr) => {
-        resolve({ code: child.exitCode, stdout, stderr })
-      },
-    )
-    child.stdin?.end(input)
-  })
+  const options = { env: await environmentOf(args, env), input }
+  const { status, stdout, stderr } = await runProgram(process.execPath, [MAIN, ...args], options)
+  return { code: status, stdout: textOf(stdout), stderr: textOf(stderr) }
 }
 
 /**

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type GitClient, openGitClient, remoteOf } from './git-client.ts'
 import { importHistory } from './histories.ts'
+import { execFileSync } from './programs.ts'
 import { type Actor, PASSWORD } from './server.ts'
 
 /** Of a submodule, whose commit is in no repository here. */

@@ -14,28 +14,16 @@ import { createLogTo } from '../../src/app/log.ts'
 import type { ReadSpace } from '../../src/app/server/disk-space.ts'
 import { type Server, startServer } from '../../src/app/server/server.ts'
 import type { Clock } from '../../src/forge/core/core.ts'
-import { ProcessSpawner } from '../../src/platform/git/processes/process-spawner.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
 import { NO_QUOTAS } from './app.ts'
 import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
 import { declaredFailuresOnly } from './declared-failures.ts'
-import { PROCESS_SPAWNER } from './process.ts'
+import { workerSpawner } from './process.ts'
 import { noteRunning } from './running-servers.ts'
 
 /** The bundles of the programs for SSH and for Markdown, which `npm run setup` makes. */
 const SSH_PROGRAM = new URL('../../dist/ssh-program.js', import.meta.url).pathname
 const MARKUP_PROGRAM = new URL('../../dist/markup-program.js', import.meta.url).pathname
-
-let spawner: ProcessSpawner | undefined
-
-/**
- * The spawner of this worker, which ends with it. Without one, each Git process would be a fork of a
- * process with many tests in its memory.
- */
-function workerSpawner(): ProcessSpawner {
-  spawner ??= new ProcessSpawner(PROCESS_SPAWNER, () => {})
-  return spawner
-}
 
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {

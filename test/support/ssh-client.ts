@@ -1,6 +1,6 @@
-import { execFile, execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { execFileSync, runProgram, textOf } from './programs.ts'
 
 /** What the SSH client of this machine printed, and how it ended. */
 export interface SshOutcome {
@@ -14,7 +14,7 @@ export const hasSsh = isInstalled('ssh', '-V')
 
 function isInstalled(program: string, ...args: string[]): boolean {
   try {
-    execFileSync(program, args, { stdio: 'ignore' })
+    execFileSync(program, args)
     return true
   } catch {
     return false
@@ -52,12 +52,7 @@ export function sshOptions(folder: string, key: string | undefined, logLevel = '
 }
 
 /** Runs `ssh`. */
-export function runSsh(args: readonly string[]): Promise<SshOutcome> {
-  return new Promise((resolve) => {
-    const child = execFile('ssh', [...args], (error, stdout, stderr) => {
-      const code = error ? (typeof error.code === 'number' ? error.code : -1) : 0
-      resolve({ code, stdout, stderr })
-    })
-    child.stdin?.end()
-  })
+export async function runSsh(args: readonly string[]): Promise<SshOutcome> {
+  const { status, stdout, stderr } = await runProgram('ssh', args)
+  return { code: status ?? -1, stdout: textOf(stdout), stderr: textOf(stderr) }
 }

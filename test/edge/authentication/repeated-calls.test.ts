@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +17,7 @@ import { Scopes } from '../../../src/forge/core/scopes.ts'
 import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { addUser, LOCAL_PEER, NO_CLIENT, type TestApp, testApp } from '../../support/app.ts'
+import { execFileSync } from '../../support/programs.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
 const ROOT = join(import.meta.dirname, '..', '..', '..')

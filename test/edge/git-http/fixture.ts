@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import type {
@@ -24,6 +22,7 @@ import {
 } from '../../../src/platform/git/repositories/repositories.ts'
 import { listen } from '../../../src/platform/http/listener/index.ts'
 import { scratchFolder, testRepositories } from '../../platform/git/fixture.ts'
+import { execFile } from '../../support/programs.ts'
 
 /** The one repository there is, `ada/engine`. */
 export const ENGINE = 1
@@ -125,8 +124,6 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
   return { url: listener.url, repositories, started, firstStart, ended, errors }
 }
 
-const run = promisify(execFile)
-
 /** An unmodified git with settings of its own, for one test. */
 export async function gitClient() {
   const home = await scratchFolder()
@@ -148,10 +145,7 @@ export async function gitClient() {
      * it fails.
      */
     async git(folder: string, ...args: string[]): Promise<string> {
-      const { stdout } = await run('git', ['-C', `${home}/${folder}`, ...args], {
-        env,
-        maxBuffer: 64 * 1024 * 1024,
-      })
+      const { stdout } = await execFile('git', ['-C', `${home}/${folder}`, ...args], { env })
       return stdout.trimEnd()
     },
   }

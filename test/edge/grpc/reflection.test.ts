@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create, createFileRegistry, fromBinary, getOption } from '@bufbuild/protobuf'
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt'
@@ -19,6 +17,7 @@ import { createHealth } from '../../../src/edge/grpc/health.ts'
 import { registerReflection } from '../../../src/edge/grpc/reflection.ts'
 import type { RpcServer } from '../../platform/rpc/rpc-server.ts'
 import { startRpcServer } from '../../platform/rpc/rpc-server.ts'
+import { execFile } from '../../support/programs.ts'
 
 let server: RpcServer
 beforeAll(async () => {
@@ -221,7 +220,7 @@ describe('a missing item', () => {
 describe('buf curl', () => {
   const buf = fileURLToPath(new URL('../../../node_modules/.bin/buf', import.meta.url))
   const curl = async (...args: string[]) => {
-    const { stdout } = await promisify(execFile)(buf, ['curl', '--http2-prior-knowledge', ...args])
+    const { stdout } = await execFile(buf, ['curl', '--http2-prior-knowledge', ...args])
     return stdout
   }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +14,8 @@ import {
   repositoryPath,
 } from '../../../src/platform/git/repositories/repositories.ts'
 import { importHistory, type ScriptedCommit } from '../../support/histories.ts'
+import { workerSpawner } from '../../support/process.ts'
+import { execFileSync } from '../../support/programs.ts'
 
 /** A folder that is gone when the test is over. */
 export async function scratchFolder(): Promise<string> {
@@ -31,6 +32,7 @@ export async function scratchFolder(): Promise<string> {
 export async function testRepositories(count = 0): Promise<Repositories> {
   const folder = await scratchFolder()
   const repositories = repositoriesIn(folder)
+  repositories.processes.spawner = workerSpawner()
   await prepareRepositories(repositories)
   onTestFinished(() => closeRepositories(repositories))
   for (let id = 1; id <= count; id++) await createRepository(repositories, id, 'main')
@@ -74,7 +76,7 @@ export function git(repositories: Repositories, id: number, ...args: string[]): 
 
 /** The same about the repository at a path. */
 export function gitAt(path: string, ...args: string[]): string {
-  return execFileSync('git', ['-C', path, ...args], { encoding: 'utf8', stdio: 'pipe' }).trimEnd()
+  return execFileSync('git', ['-C', path, ...args], { encoding: 'utf8' }).trimEnd()
 }
 
 /** Stores a history. */

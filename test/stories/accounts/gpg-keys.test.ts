@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +6,7 @@ import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
 import { afterAll, describe, expect, it } from 'vitest'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { openForge } from '../../support/forge.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { type Actor, createToken, transportTo } from '../../support/server.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -337,7 +337,6 @@ function gpg(args: string[], input = ''): string {
     env: gnupgEnv,
     input,
     encoding: 'utf8',
-    stdio: ['pipe', 'pipe', 'ignore'],
   })
 }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
@@ -12,6 +11,7 @@ import { verifyObjects } from '../../../src/forge/repositories/commits/commit-ve
 import { readCommits } from '../../../src/platform/git/history/history.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { countQueries } from '../../support/query-plan.ts'
 import { type Actor, PASSWORD, transportTo } from '../../support/server.ts'
 import { newSshSigner } from '../../support/ssh-signing.ts'
@@ -475,7 +475,7 @@ describe('a branch that requires signed commits', () => {
 
 function isHere(program: string): boolean {
   try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' })
+    execFileSync(program, ['--version'])
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT'
   }
@@ -522,7 +522,6 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
         {
           env,
           encoding: 'utf8',
-          stdio: ['ignore', 'pipe', 'ignore'],
         },
       )
     const program = join(client.home, 'gpg-at-home')

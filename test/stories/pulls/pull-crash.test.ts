@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { branchline, serveProcess } from '../../support/process.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD } from '../../support/server.ts'
 
@@ -87,9 +87,7 @@ describe('a server that is killed while pull requests are opened and their branc
       expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
       for (const folder of ['01/1.git', '02/2.git']) {
         const path = join(data, 'repositories', folder)
-        execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], {
-          stdio: 'pipe',
-        })
+        execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'])
       }
 
       async function expectSound(url: string): Promise<void> {

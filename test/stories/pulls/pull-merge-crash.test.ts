@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
 
@@ -61,9 +61,7 @@ describe('a server that is killed repeatedly while it merges', () => {
       )) {
         for (const folder of await readdir(join(data, 'repositories', shard))) {
           const path = join(data, 'repositories', shard, folder)
-          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], {
-            stdio: 'pipe',
-          })
+          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'])
         }
       }
     },

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { putBranchRename } from '../../../src/forge/repositories/refs/branches.rows.ts'
@@ -9,6 +8,7 @@ import { repositoryPath } from '../../../src/platform/git/repositories/repositor
 import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { execFileSync } from '../../support/programs.ts'
 import type { RestAnswer } from '../../support/rest.ts'
 import { type Actor, createToken, PASSWORD } from '../../support/server.ts'
 
@@ -167,7 +167,7 @@ describe('the name of a ref', () => {
     ] as const
     const allowed = (name: string) => {
       try {
-        execFileSync('git', ['check-ref-format', `refs/heads/${name}`], { stdio: 'ignore' })
+        execFileSync('git', ['check-ref-format', `refs/heads/${name}`])
         return true
       } catch {
         return false

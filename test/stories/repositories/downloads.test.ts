@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { type Actor, PASSWORD } from '../../support/server.ts'
 
 const { server, users, client, rest, grpc } = await openForge()

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +8,7 @@ import { repositoryPath } from '../../../src/platform/git/repositories/repositor
 import { callerNamed } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import {
   type Actor,
@@ -40,9 +40,7 @@ const fork = (who: Actor | undefined, path: string, body: object = {}) =>
 const namesOf = (list: { full_name: string }[]) => list.map(({ full_name }) => full_name)
 
 function fsck(id: number): void {
-  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'], {
-    stdio: 'pipe',
-  })
+  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'])
 }
 
 describe('a fork', () => {

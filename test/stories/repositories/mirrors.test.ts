@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -15,6 +14,7 @@ import { callerNamed } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { type RestAnswer, restAt } from '../../support/rest.ts'
 import {
   type Actor,
@@ -105,9 +105,7 @@ const refsThere = () =>
     .split('\n')
 
 function fsck(id: number): void {
-  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'], {
-    stdio: 'pipe',
-  })
+  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'])
 }
 
 /** Commits a folder `.git`, on a branch of its own, and returns the id of the commit. */
@@ -578,7 +576,7 @@ describe('a mirror', () => {
       'the repository has a malformed object (hasDotgit)',
     )
     const look = ['-C', repositoryPath(server.app.git, id), 'cat-file', '-e', attack]
-    expect(() => execFileSync('git', look, { stdio: 'pipe' })).toThrow()
+    expect(() => execFileSync('git', look)).toThrow()
     upstream.git('update-ref', '-d', 'refs/heads/evil')
     commitLargeText()
     await requestSync('careful')

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { PASSWORD } from '../../support/server.ts'
 
 /** What repositories of other servers have, and no client makes by intention. */

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkObjects } from '../../../src/platform/git/repositories/examination.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { PASSWORD } from '../../support/server.ts'
 
 const { server, users, client, rest } = await openForge()

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { MAX_COMMIT_BYTES } from '../../../src/platform/git/objects/large-texts.ts'
 import { openForge, startForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
 const { server, users, rest, client } = await openForge()

@@ -1,21 +1,19 @@
-import { execFile, execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { execFile, execFileSync } from '../../support/programs.ts'
 import { createSshKey, hasSsh } from '../../support/ssh-client.ts'
 
 // Only a file whose tests run stops its servers after them.
 let forge: Forge
 let port = ''
 let url = ''
-const run = promisify(execFile)
 
 /** Returns whether a command of this machine ends, whatever its exit code is. */
 function isInstalled(program: string, ...args: string[]): boolean {
   try {
-    execFileSync(program, args, { stdio: 'ignore' })
+    execFileSync(program, args)
     return true
   } catch (error) {
     return !(error instanceof Error && 'code' in error && error.code === 'ENOENT')
@@ -25,7 +23,7 @@ function isInstalled(program: string, ...args: string[]): boolean {
 /** Returns whether Python has a package. */
 function hasPython(name: string): boolean {
   try {
-    execFileSync('python3', ['-c', `import ${name}`], { stdio: 'ignore' })
+    execFileSync('python3', ['-c', `import ${name}`])
     return true
   } catch {
     return false
@@ -45,7 +43,7 @@ async function shareBy(folder: string, variant: string, ...command: string[]): P
 
 /** Runs a script of Python in the folder of the keys, and returns what the script prints. */
 async function python(script: string): Promise<string> {
-  const { stdout } = await run('python3', ['-c', script, port], { cwd: forge.client.home })
+  const { stdout } = await execFile('python3', ['-c', script, port], { cwd: forge.client.home })
   return stdout.trim()
 }
 
@@ -73,7 +71,7 @@ describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not ins
         join(forge.client.home, name),
         join(forge.client.home, `${name}.dropbear`),
       ]
-      await run('dropbearconvert', ['openssh', 'dropbear', from, to])
+      await execFile('dropbearconvert', ['openssh', 'dropbear', from, to])
       // `-y -y`: without a check of the host key.
       await shareBy(`dropbear-${name}`, 'ssh', 'dbclient', '-y', '-y', '-T', '-i', to)
     }
@@ -83,7 +81,7 @@ describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not ins
     const { keys } = await forge.ask(undefined, 'GET', '/meta/ssh-host-keys')
     for (const name of ['ed', 'rsa']) {
       const [from, to] = [join(forge.client.home, name), join(forge.client.home, `${name}.ppk`)]
-      await run('puttygen', [from, '-o', to])
+      await execFile('puttygen', [from, '-o', to])
       const known = ['-hostkey', keys[0].fingerprint]
       await shareBy(`putty-${name}`, 'plink', 'plink', '-batch', ...known, '-i', to)
     }
@@ -130,10 +128,10 @@ import asyncio, asyncssh, sys
 async def main():
     options = dict(username='git', client_keys=['ed'], known_hosts=None)
     async with asyncssh.connect('127.0.0.1', int(sys.argv[1]), **options) as connection:
-        result = await connection.run("git-upload-pack 'bob/shared'", input='0000')
+        result = await connection.execFile("git-upload-pack 'bob/shared'", input='0000')
         print('refs/heads/main' in result.stdout, result.exit_status)
-        print((await connection.run()).exit_status)
-asyncio.run(main())
+        print((await connection.execFile()).exit_status)
+asyncio.execFile(main())
 `)
     expect(shown).toBe('True 0\n0')
   })

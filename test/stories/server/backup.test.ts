@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,6 +16,7 @@ import {
   serveProcess,
   withFolder,
 } from '../../support/process.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
 
@@ -30,7 +31,7 @@ const folderOf = (data: string, id: number) =>
   join(data, 'repositories', (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 
 function fsck(data: string, id: number): void {
-  execFileSync('git', ['-C', folderOf(data, id), 'fsck', '--full', '--strict'], { stdio: 'pipe' })
+  execFileSync('git', ['-C', folderOf(data, id), 'fsck', '--full', '--strict'])
 }
 
 describe('a backup', () => {

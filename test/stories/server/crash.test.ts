@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { remoteOf } from '../../support/git-client.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
 
@@ -73,9 +73,7 @@ describe('a server that is killed repeatedly during writes', () => {
       )) {
         for (const folder of await readdir(join(data, 'repositories', shard))) {
           const path = join(data, 'repositories', shard, folder)
-          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], {
-            stdio: 'pipe',
-          })
+          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'])
         }
       }
     },

@@ -1,17 +1,16 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { selfSigned } from '../../clients/certificate.ts'
 import { backUp, restoreTo } from '../../support/backups.ts'
 import { createDataFolder, databaseOf } from '../../support/database.ts'
 import { startForge } from '../../support/forge.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { execFile } from '../../support/programs.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
@@ -219,7 +218,7 @@ describe('host keys', () => {
       const known = async () => (await (await fetch(`${server.url}/-/known_hosts`)).text()).trim()
       const seen = async () => {
         const [, port = ''] = /\]:(\d+) /.exec(await known()) ?? []
-        const { stdout } = await promisify(execFile)('ssh-keyscan', ['-p', port, '127.0.0.1'])
+        const { stdout } = await execFile('ssh-keyscan', ['-p', port, '127.0.0.1'])
         return stdout.trim().split('\n').toSorted()
       }
       const first = (await known()).split('\n')

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { startForge } from '../../support/forge.ts'
 import { freePort } from '../../support/free-port.ts'
 import { branchline, MAIN } from '../../support/process.ts'
+import { execFileSync } from '../../support/programs.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
 const sshd = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
@@ -18,7 +19,7 @@ const canServe = sshd !== undefined && hasSsh && (process.getuid?.() !== 0 || ha
 
 function hasSshdUser(): boolean {
   try {
-    execFileSync('id', ['sshd'], { stdio: 'ignore' })
+    execFileSync('id', ['sshd'])
     return existsSync('/run/sshd')
   } catch {
     return false

@@ -1,5 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { promisify } from 'node:util'
+import { spawnSync } from 'node:child_process'
 import { transform } from 'esbuild'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,14 +10,13 @@ import {
   hasChromium,
   type Visitor,
 } from '../../support/chromium.ts'
+import { execFile } from '../../support/programs.ts'
 import { openWebSuite } from '../../support/web-visitors.ts'
 
 const PHONE = { width: 360, height: 740 }
 
 /** Somebody who has typed this sees it in no command. */
 const SECRET_TEXT = 'hunter2-hunter2'
-
-const run = promisify(execFile)
 
 const hasGofmt = spawnSync('gofmt', [], { input: '' }).status === 0
 
@@ -244,7 +242,7 @@ async function copyOf(page: Page, language: string): Promise<string> {
 
 async function isRunnable(language: string): Promise<boolean> {
   if (language !== 'Python (requests)') return isInstalled('curl')
-  return run('python3', ['-c', 'import requests']).then(
+  return execFile('python3', ['-c', 'import requests']).then(
     () => true,
     () => false,
   )
@@ -257,9 +255,10 @@ async function runText(
   variables: Readonly<Record<string, string>>,
 ): Promise<string> {
   const env = { ...process.env, ...variables }
-  if (language.startsWith('Python')) return (await run('python3', ['-c', text], { env })).stdout
+  if (language.startsWith('Python'))
+    return (await execFile('python3', ['-c', text], { env })).stdout
   if (language === 'gofmt')
-    return (await run('bash', ['-c', 'gofmt <<< "$0"', text], { env })).stdout
+    return (await execFile('bash', ['-c', 'gofmt <<< "$0"', text], { env })).stdout
   const command = language === 'buf curl' ? `npx ${text}` : text.replace('curl', 'curl -sS -f')
-  return (await run('bash', ['-c', command], { env })).stdout
+  return (await execFile('bash', ['-c', command], { env })).stdout
 }

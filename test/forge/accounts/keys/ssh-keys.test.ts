@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +5,7 @@ import { join } from 'node:path'
 import sshpk from 'sshpk'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readSshKey } from '../../../../src/forge/accounts/keys/ssh-keys.ts'
+import { execFileSync } from '../../../support/programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'branchline-ssh-keys-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -141,7 +141,7 @@ describe('an SSH key', () => {
 
 const isOpenSshHere = (() => {
   try {
-    execFileSync('ssh-keygen', ['-A', '-f', folder], { stdio: 'ignore' })
+    execFileSync('ssh-keygen', ['-A', '-f', folder])
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT'
   }

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +7,7 @@ import {
   readSshKey,
   readSshSignature,
 } from '../../../../src/forge/accounts/keys/ssh-keys.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import {
   armor,
   type HowToSign,
@@ -151,7 +151,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const isOpenSshHere = (() => {
   try {
-    execFileSync('ssh-keygen', ['-A', '-f', folder], { stdio: 'ignore' })
+    execFileSync('ssh-keygen', ['-A', '-f', folder])
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT'
   }
@@ -175,7 +175,6 @@ describe.skipIf(!isOpenSshHere)('a signature of OpenSSH (skipped without ssh-key
         {
           input: TEXT,
           encoding: 'utf8',
-          stdio: ['pipe', 'pipe', 'ignore'],
         },
       )
       expect(await check(armored)).toBe(true)
@@ -197,7 +196,6 @@ describe.skipIf(!isOpenSshHere)('a signature of OpenSSH (skipped without ssh-key
         ['-Y', 'verify', '-n', 'git', '-I', 'ada', '-f', signers, '-s', signature],
         {
           input: TEXT,
-          stdio: ['pipe', 'ignore', 'pipe'],
         },
       )
     }

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
@@ -24,6 +23,7 @@ import {
 import { git as runGit } from '../../../platform/git/fixture.ts'
 import { testClock } from '../../../support/app.ts'
 import { openForge } from '../../../support/forge.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { restAt } from '../../../support/rest.ts'
 import { PASSWORD } from '../../../support/server.ts'
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +7,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'
 
@@ -35,7 +35,6 @@ async function cloneAt(commit: string): Promise<(...args: string[]) => string> {
       ['-C', folder, '-c', 'user.name=Ada', '-c', 'user.email=a@example.org', ...args],
       {
         encoding: 'utf8',
-        stdio: 'pipe',
         env: { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1' },
       },
     ).trim()

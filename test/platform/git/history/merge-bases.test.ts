@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { findMergeBase } from '../../../../src/platform/git/history/history.ts'
 import { soleMergeBase } from '../../../../src/platform/git/history/merge-bases.ts'
@@ -7,6 +6,7 @@ import {
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../../../support/histories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomNumbers } from '../random-history.ts'
 

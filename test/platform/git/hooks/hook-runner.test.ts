@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -11,6 +11,7 @@ import {
   type HookResult,
   type HookRun,
 } from '../../../../src/platform/git/hooks/hook-supervision.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { scratchFolder } from '../fixture.ts'
 
 /**

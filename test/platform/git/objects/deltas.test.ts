@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -19,6 +18,7 @@ import {
   PackWriter,
   partsOf,
 } from '../../../support/hostile-packs.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { type Random, seededRandom } from '../../rpc/rest/random.ts'
 import { testRepositories } from '../fixture.ts'
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
@@ -7,6 +6,7 @@ import {
 } from '../../../../src/platform/git/objects/large-texts.ts'
 import { GitProcesses } from '../../../../src/platform/git/processes/running-processes.ts'
 import { repositoryPath } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { createFilledRepository, testRepositories } from '../fixture.ts'
 
 /** A repository with a commit, and how to add objects to it and look for large ones. */

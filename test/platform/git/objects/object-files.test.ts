@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   mkdirSync,
@@ -17,6 +16,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { seededRandom } from '../../rpc/rest/random.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 

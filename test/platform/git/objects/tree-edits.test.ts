@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { storeBlob, storeCommit } from '../../../../src/platform/git/objects/object-writes.ts'
 import { editTree, type TreeEdit } from '../../../../src/platform/git/objects/tree-edits.ts'
@@ -6,6 +5,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { ADA, git, testRepositories } from '../fixture.ts'
 
 const MODE = 0o100644

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { listTreeFiles } from '../../../../src/platform/git/objects/tree-files.ts'
 import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { seededRandom } from '../../rpc/rest/random.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 

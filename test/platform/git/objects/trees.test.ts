@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   findEntries,
@@ -11,6 +10,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 let repositories: Repositories

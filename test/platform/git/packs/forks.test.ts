@@ -1,4 +1,3 @@
-import { execFile, execFileSync } from 'node:child_process'
 import {
   mkdirSync,
   readdirSync,
@@ -9,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { draftFork, fetchCommit } from '../../../../src/platform/git/packs/forks.ts'
 import { setDefaultBranch } from '../../../../src/platform/git/refs/refs.ts'
@@ -21,6 +19,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFile, execFileSync } from '../../../support/programs.ts'
 import {
   createFilledRepository,
   git,
@@ -166,7 +165,7 @@ describe('a fork', () => {
       loosen(repositories, PARENT)
       const [draft] = await Promise.all([
         draftFork(repositories, PARENT),
-        promisify(execFile)('git', ['-C', repositoryPath(repositories, PARENT), 'repack', '-adq']),
+        execFile('git', ['-C', repositoryPath(repositories, PARENT), 'repack', '-adq']),
       ])
       gitAt(draft, 'fsck', '--full', '--strict', '--no-dangling')
       await discardDraft(draft)

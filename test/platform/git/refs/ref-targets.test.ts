@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { storeTag } from '../../../../src/platform/git/objects/object-writes.ts'
 import { readRefTargets } from '../../../../src/platform/git/refs/ref-targets.ts'
@@ -6,6 +5,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { ADA, createFilledRepository, git, testRepositories } from '../fixture.ts'
 
 /** Stores an object as it is given, however odd. */

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -18,6 +17,7 @@ import {
   poolOf,
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import {
   createFilledRepository,
   git,

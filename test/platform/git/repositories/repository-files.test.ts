@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -12,6 +11,7 @@ import {
   type RepositoryFile,
   repositoryFiles,
 } from '../../../../src/platform/git/repositories/repository-files.ts'
+import { execFileSync } from '../../../support/programs.ts'
 
 let repositories: Repositories
 let root: string

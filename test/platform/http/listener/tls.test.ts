@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import https from 'node:https'
@@ -7,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { execFileSync } from '../../../support/programs.ts'
 import { holding, quickSweep, requestHttp2, useListeners } from './fixture.ts'
 import { connectRaw } from './raw-client.ts'
 
@@ -29,13 +29,16 @@ describe('one port with a certificate', () => {
       '1',
     ]
     const keyOptions = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    execFileSync(
-      'openssl',
-      ['req', '-x509', ...keyOptions, ...subject, '-keyout', key, '-out', cert],
-      {
-        stdio: 'ignore',
-      },
-    )
+    execFileSync('openssl', [
+      'req',
+      '-x509',
+      ...keyOptions,
+      ...subject,
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ])
     certificate = { cert: readFileSync(cert), key: readFileSync(key) }
   })
 
