@@ -7,11 +7,12 @@ import { codeHref, encodePath, type RefName, repositoryHref } from '../addresses
 import { useApi } from '../api/client.ts'
 import { fromBase64, sizeText, textOf, toBase64 } from '../components/formats.tsx'
 import { namedLines } from '../components/fragments.ts'
-import { Show, useLoad } from '../components/load.tsx'
+import { Later, Show, useLoad } from '../components/load.tsx'
 import { Fragment, Markup } from '../components/markup.tsx'
 import { useFragment } from '../components/navigation.ts'
 import { Scrolling } from '../components/page.tsx'
 import { pictureType } from '../components/pictures.ts'
+import { isCodeOwnersFile } from './code-owners-file.ts'
 import { Download, saveFile, useIsPublic } from './download.tsx'
 import { readFile } from './received.ts'
 import type { ColouredLines } from './runs.ts'
@@ -25,6 +26,8 @@ const MAX_SHOWN_CHARACTERS = 1_000_000
 
 /** Longer files have numbers without links. */
 const MAX_LINKED_LINES = 10_000
+
+const loadCodeOwnerErrors = async () => (await import('./code-owner-errors.tsx')).CodeOwnerErrors
 
 interface FileProps {
   readonly repository: Repository
@@ -44,6 +47,12 @@ export function FileView({ repository, at, entry }: FileProps): VNode {
       <p class="facts">
         {sizeText(entry.size)} {bytes && <SaveButton name={entry.name} bytes={bytes} />}
       </p>
+      {isCodeOwnersFile(entry.path) && repository.permissions?.push && (
+        <Later
+          load={loadCodeOwnerErrors}
+          with={{ name: nameOf(repository), at, paths: [entry.path] }}
+        />
+      )}
       {entry.type === 'symlink' && <p>A symbolic link to {entry.target}.</p>}
       {entry.type === 'file' && bytes === undefined && (
         <LargeFile repository={repository} at={at} entry={entry} />

@@ -5,13 +5,18 @@ import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { isCodeOwnersFile } from '../code/code-owners-file.ts'
 import { Diff, useDiff } from '../code/diff.tsx'
+import type { FileDiff } from '../code/diff-text.ts'
 import { Confirmed, onSubmit } from '../components/forms.tsx'
-import { FailureNote, Show, useAction } from '../components/load.tsx'
+import { FailureNote, Later, Show, useAction } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
 import { useDraft } from '../components/stored.ts'
 import { type Discussion, DiscussionContext, useDiscussion } from '../conversations/discussion.ts'
 import type { PullName } from './reviews.ts'
+
+const loadCodeOwnerErrors = async () =>
+  (await import('../code/code-owner-errors.tsx')).CodeOwnerErrors
 
 interface PullFilesProps {
   readonly repository: Repository
@@ -42,12 +47,36 @@ export function PullFiles({ repository, name, pull, version }: PullFilesProps): 
         </p>
       )}
       <Show of={discussion}>{() => null}</Show>
-      <Show of={diff}>{(files) => <Diff {...files} />}</Show>
+      <Show of={diff}>
+        {(files) => (
+          <>
+            {repository.permissions?.push && (
+              <ChangedCodeOwners name={name} head={head} files={files.files} />
+            )}
+            <Diff {...files} />
+          </>
+        )}
+      </Show>
       {discussion.value?.canComment && (
         <ReviewBox discussion={discussion.value} canVote={canVote} />
       )}
     </DiscussionContext.Provider>
   )
+}
+
+/** What is wrong with a CODEOWNERS file that the pull request adds or changes. */
+function ChangedCodeOwners(props: {
+  name: PullName
+  head: string
+  files: readonly FileDiff[]
+}): VNode | null {
+  const { name, head, files } = props
+  const paths = files.flatMap(({ path, change }) =>
+    change !== 'removed' && isCodeOwnersFile(path) ? path : [],
+  )
+  if (paths.length === 0) return null
+  const at = { kind: 'commit', name: head } as const
+  return <Later key={head} load={loadCodeOwnerErrors} with={{ name, at, paths }} />
 }
 
 type Verdict = 'COMMENT' | 'APPROVED' | 'REQUEST_CHANGES'

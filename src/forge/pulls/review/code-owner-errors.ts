@@ -3,6 +3,7 @@ import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../../repositories/access/permissions.ts'
+import { findCommitId } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import {
   compileOwnedPaths,
@@ -37,20 +38,20 @@ export interface CodeOwnerError {
 const MAX_ERRORS = 100
 
 /**
- * Returns what is wrong with the CODEOWNERS file of a branch. For users who may write the code, since
+ * Returns what is wrong with the CODEOWNERS file of a commit. For users who may write the code, since
  * errors tell which users may read the repository.
  *
- * @param branch empty for the default branch.
+ * @param ref a branch, another ref or the id of a commit; empty for the default branch.
  * @throws PATH_NOT_FOUND if there is no file.
  */
 export async function findCodeOwnerErrors(
   app: ReposApp,
   caller: SignedIn,
   name: RepositoryName,
-  branch: string,
+  ref: string,
 ): Promise<CodeOwnerError[]> {
   const open = await openRepository(app, caller, name, 'write')
-  const file = await readCodeOwnersFile(app, open, branch || open.repository.default_branch)
+  const file = await readCodeOwnersFile(app, open, await findCommitId(app, open.repository, ref))
   if (!file) throw new DomainError('PATH_NOT_FOUND', { path: 'CODEOWNERS' })
   const { path, text, isTooLarge } = file
   if (isTooLarge) {

@@ -53,7 +53,8 @@ export async function findCodeOwners(
   proposed: Proposed,
 ): Promise<Reviewers> {
   const { id } = open.repository
-  const file = await readCodeOwnersFile(app, open, proposed.baseBranch)
+  const base = await readBranch(app, open.repository, proposed.baseBranch)
+  const file = await readCodeOwnersFile(app, open, base?.commit_id)
   const rules = parseCodeOwners(file?.text ?? '')
   if (rules.length === 0) return { users: [], teams: [] }
   const window = { offset: 0, limit: MAX_PATHS }
@@ -88,7 +89,7 @@ export async function findOwningTeam(
   return isOwner ? findTeamByName(app.db, owner.id, nameKey(team)) : undefined
 }
 
-/** The file that applies to a branch. */
+/** The file that a commit has. */
 interface CodeOwnersFile {
   readonly path: string
   /** The beginning of a file that is too large. */
@@ -96,14 +97,14 @@ interface CodeOwnersFile {
   readonly isTooLarge: boolean
 }
 
-/** Returns the file that applies to a branch; undefined if there is none. */
+/** Returns the file that a commit has; undefined if there is none. */
 export async function readCodeOwnersFile(
   app: ReposApp,
   { repository }: OpenRepository,
-  branchName: string,
+  commitId: string | undefined,
 ): Promise<CodeOwnersFile | undefined> {
-  const branch = await readBranch(app, repository, branchName)
-  const commit = branch && (await readCommit(app.git, repository.id, branch.commit_id))
+  const commit =
+    commitId === undefined ? undefined : await readCommit(app.git, repository.id, commitId)
   if (!commit) return undefined
   for (const path of PATHS) {
     const entry = await findEntry(app.git, repository.id, commit.treeId, path)
