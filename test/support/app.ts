@@ -1,5 +1,9 @@
 import { pino } from 'pino'
 import { createApp } from '../../src/app/server/app.ts'
+import {
+  createPasswordHasher,
+  type PasswordCost,
+} from '../../src/forge/accounts/credentials/passwords.ts'
 import type { SessionClient } from '../../src/forge/accounts/credentials/sessions.ts'
 import type { NewUser } from '../../src/forge/accounts/schema.ts'
 import { claimNames, insertUser } from '../../src/forge/accounts/users/users.rows.ts'
@@ -31,6 +35,12 @@ export const LOCAL_PEER: Peer = { address: '127.0.0.1', loopback: true }
 
 /** The client of a session that is not about its client. */
 export const NO_CLIENT: SessionClient = { userAgent: '', address: '' }
+
+/**
+ * The cost of the hashes of passwords in tests. Most tests need no safe hashes, and a hash of the default
+ * cost takes 15 ms of a core.
+ */
+export const CHEAP_HASHES: PasswordCost = { memoryCost: 8, timeCost: 1 }
 
 // Frozen, since all servers of a worker share the object.
 export const NO_QUOTAS: Settings['quotas'] = Object.freeze({
@@ -101,6 +111,7 @@ export async function testApp(
     settings: { ...SETTINGS, ...settings },
     log: pino({ level: 'silent' }),
     publicUrl: () => 'https://git.example.org',
+    passwords: createPasswordHasher(CHEAP_HASHES),
     outbound: createOutbound({
       allowedHosts: parseAllowedHosts('127.0.0.1'),
       ownAddresses: () => [],

@@ -13,9 +13,10 @@ import type { Config } from '../../src/app/config.ts'
 import { createLogTo } from '../../src/app/log.ts'
 import type { ReadSpace } from '../../src/app/server/disk-space.ts'
 import { type Server, startServer } from '../../src/app/server/server.ts'
+import { createPasswordHasher } from '../../src/forge/accounts/credentials/passwords.ts'
 import type { Clock } from '../../src/forge/core/core.ts'
 import { parseAllowedHosts } from '../../src/platform/outbound/allowed-hosts.ts'
-import { NO_QUOTAS } from './app.ts'
+import { CHEAP_HASHES, NO_QUOTAS } from './app.ts'
 import { createDataFolder, databaseOf, dropDatabaseOf } from './database.ts'
 import { declaredFailuresOnly } from './declared-failures.ts'
 import { workerSpawner } from './process.ts'
@@ -119,6 +120,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     log,
     {
       spawner: workerSpawner(),
+      passwords: createPasswordHasher(CHEAP_HASHES),
       markupProgram: MARKUP_PROGRAM,
       sshProgram: SSH_PROGRAM,
       ...(clock && { clock }),

@@ -56,7 +56,18 @@ const NO_SSH: SshPort = {
 /** The parts of an `App` that its caller provides. */
 type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
   Partial<
-    Pick<App, 'clock' | 'mail' | 'publicUrl' | 'ssh' | 'outbound' | 'markup' | 'disk' | 'objects'>
+    Pick<
+      App,
+      | 'clock'
+      | 'mail'
+      | 'publicUrl'
+      | 'ssh'
+      | 'outbound'
+      | 'markup'
+      | 'disk'
+      | 'objects'
+      | 'passwords'
+    >
   > & {
     /** Absolute path of the data folder. */
     readonly folder: string
@@ -83,6 +94,7 @@ export async function createApp({
   markup,
   disk = UNLIMITED_DISK,
   objects = objectsOf(folder),
+  passwords = createPasswordHasher(),
   outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
 }: AppParts): Promise<App> {
   const keys = await loadInstanceKeys(db, clock)
@@ -112,6 +124,8 @@ export async function createApp({
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
+    passwords,
+    guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock, shared && (shared.guesses ?? new SharedFailures(db, clock))),
     background: createBackground(log),

@@ -81,6 +81,8 @@ export interface Server {
 interface Surroundings {
   readonly clock?: Clock
   readonly readSpace?: ReadSpace
+  /** Hashes passwords at the default cost unless it is given. */
+  readonly passwords?: App['passwords']
   /** Starts Git processes. Without it the server starts them itself. */
   readonly spawner?: ProcessSpawner
   /** Path of the bundled `markup-program.ts`. Without it the server renders no Markdown. */
@@ -124,7 +126,7 @@ async function startParts(
   parts: StartedParts,
 ): Promise<Omit<Server, 'close'>> {
   const { clock = systemClock, spawner, markupProgram, workers: others } = surroundings
-  const { readSpace = readFileSystem } = surroundings
+  const { readSpace = readFileSystem, passwords } = surroundings
   const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts, others?.group)
   // Set to the address of the listener before the first call, unless the operator set a URL.
@@ -154,6 +156,7 @@ async function startParts(
     publicUrl: () => base.url,
     ssh: sshPort,
     markup,
+    ...(passwords && { passwords }),
     disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, readSpace),
     outbound: createOutbound({
       allowedHosts: webhookAllowedHosts,

@@ -12,7 +12,10 @@ import type { AccountsApp, PasswordHasher } from '../ports.ts'
  * Cheat Sheet (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html).
  * Takes about 25 ms of one core.
  */
-const PARAMETERS: Options = { algorithm: 2, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
+const COST: PasswordCost = { memoryCost: 19 * 1024, timeCost: 2 }
+
+/** The memory in KiB and the number of passes of a hash. */
+export type PasswordCost = Required<Pick<Options, 'memoryCost' | 'timeCost'>>
 
 /**
  * Maximum number of concurrent hashes. They run on libuv's thread pool, which has four threads by
@@ -38,8 +41,13 @@ const MAX_COMPARED_BYTES = 4 * MAX_PASSWORD_BYTES
 /** Stored in place of a hash for accounts without a password, which single sign-on creates. */
 export const NO_PASSWORD = ''
 
-/** Creates a hasher with its own queue. */
-export function createPasswordHasher(): PasswordHasher {
+/**
+ * Creates a hasher with its own queue.
+ *
+ * @param cost of new hashes. Only tests use another one than the default.
+ */
+export function createPasswordHasher(cost: PasswordCost = COST): PasswordHasher {
+  const parameters: Options = { algorithm: 2, parallelism: 1, ...cost }
   const slots = new FairSlots({
     max: MAX_RUNNING,
     // More threads would take those that others need.
@@ -49,10 +57,10 @@ export function createPasswordHasher(): PasswordHasher {
       new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) }),
   })
   const verifyNothing = async (holder: Holder) => {
-    await slots.run(holder, () => hash('', PARAMETERS))
+    await slots.run(holder, () => hash('', parameters))
   }
   return {
-    hash: (password, holder) => slots.run(holder, () => hash(normalize(password), PARAMETERS)),
+    hash: (password, holder) => slots.run(holder, () => hash(normalize(password), parameters)),
     async verify(phc, password, holder) {
       const isComparable = phc !== NO_PASSWORD && Buffer.byteLength(password) <= MAX_COMPARED_BYTES
       if (isComparable) return slots.run(holder, () => verify(phc, normalize(password)))
