@@ -314,6 +314,7 @@ function settingsOf(flags: ServeFlags): Settings {
     lfsUnreferencedAfterMs: flags.lfsUnreferencedAfter,
     refuseLfsPointers: flags.refuseLfsPointers,
     maxFileBytes: flags.maxFileBytes,
+    maxRepositories: flags.maxRepositories,
     quotas: {
       account: flags.quotaAccount,
       organization: flags.quotaOrganization,

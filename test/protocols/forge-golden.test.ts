@@ -183,7 +183,7 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
  * later.
  */
 const isChance = (name: string, owner: object) =>
-  name === 'token_last_eight' || (name === 'size' && 'full_name' in owner)
+  name === 'token_last_eight' || (['size', 'owned_size'].includes(name) && 'full_name' in owner)
 
 function withoutChance(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutChance)

@@ -82,6 +82,7 @@ const SETTINGS: Settings = {
   refuseLfsPointers: false,
   maxFileBytes: undefined,
   quotas: NO_QUOTAS,
+  maxRepositories: undefined,
   maintenance: false,
   maintenanceWindow: undefined,
   pruneAfterMs: undefined,

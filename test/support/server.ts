@@ -106,6 +106,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         refuseLfsPointers: false,
         maxFileBytes: undefined,
         quotas: NO_QUOTAS,
+        maxRepositories: undefined,
         maintenance: false,
         maintenanceWindow: undefined,
         pruneAfterMs: 14 * 24 * 60 * 60_000,

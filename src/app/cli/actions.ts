@@ -472,6 +472,7 @@ const OPERATOR_SETTINGS: Settings = {
   refuseLfsPointers: false,
   maxFileBytes: undefined,
   quotas: NO_QUOTAS,
+  maxRepositories: undefined,
   maintenance: false,
   maintenanceWindow: undefined,
   pruneAfterMs: undefined,

@@ -302,6 +302,12 @@ function repositoryOptions(): Option[] {
       undefined,
       values.byteSize,
     ),
+    setting(
+      '--max-repositories <count>',
+      'most repositories of an account or organisation (default: no limit)',
+      undefined,
+      values.wholeNumber(0, 1_000_000),
+    ),
     quota('account', 'an account'),
     quota('organization', 'an organisation'),
     quota('repository', 'a repository'),

@@ -32,6 +32,7 @@ import { createCommitSigning } from '../../forge/repositories/commits/server-com
 import { COPY_LIMITS, createCopySlots } from '../../forge/repositories/lifecycle/copies.ts'
 import { pushMirrorRefObserver } from '../../forge/repositories/lifecycle/push-mirrors.ts'
 import { MaintenanceFigures } from '../../forge/repositories/maintenance/figures.ts'
+import { QuotaRefusals } from '../../forge/repositories/quotas/quota-refusals.ts'
 import { hookRefObserver } from '../../forge/webhooks/outbox/ref-observer.ts'
 import { createOnce } from '../../platform/concurrency/once.ts'
 import { createSharedExclusive } from '../../platform/database/coordination/locks.ts'
@@ -123,6 +124,7 @@ export async function createApp({
     patience: { mergeCheckMs: 3_000, headRefsMs: 2_000, closingMs: 5_000, importMs: 10_000 },
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
+    quotaRefusals: new QuotaRefusals(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
     passwords,
     guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),

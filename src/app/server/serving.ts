@@ -130,6 +130,7 @@ export async function serve(
         isAway: () => app.objects.current.isAway,
         requests: () => figures.all,
       },
+      quotaRefusals: () => app.quotaRefusals.all,
     },
   )
   app.metrics.onRead(async () => (await metrics.read()).map(metricOf))

@@ -317,6 +317,28 @@ function addObjectStorage(registry: Registry, figures: ObjectStorageFigures): vo
 interface WorkFigures {
   readonly maintenance?: MaintenanceFigures | undefined
   readonly objectStorage?: ObjectStorageFigures | undefined
+  readonly quotaRefusals?: QuotaFigures | undefined
+}
+
+/** Reads how often limits of owners have refused something. */
+type QuotaFigures = () => readonly {
+  readonly subject: string
+  readonly scope: string
+  readonly count: number
+}[]
+
+/** Adds the refusals of this process. */
+function addQuotaRefusals(registry: Registry, figures: QuotaFigures): void {
+  new Counter({
+    name: 'branchline_quota_refusals_total',
+    help: 'What limits of owners and repositories have refused, by subject and scope of the limit.',
+    labelNames: ['subject', 'scope'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { subject, scope, count } of figures()) this.inc({ subject, scope }, count)
+    },
+  })
 }
 
 /**
@@ -346,6 +368,7 @@ export function createMetrics(
   const callsByProtocol = countProtocols(registry)
   addCount(registry, 'branchline_database_bytes', 'Size of the database.', databaseBytes)
   if (work.maintenance) addMaintenance(registry, work.maintenance)
+  if (work.quotaRefusals) addQuotaRefusals(registry, work.quotaRefusals)
   if (work.objectStorage) addObjectStorage(registry, work.objectStorage)
   const durations = new Histogram({
     name: 'branchline_call_duration_seconds',

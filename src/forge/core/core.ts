@@ -195,6 +195,8 @@ export interface Settings extends PageSizes {
   /** The largest file that a push or a change over the API may add. Undefined for no limit. */
   readonly maxFileBytes: number | undefined
   readonly quotas: QuotaSettings
+  /** Most repositories of a user or organisation. Undefined for no limit. */
+  readonly maxRepositories: number | undefined
   /** Whether the server maintains repositories by itself. */
   readonly maintenance: boolean
   /** When repositories are packed as a whole; undefined for any time. */

@@ -128,6 +128,11 @@ export const REPOSITORIES = {
     message: 'a fork of a private repository must be private',
     restStatus: 422,
   },
+  REPOSITORY_LIMIT_REACHED: {
+    code: Code.ResourceExhausted,
+    message: ({ limit }) => `the owner has reached the limit of ${limit} repositories`,
+    restStatus: 422,
+  },
   QUOTA_EXCEEDED: {
     code: Code.ResourceExhausted,
     message: 'quota exceeded',

@@ -9,6 +9,7 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import type { Owner } from '../accounts/schema.ts'
 import type { SignedIn } from '../core/access.ts'
 import type { MaintenanceFigures } from './maintenance/figures.ts'
+import type { QuotaRefusals } from './quotas/quota-refusals.ts'
 import type { Repository } from './schema.ts'
 
 /** Dependencies of repositories and pull requests on the server. */
@@ -34,6 +35,7 @@ export interface ReposApp extends AccountsApp {
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
   readonly maintenance: MaintenanceWork
+  readonly quotaRefusals: QuotaRefusals
   /** Whether changes of issues and pull requests tell no users. Set for a part of a call. */
   readonly isQuiet?: boolean
 }

@@ -111,6 +111,64 @@ describe('limits of the operator', () => {
     expect((await forge.rest(carol, 'POST', '/repos/bob/whole/forks', {})).status).toBe(202)
   })
 
+  it('of the number of repositories hold for all ways to get one, and for two at once', async () => {
+    const forge = await startForge({ settings: { maxRepositories: 2 } })
+    onTestFinished(forge.stop)
+    const { ada, bob, carol } = forge.users
+    await forge.ask(bob, 'POST', '/orgs', { username: 'pair' })
+    const create = (path: string, name: string, who = bob) =>
+      forge.rest(who, 'POST', path, { name })
+    const raced = ['one', 'two', 'three', 'four'].map((name) => create('/user/repos', name))
+    const answers = await Promise.all(raced)
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 422, 422])
+    const refused = answers.find(({ status }) => status === 422)
+    expect(refused?.body.message).toBe('the owner has reached the limit of 2 repositories')
+    for (const name of ['a', 'b']) expect((await create('/orgs/pair/repos', name)).status).toBe(201)
+    expect((await create('/orgs/pair/repos', 'c')).status).toBe(422)
+    expect((await create('/admin/users/bob/repos', 'given', ada)).status).toBe(422)
+    await forge.ask(carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
+    expect((await forge.rest(bob, 'POST', '/repos/carol/mine/forks', {})).status).toBe(422)
+    const transfer = { new_owner: 'bob' }
+    await forge.ask(carol, 'POST', '/repos/carol/mine/transfer', transfer)
+    const accepted = await forge.rest(bob, 'POST', '/repos/carol/mine/transfer/accept')
+    expect(accepted.status).toBe(422)
+    const [{ name }] = await forge.ask(bob, 'GET', '/users/bob/repos')
+    await forge.ask(bob, 'DELETE', `/repos/bob/${name}`)
+    expect((await forge.rest(bob, 'POST', '/repos/carol/mine/transfer/accept')).status).toBe(202)
+    const metrics = await (await fetch(`${forge.server.url}/metrics`)).text()
+    expect(metrics).toMatch(
+      /branchline_quota_refusals_total\{subject="repositories",scope="account"\} 5/,
+    )
+    expect(metrics).toMatch(/subject="repositories",scope="organisation"\} 1/)
+  })
+
+  it('show what a repository stores', async () => {
+    const forge = await limited({ account: 5 * MIB })
+    const push = await pusherOf(forge, 'sized')
+    await push(100 * 1024)
+    const { owned_size, lfs_size, asset_size } = await forge.ask(
+      forge.users.bob,
+      'GET',
+      '/repos/bob/sized',
+    )
+    expect([lfs_size, asset_size]).toEqual([0, 0])
+    expect(owned_size).toBeGreaterThanOrEqual(100)
+    expect(owned_size).toBeLessThan(120)
+    const form = new FormData()
+    form.set('attachment', new Blob([new Uint8Array(1025)]), 'file.txt')
+    await forge.ask(forge.users.bob, 'POST', '/repos/bob/sized/issues', { title: 'Files' })
+    const attached = await fetch(`${forge.server.url}/api/v1/repos/bob/sized/issues/1/assets`, {
+      method: 'POST',
+      headers: { authorization: forge.users.bob.authorization },
+      body: form,
+    })
+    expect(attached.status).toBe(201)
+    expect((await forge.ask(forge.users.bob, 'GET', '/repos/bob/sized')).asset_size).toBe(2)
+    expect(await push(6 * MIB).catch(() => 'refused')).toBe('refused')
+    const metrics = await (await fetch(`${forge.server.url}/metrics`)).text()
+    expect(metrics).toMatch(/subject="size:git:all",scope="account"\} [1-9]/)
+  })
+
   it('of 0 allow empty repositories only', async () => {
     const forge = await limited({ account: 0 })
     const { bob } = forge.users

@@ -10,6 +10,7 @@ import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
+import { checkRepositoryLimit } from '../quotas/repository-limit.ts'
 import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { recordAllRefs } from '../refs/ref-updates.ts'
 import type { NewRepository } from '../schema.ts'
@@ -62,6 +63,7 @@ export async function publishCopy(
     const lease = await app.coordination.lease()
     return transaction(app.db, async (tx) => {
       copy = await describe(tx)
+      await checkRepositoryLimit(app, tx, copy.owner_id)
       const id = await insertRepository(tx, rowOf(app, copy))
       await addRows(tx, id)
       return { lease, id, updateId: await recordCreationIn(app, tx, id, creatorId) }

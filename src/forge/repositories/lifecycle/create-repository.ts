@@ -17,6 +17,7 @@ import { gitIdentity } from '../commits/commit-authors.ts'
 import { storeServerCommit } from '../commits/server-commits.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfOwner } from '../quotas/quota-checks.ts'
+import { checkRepositoryLimit } from '../quotas/repository-limit.ts'
 import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { moveRefs, recordUpdates } from '../refs/ref-updates.ts'
 import * as rows from './repositories.rows.ts'
@@ -183,9 +184,11 @@ export async function createRepositoryIn(
   const newcomer = { owner: place.owner, repository: { name }, kind } as const
   const quota = bytes > 0 ? await quotaOfOwner(app, caller, newcomer) : undefined
   await quota?.check(app.db, bytes)
+  await checkRepositoryLimit(app, app.db, place.owner.id)
   const lease = await app.coordination.lease()
   const { id, updateId } = await withUniqueName(app, name, async (tx) => {
     await quota?.check(tx, bytes)
+    await checkRepositoryLimit(app, tx, place.owner.id)
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
       name,

@@ -26,6 +26,7 @@ import { linkCommits } from '../lfs/lfs-networks.ts'
 import { copyLfsObjects } from '../lfs/lfs-objects.rows.ts'
 import type { ReposApp } from '../ports.ts'
 import { quotaOfOwner } from '../quotas/quota-checks.ts'
+import { checkRepositoryLimit } from '../quotas/repository-limit.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
 import type { Repository } from '../schema.ts'
 import { type Copy, publishCopy } from './copies.ts'
@@ -70,6 +71,7 @@ export async function createFork(
   const quota = await quotaOfOwner(app, caller, fork)
   const added = { [kind]: bytes, lfs: parent.repository.lfs_bytes }
   await quota?.check(app.db, added)
+  await checkRepositoryLimit(app, app.db, place.owner.id)
   const folder = await draftFork(app.git, parent.repository.id).catch(async (error: unknown) => {
     const isGone = (await findRepositoryById(app.db, parent.repository.id)) === undefined
     throw isGone ? new DomainError('REPOSITORY_NOT_FOUND') : error

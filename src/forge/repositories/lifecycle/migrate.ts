@@ -8,6 +8,7 @@ import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Quota, quotaOfOwner, transferBytes } from '../quotas/quota-checks.ts'
+import { checkRepositoryLimit } from '../quotas/repository-limit.ts'
 import type { Mirror } from '../schema.ts'
 import { publishCopy } from './copies.ts'
 import {
@@ -178,6 +179,7 @@ async function copy(
   const quota = await quotaOfOwner(app, caller, newcomer)
   // Nothing fits where not even a byte does.
   await quota?.check(app.db, 1)
+  await checkRepositoryLimit(app, app.db, place.owner.id)
   const folder = await createDraft(app.git, DEFAULT_BRANCH)
   const defaultBranch = await fetchAll(app, folder, upstream, until, quota)
   const bytes = quota ? await measureDraft(folder) : 0

@@ -29,6 +29,7 @@ import {
 import { changeWatched, recordRepositoryChange } from '../activity/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { gitKind, quotaOfOwner } from '../quotas/quota-checks.ts'
+import { checkRepositoryLimit } from '../quotas/repository-limit.ts'
 import type { Repository, RepositoryTransfer } from '../schema.ts'
 import { grantCreator, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { findForkOf } from './forks.rows.ts'
@@ -225,6 +226,7 @@ async function handOver(
         releases: present.release_bytes,
         issues: present.attachment_bytes,
       })
+      await checkRepositoryLimit(app, tx, place.owner.id)
       const wasOffered = await rows.deleteTransfer(tx, id)
       if (asOffered && !wasOffered) throw new DomainError('TRANSFER_NOT_FOUND')
       if (!asOffered && wasOffered) throw new DomainError('TRANSFER_PENDING')

@@ -94,6 +94,16 @@ export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]
   return rows.map(({ id }) => id)
 }
 
+/** Returns the number of repositories of an owner. */
+export async function countRepositoriesOf(db: Db, ownerId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('repositories')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('owner_id', '=', ownerId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 /**
  * Inserts a repository. A redirect from the same name is removed.
  *

@@ -151,6 +151,13 @@ const EMPTY: RepositoryMessage = {
   repoTransfer: undefined,
   topics: [],
   licenses: [],
+  lfsSize: 0n,
+  assetSize: 0n,
+  ownedSize: 0n,
+}
+
+function inKib(bytes: number): bigint {
+  return BigInt(Math.ceil(bytes / 1024))
 }
 
 function setIdentity(
@@ -209,6 +216,9 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
 
 function setFigures(message: RepositoryMessage, { repository }: RepositoryView): void {
   message.size = BigInt(repository.size_kib)
+  message.lfsSize = inKib(repository.lfs_bytes)
+  message.assetSize = inKib(repository.release_bytes + repository.attachment_bytes)
+  message.ownedSize = inKib(repository.owned_bytes)
   message.branchCount = BigInt(repository.branch_count)
   message.starsCount = BigInt(repository.stars_count)
   message.forksCount = BigInt(repository.forks_count)

@@ -203,6 +203,7 @@ async function openQuota(
         const limit = tightestLimit(limitsAt(limits, place), place.owner, SUBJECT_OF[kind], grown)
         if (!limit || limit.left >= 0) continue
         const showsNumbers = caller !== undefined && (await seesNumbers(db, caller, place, limit))
+        app.quotaRefusals.add(NAMED_SUBJECTS[kind], limit.scope)
         throw quotaExceeded(place, kind, limit, showsNumbers, sumOf(added))
       }
     },
