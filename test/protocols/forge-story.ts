@@ -718,6 +718,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     content: 'heart',
   }),
   bob(reactions.listIssueReactions, 'GET /repos/guild/engine/issues/1/reactions'),
+  bob(reactions.countReactions, 'GET /repos/guild/engine/issues/1/reaction_counts'),
   bob(reactions.deleteIssueReaction, 'DELETE /repos/guild/engine/issues/1/reactions', {
     content: 'heart',
   }),

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/reaction_service.proto.
  */
 export const file_branchline_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicQoIUmVhY3Rpb24SJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIPCgdjb250ZW50GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIqCglyZWFjdGlvbnMYASADKAsyFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImQKGUxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIl4KGkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIl4KGkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECImgKIExpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJiCiFDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIUCgdjb250ZW50GAQgASgJQgPgQQIiYgohRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECMoELCg9SZWFjdGlvblNlcnZpY2US5AEKEkxpc3RJc3N1ZVJlYWN0aW9ucxIoLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlUmVhY3Rpb25zUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlIn6QAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSC0+STAkJiCXJlYWN0aW9ucxI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMS1AEKE0NyZWF0ZUlzc3VlUmVhY3Rpb24SKS5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5SZWFjdGlvbiJ5kAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCPYEiqcZAwiQAYqnGQMIlwSKpxkDCIoFgtPkkwI6OgEqIjUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3JlYWN0aW9ucxLFAQoTRGVsZXRlSXNzdWVSZWFjdGlvbhIpLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVSZWFjdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkia5ACAvqmGQMIyAGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGQMIlwSC0+STAjo6ASoqNS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vcmVhY3Rpb25zEvkBChlMaXN0SXNzdWVDb21tZW50UmVhY3Rpb25zEi8uYnJhbmNobGluZS52MS5MaXN0SXNzdWVDb21tZW50UmVhY3Rpb25zUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuTGlzdFJlYWN0aW9uc1Jlc3BvbnNlIoQBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCJoDgtPkkwJIYglyZWFjdGlvbnMSOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zEugBChpDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvbhIwLmJyYW5jaGxpbmUudjEuQ3JlYXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0GhcuYnJhbmNobGluZS52MS5SZWFjdGlvbiJ/kAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCJoDiqcZAwiQAYqnGQMIlwSKpxkDCIoFgtPkkwJAOgEqIjsvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9L3JlYWN0aW9ucxLZAQoaRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb24SMC5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlQ29tbWVudFJlYWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJxkAIC+qYZAwjIAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCJoDiqcZAwiXBILT5JMCQDoBKio7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEicQoIUmVhY3Rpb24SJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIPCgdjb250ZW50GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFUxpc3RSZWFjdGlvbnNSZXNwb25zZRIqCglyZWFjdGlvbnMYASADKAsyFy5icmFuY2hsaW5lLnYxLlJlYWN0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFImQKGUxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIl4KGkNyZWF0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIl4KGkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECImgKIExpc3RJc3N1ZUNvbW1lbnRSZWFjdGlvbnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJiCiFDcmVhdGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIUCgdjb250ZW50GAQgASgJQgPgQQIiYgohRGVsZXRlSXNzdWVDb21tZW50UmVhY3Rpb25SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMSFAoHY29udGVudBgEIAEoCUID4EECIkMKFUNvdW50UmVhY3Rpb25zUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIk0KFkNvdW50UmVhY3Rpb25zUmVzcG9uc2USMwoGY291bnRzGAEgAygLMiMuYnJhbmNobGluZS52MS5Db252ZXJzYXRpb25SZWFjdGlvbiJYChRDb252ZXJzYXRpb25SZWFjdGlvbhIPCgdjb21tZW50GAEgASgDEg8KB2NvbnRlbnQYAiABKAkSDQoFY291bnQYAyABKAMSDwoHcmVhY3RlZBgEIAEoCDLKDAoPUmVhY3Rpb25TZXJ2aWNlEuQBChJMaXN0SXNzdWVSZWFjdGlvbnMSKC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZVJlYWN0aW9uc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RSZWFjdGlvbnNSZXNwb25zZSJ+kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCPYEgtPkkwJCYglyZWFjdGlvbnMSNS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vcmVhY3Rpb25zEsYBCg5Db3VudFJlYWN0aW9ucxIkLmJyYW5jaGxpbmUudjEuQ291bnRSZWFjdGlvbnNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5Db3VudFJlYWN0aW9uc1Jlc3BvbnNlImeQAgGCpxkOCAISCnJlYWQ6aXNzdWWKpxkDCPYEgtPkkwJFYgZjb3VudHMSOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vcmVhY3Rpb25fY291bnRzEtQBChNDcmVhdGVJc3N1ZVJlYWN0aW9uEikuYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZVJlYWN0aW9uUmVxdWVzdBoXLmJyYW5jaGxpbmUudjEuUmVhY3Rpb24ieZACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwj2BIqnGQMIkAGKpxkDCJcEiqcZAwiKBYLT5JMCOjoBKiI1L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9yZWFjdGlvbnMSxQEKE0RlbGV0ZUlzc3VlUmVhY3Rpb24SKS5icmFuY2hsaW5lLnYxLkRlbGV0ZUlzc3VlUmVhY3Rpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ImuQAgL6phkDCMgBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMI9gSKpxkDCJcEgtPkkwI6OgEqKjUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L3JlYWN0aW9ucxL5AQoZTGlzdElzc3VlQ29tbWVudFJlYWN0aW9ucxIvLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudFJlYWN0aW9uc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RSZWFjdGlvbnNSZXNwb25zZSKEAZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VliqcZAwiaA4LT5JMCSGIJcmVhY3Rpb25zEjsvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9L3JlYWN0aW9ucxLoAQoaQ3JlYXRlSXNzdWVDb21tZW50UmVhY3Rpb24SMC5icmFuY2hsaW5lLnYxLkNyZWF0ZUlzc3VlQ29tbWVudFJlYWN0aW9uUmVxdWVzdBoXLmJyYW5jaGxpbmUudjEuUmVhY3Rpb24if5ACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIkAGKpxkDCJcEiqcZAwiKBYLT5JMCQDoBKiI7L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMvY29tbWVudHMve2lkfS9yZWFjdGlvbnMS2QEKGkRlbGV0ZUlzc3VlQ29tbWVudFJlYWN0aW9uEjAuYnJhbmNobGluZS52MS5EZWxldGVJc3N1ZUNvbW1lbnRSZWFjdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicZACAvqmGQMIyAGCpxkPCAMSC3dyaXRlOmlzc3VliqcZAwiaA4qnGQMIlwSC0+STAkA6ASoqOy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0vcmVhY3Rpb25zGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A reaction of a user.
@@ -358,6 +358,104 @@ export const DeleteIssueCommentReactionRequestSchema: GenMessage<DeleteIssueComm
   messageDesc(file_branchline_v1_reaction_service, 7);
 
 /**
+ * Request of CountReactions.
+ *
+ * @generated from message branchline.v1.CountReactionsRequest
+ */
+export type CountReactionsRequest = Message<"branchline.v1.CountReactionsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the issue or pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.CountReactionsRequest.
+ * Use `create(CountReactionsRequestSchema)` to create a new message.
+ */
+export const CountReactionsRequestSchema: GenMessage<CountReactionsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_reaction_service, 8);
+
+/**
+ * The reactions to the texts of a conversation.
+ *
+ * @generated from message branchline.v1.CountReactionsResponse
+ */
+export type CountReactionsResponse = Message<"branchline.v1.CountReactionsResponse"> & {
+  /**
+   * The counts, at most 10,000, by comment and kind. Kinds without reactions are left out.
+   *
+   * @generated from field: repeated branchline.v1.ConversationReaction counts = 1;
+   */
+  counts: ConversationReaction[];
+};
+
+/**
+ * Describes the message branchline.v1.CountReactionsResponse.
+ * Use `create(CountReactionsResponseSchema)` to create a new message.
+ */
+export const CountReactionsResponseSchema: GenMessage<CountReactionsResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_reaction_service, 9);
+
+/**
+ * The reactions of one kind to a text.
+ *
+ * @generated from message branchline.v1.ConversationReaction
+ */
+export type ConversationReaction = Message<"branchline.v1.ConversationReaction"> & {
+  /**
+   * Number of the comment. 0 for the issue or pull request itself.
+   *
+   * @generated from field: int64 comment = 1;
+   */
+  comment: bigint;
+
+  /**
+   * The reaction.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+
+  /**
+   * Number of users.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+
+  /**
+   * Whether the caller is one of them.
+   *
+   * @generated from field: bool reacted = 4;
+   */
+  reacted: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.ConversationReaction.
+ * Use `create(ConversationReactionSchema)` to create a new message.
+ */
+export const ConversationReactionSchema: GenMessage<ConversationReaction> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_reaction_service, 10);
+
+/**
  * Reactions to issues and pull requests and to comments on them. A user reacts to a text once with
  * each of `+1`, `-1`, `laugh`, `hooray`, `confused`, `heart`, `rocket` and `eyes`.
  *
@@ -376,6 +474,17 @@ export const ReactionService: GenService<{
     methodKind: "unary";
     input: typeof ListIssueReactionsRequestSchema;
     output: typeof ListReactionsResponseSchema;
+  },
+  /**
+   * Counts the reactions to an issue or pull request and to all comments on it, by text and kind.
+   * Compatible systems do not have this method.
+   *
+   * @generated from rpc branchline.v1.ReactionService.CountReactions
+   */
+  countReactions: {
+    methodKind: "unary";
+    input: typeof CountReactionsRequestSchema;
+    output: typeof CountReactionsResponseSchema;
   },
   /**
    * Adds a reaction of the caller to an issue or pull request, unless the caller has reacted in

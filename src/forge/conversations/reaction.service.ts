@@ -14,6 +14,7 @@ import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond } from '../core/wire/times.ts'
 import {
   addReaction,
+  countAllReactions,
   listReactions,
   type ReactedText,
   type ReactionView,
@@ -47,6 +48,18 @@ function reactionService(app: App): ServiceImpl<typeof ReactionService> {
     return {}
   }
   return {
+    async countReactions({ owner, repo, index }, context) {
+      const name = { owner, repo, number: Number(index) }
+      const counts = await countAllReactions(app, callerOf(context), name)
+      return {
+        counts: counts.map(({ comment, content, count, reacted }) => ({
+          comment: BigInt(comment),
+          content,
+          count: BigInt(count),
+          reacted: reacted === 1,
+        })),
+      }
+    },
     listIssueReactions: (request, context) => list(conversationOf(request), request, context),
     createIssueReaction: (request, context) =>
       add(conversationOf(request), request.content, context),

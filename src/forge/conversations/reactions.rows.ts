@@ -57,6 +57,46 @@ export function countReactionsByContent(db: Db, target: ReactionTarget): Promise
     .execute()
 }
 
+/** The reactions of one kind to a text of a conversation. */
+export interface ReactionCountOfText extends ReactionCount {
+  /** 0 for the conversation itself. */
+  readonly comment: number
+  /** 0 or 1: whether a user is one of those who reacted. */
+  readonly reacted: number
+}
+
+/** Counts the reactions to all texts of a conversation, by comment and name. */
+export function countReactionsOfAll(
+  db: Db,
+  conversationId: number,
+  userId: number | undefined,
+  limit: number,
+): Promise<ReactionCountOfText[]> {
+  return db
+    .selectFrom('issue_reactions')
+    .where('issue_id', '=', conversationId)
+    .select((eb) => [
+      eb.fn.coalesce('comment_id', eb.lit(0)).as('comment'),
+      'content',
+      eb.fn.countAll<number>().as('count'),
+      eb.fn
+        .max<number>(
+          eb
+            .case()
+            .when('user_id', '=', userId ?? 0)
+            .then(1)
+            .else(0)
+            .end(),
+        )
+        .as('reacted'),
+    ])
+    .groupBy(['comment_id', 'content'])
+    .orderBy('comment')
+    .orderBy('content')
+    .limit(limit)
+    .execute()
+}
+
 /** Deletes a reaction. @returns false if there was none. */
 export async function deleteReaction(
   db: Db,

@@ -67,6 +67,24 @@ export async function listReactions(
   }
 }
 
+/** A page shows no more texts at once. */
+const MAX_COUNTS = 10_000
+
+/**
+ * Counts the reactions to a conversation and to all comments on it.
+ *
+ * @throws as `Conversations.open`
+ */
+export async function countAllReactions(
+  app: ConversationsApp,
+  caller: Caller,
+  name: ConversationName,
+): Promise<rows.ReactionCountOfText[]> {
+  const { conversation } = await app.conversations.open(app, caller, name, 'read')
+  const userId = caller.kind === 'user' ? caller.user.id : undefined
+  return rows.countReactionsOfAll(app.db, conversation.id, userId, MAX_COUNTS)
+}
+
 /**
  * Adds a reaction of the caller to a text, unless there is one of the kind already.
  *

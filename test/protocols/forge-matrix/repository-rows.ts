@@ -554,6 +554,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   ),
 
   row(reactions.listIssueReactions, issueReaders, { index: PULL }),
+  row(reactions.countReactions, issueReaders, { index: PULL }),
   row(reactions.createIssueReaction, commenters, { index: PULL, content: NOTHING }),
   row(reactions.deleteIssueReaction, commenters, { index: PULL, content: NOTHING }),
   row(reactions.listIssueCommentReactions, issueReaders, { id: NO_NUMBER }),

@@ -69,6 +69,28 @@ describe('reactions', () => {
     expect(await reactions(undefined, issueOf(pull))).toHaveLength(2)
   })
 
+  it('are counted for all texts of a conversation at once', async () => {
+    const pull = await forge.pull('counted')
+    const { body } = await comment(users.carol, pull, 'Hello')
+    const said = `${pull.path}/issues/comments/${body.id}`
+    for (const who of [users.eve, users.bob]) await react(who, issueOf(pull), 'heart')
+    await react(users.eve, said, '+1')
+    const counts = (who: Actor | undefined) =>
+      forge.ask(who, 'GET', `${issueOf(pull)}/reaction_counts`)
+    expect(await counts(users.eve)).toEqual([
+      { comment: 0, content: 'heart', count: 2, reacted: true },
+      { comment: body.id, content: '+1', count: 1, reacted: true },
+    ])
+    expect(await counts(undefined)).toMatchObject([{ reacted: false }, { reacted: false }])
+    await forge.ask(users.carol, 'DELETE', said)
+    expect(await counts(users.bob)).toEqual([
+      { comment: 0, content: 'heart', count: 2, reacted: true },
+    ])
+    const secret = await forge.pull('counted-secret', { private: true })
+    const refused = await forge.rest(users.eve, 'GET', `${issueOf(secret)}/reaction_counts`)
+    expect(refused.status).toBe(404)
+  })
+
   it('are one when many requests add it at the same moment', async () => {
     const pull = await forge.pull('hasty')
     const answers = await Promise.all(
