@@ -417,6 +417,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   SUGGESTION_DENIED: "The caller may not push to the head branch of the pull request, or the branch does not exist.",
   SUGGESTION_ON_CLOSED_PULL: "The pull request is closed or merged.",
   TOO_MANY_VIEWED_FILES: "The caller has the largest number of marks of viewed files on the pull request.",
+  STACK_TOO_LARGE: "More than 50 pull requests are stacked on the pull request.",
 }
 /** The failures that every method may have. */
 export const generalFailures: readonly Failure[] = listed('MALFORMED_REQUEST REQUEST_TOO_LARGE RATE_LIMITED INVALID_NAME DEADLINE_EXCEEDED UNAUTHENTICATED BAD_CREDENTIALS TWO_FACTOR_REQUIRED TWO_FACTOR_INVALID ACCOUNT_ARCHIVED PERMISSION_DENIED SCOPE_MISSING PUBLIC_ONLY_TOKEN PASSWORD_SIGN_IN_CLOSED CROSS_SITE_REQUEST TOO_MUCH_UNREAD SERVER_BUSY DISK_FULL STORAGE_UNAVAILABLE DELETED_MEANWHILE')
@@ -744,6 +745,7 @@ export const failures: ReadonlyMap<string, readonly Failure[]> = new Map([
   ['branchline.v1.PullRequestService.GetPullRequest', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND')],
   ['branchline.v1.PullRequestService.GetPullRequestByBranches', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND', {"PULL_REQUEST_NOT_FOUND":"There is no pull request between these branches, or the repository of the head does not exist or is hidden from the caller."})],
   ['branchline.v1.PullRequestService.ListPullRequests', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED UNKNOWN_POSTER INVALID_LABEL_ID INVALID_FIELD')],
+  ['branchline.v1.PullStackService.RestackPullRequests', listed('REPOSITORY_NOT_FOUND REPOSITORY_OWNER_RENAMED REPOSITORY_MOVED REPOSITORY_UNIT_CLOSED PULL_REQUEST_NOT_FOUND PULL_REQUEST_EDIT_DENIED REPOSITORY_ACCESS_DENIED REBASE_CONFLICT TOO_MANY_COMMITS_TO_REBASE STACK_TOO_LARGE REPOSITORY_IMPORTING REPOSITORY_ARCHIVED REPOSITORY_IS_MIRROR TOO_MANY_GIT_HOOKS QUOTA_EXCEEDED GIT_HOOK_REFUSED FILE_LOCKED REF_REFUSED BRANCH_PROTECTED REF_CHANGED SERVER_BUSY GIT_MEMORY_EXCEEDED GIT_TIMEOUT')],
   ['branchline.v1.QuotaGroupService.AdminAddQuotaGroupRule', listed('PERMISSION_DENIED QUOTA_GROUP_NOT_FOUND QUOTA_RULE_NOT_FOUND QUOTA_RULE_EXISTS')],
   ['branchline.v1.QuotaGroupService.AdminAddQuotaGroupUser', listed('PERMISSION_DENIED QUOTA_GROUP_NOT_FOUND USER_NOT_FOUND QUOTA_MEMBER_EXISTS')],
   ['branchline.v1.QuotaGroupService.AdminCreateQuotaGroup', listed('PERMISSION_DENIED QUOTA_GROUP_EXISTS INVALID_QUOTA')],

@@ -45,6 +45,7 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { PullStackService } from '#gen/branchline/v1/pull_stack_service_pb.ts'
 import { QuotaGroupService } from '#gen/branchline/v1/quota_group_service_pb.ts'
 import { QuotaService } from '#gen/branchline/v1/quota_service_pb.ts'
 import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
@@ -101,6 +102,7 @@ const pullMerges = PullMergeService.method
 const mergeQueues = MergeQueueService.method
 const reviews = ReviewService.method
 const suggestions = SuggestionService.method
+const pullStacks = PullStackService.method
 const viewedFiles = ViewedFileService.method
 const issues = IssueService.method
 const issueExchange = IssueExchangeService.method
@@ -806,6 +808,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   ),
   bob(notifications.markNotificationThreads, 'PUT /notifications'),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
+  bob(pullStacks.restackPullRequests, 'POST /repos/guild/engine/pulls/1/restack'),
   bob(pullMerges.listMergeMessages, 'GET /repos/guild/engine/pulls/1/merge/messages'),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
     merge_when_checks_succeed: true,

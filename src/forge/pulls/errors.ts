@@ -383,6 +383,11 @@ export const PULLS = {
     message: 'review stay pending',
     restStatus: 422,
   },
+  STACK_TOO_LARGE: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a stack has at most ${limit} pull requests`,
+    restStatus: 422,
+  },
   SUGGESTION_DENIED: {
     code: Code.PermissionDenied,
     message: 'only users who may push to the head branch can apply suggestions',

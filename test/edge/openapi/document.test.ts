@@ -157,6 +157,7 @@ describe('the document', () => {
       'PullFileService',
       'PullMergeService',
       'PullRequestService',
+      'PullStackService',
       'QuotaGroupService',
       'QuotaService',
       'ReactionService',

@@ -34,6 +34,7 @@ import { NotificationService } from '#gen/branchline/v1/notification_service_pb.
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { PullStackService } from '#gen/branchline/v1/pull_stack_service_pb.ts'
 import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
 import { ReleaseNoteService } from '#gen/branchline/v1/release_note_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
@@ -217,6 +218,7 @@ const releaseNotes = ReleaseNoteService.method
 const releases = ReleaseService.method
 const reviews = ReviewService.method
 const suggestions = SuggestionService.method
+const pullStacks = PullStackService.method
 const viewedFiles = ViewedFileService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
@@ -436,6 +438,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(viewedFiles.listViewedFiles, { ...pullReaders, signedIn: true }, { index: PULL }),
   row(viewedFiles.markFilesViewed, fileViewers, { index: PULL, paths: [NOTHING] }),
   row(viewedFiles.unmarkFilesViewed, fileViewers, { index: PULL, paths: [NOTHING] }),
+  row(pullStacks.restackPullRequests, { ...pullEditors, movesRefs: true }, { index: PULL }),
   row(suggestions.applySuggestions, suggestionUsers, { index: PULL, comments: [NO_NUMBER] }),
 
   row(issues.listIssues, issueReaders),

@@ -36,6 +36,8 @@ interface RebaseOrder {
   readonly onto: string
   /** The last commit. Commits that `onto` contains are left out. */
   readonly head: string
+  /** Commits that this one contains are left out, too. */
+  readonly upstream?: string
   readonly committer: Signer
   /** The merge style for the error. */
   readonly style: MergeStyle
@@ -53,9 +55,9 @@ interface RebaseOrder {
 export async function rebaseOnto(
   app: ReposApp,
   repositoryId: number,
-  { onto, head, committer, style, lastMessage }: RebaseOrder,
+  { onto, head, upstream, committer, style, lastMessage }: RebaseOrder,
 ): Promise<string> {
-  const rebase = { onto, head, committer, lastMessage, sign: commitSigner(app) }
+  const rebase = { onto, head, upstream, committer, lastMessage, sign: commitSigner(app) }
   const rebased = await reading(rebaseCommits(app.git, repositoryId, rebase))
   if (rebased.outcome === 'clean') return rebased.commitId
   if (rebased.outcome === 'too-many') {

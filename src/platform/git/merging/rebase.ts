@@ -22,6 +22,8 @@ export interface Rebase {
   readonly onto: string
   /** Full id of a commit. The commits reachable from `head` and not from `onto` are rebased. */
   readonly head: string
+  /** Full id of a commit. Commits reachable from this one are left out, as `git rebase --onto` does. */
+  readonly upstream?: string | undefined
   /** Committer of the new commits, with the current time. */
   readonly committer: Signer
   /** Replaces the message of the last commit. */
@@ -125,10 +127,12 @@ const SAME_PATCH = '='
 async function readPicks(
   repositories: Repositories,
   id: number,
-  { onto, head }: Rebase,
+  { onto, head, upstream }: Rebase,
   reading: ReadOptions,
 ): Promise<Picks | undefined> {
   if (!isObjectId(onto) || !isObjectId(head)) throw new Error(`no ids of commits: ${onto}, ${head}`)
+  if (upstream !== undefined && !isObjectId(upstream)) throw new Error(`no id: ${upstream}`)
+  const left = upstream === undefined ? [] : [`^${upstream}`]
   const order = ['--reverse', '--topo-order', '--right-only', '--cherry-mark', '--max-parents=1']
   const format = [
     '--no-commit-header',
@@ -139,7 +143,7 @@ async function readPicks(
     readGit(
       repositories,
       id,
-      ['rev-list', ...order, ...format, `${onto}...${head}`, '--'],
+      ['rev-list', ...order, ...format, `${onto}...${head}`, ...left, '--'],
       reading,
     ),
   )

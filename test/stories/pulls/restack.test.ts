@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
+import { startTestServer, type TestServer } from '../../support/server.ts'
+
+let server: TestServer
+let users: PullTestUsers
+let forge: ReturnType<typeof pullForge>
+
+beforeAll(async () => {
+  server = await startTestServer()
+  users = await createPullTestUsers(server.url)
+  forge = pullForge(server)
+})
+afterAll(() => server.stop())
+
+/** Three pull requests of bob's: `one` into main, `two` into `one`, `three` into `two`. */
+async function stackOf(name: string) {
+  const { path, pulls } = await forge.repository(users.bob, name)
+  let base = 'main'
+  for (const branch of ['one', 'two', 'three']) {
+    await forge.change(users.bob, path, branch, base)
+    await forge.ask(users.bob, 'POST', pulls, { head: branch, base, title: branch })
+    base = branch
+  }
+  return { path, pulls }
+}
+
+const restack = (pulls: string, number: number, who = users.bob) =>
+  forge.rest(who, 'POST', `${pulls}/${number}/restack`)
+
+const filesOf = async (pulls: string, number: number): Promise<string[]> => {
+  const files: { filename: string }[] = await forge.ask(
+    users.bob,
+    'GET',
+    `${pulls}/${number}/files`,
+  )
+  return files.map(({ filename }) => filename)
+}
+
+describe('a restack', () => {
+  it('lets the pull requests above follow a new commit', async () => {
+    const { path, pulls } = await stackOf('follow')
+    await forge.change(users.bob, path, 'one', 'main', 'more.txt')
+    const { status, body } = await restack(pulls, 1)
+    expect(status).toBe(200)
+    expect(body).toMatchObject([
+      { number: 2, branch: 'two' },
+      { number: 3, branch: 'three' },
+    ])
+    const { head } = await forge.ask(users.bob, 'GET', `${pulls}/3`)
+    expect(head.sha).toBe(body[1].new_commit_id)
+    expect(await filesOf(pulls, 2)).toEqual(['two.txt'])
+    expect(await filesOf(pulls, 3)).toEqual(['three.txt'])
+    const two = await forge.ask(users.bob, 'GET', `${path}/contents?ref=two`)
+    expect(two.map(({ name }: { name: string }) => name)).toContain('more.txt')
+    expect((await restack(pulls, 1)).body).toEqual([])
+  })
+
+  it('leaves out the commits of a merged pull request, however it was merged', async () => {
+    const { path, pulls } = await stackOf('squash')
+    await forge.change(users.bob, path, 'one', 'main', 'more.txt')
+    await restack(pulls, 1)
+    await forge.ask(users.bob, 'POST', `${pulls}/1/merge`, {
+      Do: 'squash',
+      delete_branch_after_merge: true,
+    })
+    await expect
+      .poll(async () => (await forge.ask(users.bob, 'GET', `${pulls}/2`)).base.ref)
+      .toBe('main')
+    const { status, body } = await restack(pulls, 1)
+    expect(status).toBe(200)
+    expect(body).toHaveLength(2)
+    expect(await filesOf(pulls, 2)).toEqual(['two.txt'])
+    const commits = await forge.ask(users.bob, 'GET', `${pulls}/2/commits`)
+    expect(commits).toHaveLength(1)
+    expect(await filesOf(pulls, 3)).toEqual(['three.txt'])
+  })
+
+  it('moves nothing when one commit conflicts', async () => {
+    const { path, pulls } = await stackOf('conflict')
+    const before = await forge.ask(users.bob, 'GET', `${pulls}/2`)
+    await forge.change(users.bob, path, 'one', 'main', 'three.txt')
+    await forge.ask(users.bob, 'PUT', `${path}/contents/three.txt`, {
+      content: Buffer.from('another\n').toString('base64'),
+      branch: 'one',
+      sha: (await forge.ask(users.bob, 'GET', `${path}/contents/three.txt?ref=one`)).sha,
+    })
+    expect((await restack(pulls, 1)).status).toBe(409)
+    const after = await forge.ask(users.bob, 'GET', `${pulls}/2`)
+    expect(after.head.sha).toBe(before.head.sha)
+  })
+
+  it('does not move the branch below, also if a pull request wants to merge it back', async () => {
+    const { path, pulls } = await stackOf('back')
+    await forge.ask(users.bob, 'POST', pulls, { head: 'main', base: 'three', title: 'back' })
+    await forge.change(users.bob, path, 'main', 'main', 'new.txt')
+    await forge.change(users.bob, path, 'one', 'main', 'more.txt')
+    const before = await forge.ask(users.bob, 'GET', `${path}/branches/main`)
+    const { status, body } = await restack(pulls, 1)
+    expect(status).toBe(200)
+    expect(body.map(({ branch }: { branch: string }) => branch)).toEqual(['two', 'three'])
+    const after = await forge.ask(users.bob, 'GET', `${path}/branches/main`)
+    expect(after.commit.id).toBe(before.commit.id)
+  })
+
+  it('is for the author and for writers', async () => {
+    const { pulls } = await stackOf('rights')
+    expect((await restack(pulls, 1, users.eve)).status).toBe(403)
+    expect((await restack(pulls, 9)).status).toBe(404)
+  })
+})
