@@ -57,7 +57,9 @@ export function Keyboard(): VNode | null {
     return () => removeEventListener('keydown', press)
   }, [api])
   if (!dialog) return null
-  const props: KeyDialogProps = { onClose: () => setDialog(undefined), onOpen: setDialog }
+  // The event of a closed dialog may come after a key that has opened the next one.
+  const onClose = () => setDialog((open) => (open === dialog ? undefined : open))
+  const props: KeyDialogProps = { onClose, onOpen: setDialog }
   return <Later key={dialog} load={DIALOGS[dialog]} with={props} />
 }
 

@@ -78,6 +78,9 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
     await page.getByRole('option', { name: 'Keys list' }).click()
     await list.getByLabel('Keys of one letter').check()
     await page.keyboard.press('Escape')
+    // At once, before the page has heard that the dialog is closed.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Find anything' }).waitFor()
     await list.waitFor({ state: 'detached' })
     expect(faults).toEqual([])
     await leave()
