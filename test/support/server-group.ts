@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from './postgres-server.ts'
 import { branchline, type ServerProcess, serveProcess } from './process.ts'
 
@@ -18,6 +19,11 @@ export interface ServerGroup<Server extends GroupServer = ServerProcess> {
   url(): string
   /** Kills a server. Resolves when another one serves in its place. */
   replace(index: number): Promise<void>
+  /**
+   * Stops a server by SIGSTOP for longer than others wait for its locks. Resolves when the server, or
+   * another one in its place, serves.
+   */
+  suspend(index: number): Promise<void>
   /** Returns what all servers, those that are gone included, have logged about failures of their own. */
   failures(): string[]
   /** Returns what `doctor` prints. */
@@ -32,6 +38,9 @@ export interface GroupDatabase {
   readonly url: string
   readonly passwordFile: string
 }
+
+/** A stop of a server that is longer than the lease of its session. */
+const STOPPED_MS = 25_000
 
 /** Starts PostgreSQL and some servers on it. */
 export async function startServerGroup(
@@ -97,6 +106,11 @@ export async function startServersOn(
       await servers[index]?.exited
       gone.push(...failuresOf(servers[index]))
       servers[index] = await start()
+    },
+    async suspend(index) {
+      servers[index]?.child.kill('SIGSTOP')
+      await sleep(STOPPED_MS)
+      servers[index]?.child.kill('SIGCONT')
     },
     failures: () => [...gone, ...servers.flatMap(failuresOf)],
     doctor: async (...args) =>

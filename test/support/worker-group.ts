@@ -37,6 +37,16 @@ export async function startWorkerGroup(
       },
     },
   }))
+  /** Ends a worker process by a signal. Resolves when another one serves in its place. */
+  const end = async (index: number, signal: NodeJS.Signals) => {
+    const pid = pids[index] ?? 0
+    const replaced = primary.linesSoFar(REPLACED).length
+    process.kill(pid, signal)
+    await eventually(() => expect(isAlive(pid)).toBe(false))
+    await eventually(() => expect(primary.linesSoFar(REPLACED)).toHaveLength(replaced + 1))
+    const next = workers().find((worker) => !pids.includes(worker))
+    if (next !== undefined) pids[index] = next
+  }
   let calls = 0
   const halt = async () => {
     primary.child.kill('SIGTERM')
@@ -49,15 +59,9 @@ export async function startWorkerGroup(
       calls += 1
       return servers[calls % count]?.url ?? ''
     },
-    async replace(index) {
-      const pid = pids[index] ?? 0
-      const replaced = primary.linesSoFar(REPLACED).length
-      process.kill(pid, 'SIGKILL')
-      await eventually(() => expect(isAlive(pid)).toBe(false))
-      await eventually(() => expect(primary.linesSoFar(REPLACED)).toHaveLength(replaced + 1))
-      const next = workers().find((worker) => !pids.includes(worker))
-      if (next !== undefined) pids[index] = next
-    },
+    replace: (index) => end(index, 'SIGKILL'),
+    // The primary process kills a worker process that does not answer.
+    suspend: (index) => end(index, 'SIGSTOP'),
     failures: () => primary.linesSoFar('"level":"error"').filter((line) => !line.includes(ENDED)),
     doctor: async (...options) => (await branchline(['doctor', '--data', data, ...options])).stdout,
     halt,

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { UserWebhookDelivery_State } from '#gen/branchline/v1/user_webhook_pb.ts'
-import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
 import { startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
 import { openGitClient } from '../../support/git-client.ts'
+import { GROUP_KINDS } from '../../support/group-kinds.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import {
   type Actor,
@@ -16,7 +16,6 @@ import {
   type TestUsers,
   transportTo,
 } from '../../support/server.ts'
-import { startServerGroup } from '../../support/server-group.ts'
 
 /** `npm run chaos` sets both. */
 const KILLS = Number(process.env.CHAOS_KILLS ?? 6)
@@ -26,9 +25,8 @@ const SEED = Number(process.env.CHAOS_SEED ?? 1)
 const TIMEOUT_MS = 90_000
 
 const SERVERS = 4
-/** Of so many failures, one is a stop for longer than the lease of a session. */
+/** Of so many failures, one is a stop of a server. */
 const STOP_EVERY = 10
-const STOPPED_MS = 25_000
 /** Writes that must succeed between two failures. */
 const WRITES_BETWEEN = 10
 
@@ -36,11 +34,16 @@ const WRITES_BETWEEN = 10
 const REPAIRED =
   /^(repository \d+: objects\/tmp_objdir-incoming-\w+ was left behind by a process that has ended \(repaired\)|\d+ repaired, 0 left|nothing is wrong|)$/
 
-const TITLE = `${KILLS} failures of servers under load lose nothing and repeat nothing (skipped without the programs of PostgreSQL)`
+const TITLE = `${KILLS} failures under load lose nothing and repeat nothing`
 
-it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () => {
+describe.each(GROUP_KINDS)('$title', ({ missing, start }) => {
+  it.skipIf(missing !== undefined)(TITLE, { timeout: KILLS * TIMEOUT_MS }, () => endure(start))
+})
+
+/** Lets servers fail while clients write, and compares what they keep with what they acknowledged. */
+async function endure(start: (typeof GROUP_KINDS)[number]['start']): Promise<void> {
   const random = seededRandom(SEED)
-  const group = await startServerGroup(SERVERS, [
+  const group = await start(SERVERS, [
     '--webhook-allowed-hosts',
     '127.0.0.1',
     '--webhook-retry-schedule',
@@ -74,11 +77,7 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () =>
     const index = random.below(SERVERS)
     const isStop = failure % STOP_EVERY === STOP_EVERY / 2
     lives[index] = Number.NaN
-    if (isStop) {
-      group.servers[index]?.child.kill('SIGSTOP')
-      await sleep(STOPPED_MS)
-      group.servers[index]?.child.kill('SIGCONT')
-    } else await group.replace(index)
+    await (isStop ? group.suspend(index) : group.replace(index))
     lives[index] = failure
     const { call, ms } = load.takeLongest()
     const verb = isStop ? 'stopped' : 'killed'
@@ -112,7 +111,7 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () =>
   const repaired = await group.doctor('--fix')
   expect(repaired.split('\n').filter((line) => !REPAIRED.test(line))).toEqual([])
   expect(await group.doctor()).toBe('nothing is wrong\n')
-})
+}
 
 /** Makes the users. Their tokens do not expire, as those of sessions do during a long run. */
 async function lastingUsers(url: string): Promise<TestUsers> {
