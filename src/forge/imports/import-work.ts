@@ -4,6 +4,7 @@ import { listRefs } from '../../platform/git/refs/refs.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../core/scheduled-work.ts'
+import { queueRepositoryCreated } from '../repositories/activity/repository-webhook-events.ts'
 import { fetchUpstream } from '../repositories/lifecycle/mirrors.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import { FetchError } from '../repositories/lifecycle/upstreams.ts'
@@ -167,7 +168,7 @@ async function dropImportRefs(app: ReposApp, repositoryId: number): Promise<void
     await moveRefs(app, lease, repositoryId, updates.slice(i, i + REF_BATCH))
 }
 
-/** Ends an import. The repository can be changed from now on. */
+/** Ends an import. The repository can be changed from now on, and webhooks learn of the repository. */
 export async function end(
   app: ReposApp,
   job: ProjectImport,
@@ -175,7 +176,12 @@ export async function end(
   message: string,
 ): Promise<void> {
   const now = nowSeconds(app.clock)
-  await transaction(app.db, (tx) => rows.endProjectImport(tx, job, { state, message }, now))
+  await transaction(app.db, async (tx) => {
+    const ended = await rows.endProjectImport(tx, job, { state, message }, now)
+    const repository = { id: job.repository_id, parent_id: null }
+    if (ended) await queueRepositoryCreated(app, tx, repository, job.user_id)
+  })
+  app.signals.deliveries.notify()
   app.signals.importSteps.notify()
   await dropImportRefs(app, job.repository_id)
 }

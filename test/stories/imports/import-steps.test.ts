@@ -10,6 +10,7 @@ import {
   pageOf,
   settledImport,
 } from '../../support/imports.ts'
+import { startReceiver } from '../../support/receiver.ts'
 
 const clock = testClock()
 const { server, users, rest } = await openForge({
@@ -122,6 +123,32 @@ describe('an import', () => {
     expect((await settled('cancelled')).state).toBe('CANCELLED')
     expect(await numbersIn('cancelled')).toEqual([1, 2])
     expect((await rest(users.bob, 'POST', `${path}/issues`, { title: 'Yes' })).status).toBe(201)
+  })
+
+  it('is told to webhooks once, at the end', async () => {
+    const receiver = await startReceiver()
+    const { body: hook } = await rest(users.bob, 'POST', '/user/hooks', {
+      type: 'gitea',
+      config: { url: receiver.url, content_type: 'json' },
+      events: ['create', 'push', 'repository', 'issues'],
+      active: true,
+    })
+    try {
+      gitea([1, 2, 3])
+      await start('silent')
+      await settled('silent', ['SUCCEEDED'])
+      const heard = await receiver.next()
+      expect(heard.headers['x-gitea-event']).toBe('repository')
+      expect(JSON.parse(heard.body)).toMatchObject({
+        action: 'created',
+        repository: { full_name: 'bob/silent', importing: false },
+      })
+      await rest(users.bob, 'POST', '/repos/bob/silent/issues', { title: 'Next' })
+      expect((await receiver.next()).headers['x-gitea-event']).toBe('issues')
+    } finally {
+      await rest(users.bob, 'DELETE', `/user/hooks/${hook.id}`)
+      await receiver.stop()
+    }
   })
 
   it('fails when the token is refused later', async () => {

@@ -28,15 +28,16 @@ export interface ForkFacts extends HookFacts {
 
 /**
  * Queues the event that a repository was created, and for a fork the event of its parent, in the
- * transaction that records the first refs. Before it, a failure or a crash removes the repository.
+ * transaction that records the first refs. Before it, a failure or a crash removes the repository. The
+ * event of a repository into which a project is imported comes at the end of the import.
  *
- * @param actor the number of the account that created it.
+ * @param actor the number of the account that created it; null if the account was deleted.
  */
 export async function queueRepositoryCreated(
   { clock }: ReposApp,
   tx: Tx,
   { id, parent_id: parent }: Pick<Repository, 'id' | 'parent_id'>,
-  actor: number,
+  actor: number | null,
 ): Promise<void> {
   const facts: RepositoryFacts = { repository: id, actor }
   await queueHookEvents(tx, id, () => [{ type: 'repository', facts }], clock.now())

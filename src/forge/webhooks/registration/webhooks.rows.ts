@@ -39,18 +39,26 @@ export async function deleteHook(tx: Tx, id: number): Promise<void> {
 const listening = prepareQuery((db, repositoryId: number) => {
   const columns = ['id', 'events', 'branch_filter', 'waiting_count'] as const
   const active = () => db.selectFrom('user_webhooks').select(columns).where('disabled', '=', 0)
+  // An import of a project is silent until its end.
+  const repository = db
+    .selectFrom('repositories')
+    .where('id', '=', repositoryId)
+    .where('importing', '=', 0)
   // Three parts, each with its own index.
   return active()
-    .where('repository_id', '=', repositoryId)
+    .where('repository_id', '=', repository.select('id'))
+    .unionAll(active().where('owner_id', '=', repository.select('owner_id')))
     .unionAll(
-      active().where('owner_id', '=', (eb) =>
-        eb.selectFrom('repositories').select('owner_id').where('id', '=', repositoryId),
+      active().where((eb) =>
+        eb.and([sql<boolean>`scope = 'system'`, eb.exists(repository.select('id'))]),
       ),
     )
-    .unionAll(active().where(sql<boolean>`scope = 'system'`))
 })
 
-/** Returns the active webhooks that receive events of a repository. */
+/**
+ * Returns the active webhooks that receive events of a repository: none while a project is imported
+ * into the repository.
+ */
 export function listListeningHooks(db: Db, repositoryId: number): Promise<ListeningHook[]> {
   return listening(db, repositoryId)
 }
