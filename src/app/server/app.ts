@@ -127,8 +127,6 @@ export async function createApp({
     quotaRefusals: new QuotaRefusals(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },
     passwords,
-    guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
-    passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock, shared && (shared.guesses ?? new SharedFailures(db, clock))),
     background: createBackground(log),
     coordination: shared ? createSharedCoordination(shared, log) : createCoordination(),
