@@ -16,6 +16,8 @@ import type { Attachment } from "./release_pb.ts";
 import { file_branchline_v1_release } from "./release_pb.ts";
 import type { Team } from "./team_pb.ts";
 import { file_branchline_v1_team } from "./team_pb.ts";
+import type { TrackedTime } from "./tracked_time_service_pb.ts";
+import { file_branchline_v1_tracked_time_service } from "./tracked_time_service_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
@@ -25,7 +27,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment.proto.
  */
 export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiggEKEElzc3VlQ29tbWVudEVkaXQSCgoCaWQYASABKAMSJAoEdXNlchgCIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIMCgRib2R5GAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIosGCg9UaW1lbGluZUNvbW1lbnQSCgoCaWQYASABKAMSDAoEdHlwZRgCIAEoCRIQCghodG1sX3VybBgDIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAQgASgJEhEKCWlzc3VlX3VybBgFIAEoCRIkCgR1c2VyGAYgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EgwKBGJvZHkYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJb2xkX3RpdGxlGAogASgJEhEKCW5ld190aXRsZRgLIAEoCRIPCgdvbGRfcmVmGAwgASgJEg8KB25ld19yZWYYDSABKAkSFgoOcmVmX2NvbW1pdF9zaGEYDiABKAkSEQoJcmV2aWV3X2lkGA8gASgDEjcKDW9sZF9taWxlc3RvbmUYECABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjMKCW1pbGVzdG9uZRgRIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSKwoFbGFiZWwYEiABKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsQgb6phkCCAMSMAoIYXNzaWduZWUYEyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIyCg1hc3NpZ25lZV90ZWFtGBQgASgLMhMuYnJhbmNobGluZS52MS5UZWFtQgb6phkCCAMSGAoQcmVtb3ZlZF9hc3NpZ25lZRgVIAEoCBIvCglyZWZfaXNzdWUYFiABKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlQgb6phkCCAMSOAoLcmVmX2NvbW1lbnQYFyABKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudEIG+qYZAggDEhIKCnJlZl9hY3Rpb24YGCABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_issue, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiggEKEElzc3VlQ29tbWVudEVkaXQSCgoCaWQYASABKAMSJAoEdXNlchgCIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIMCgRib2R5GAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIt4HCg9UaW1lbGluZUNvbW1lbnQSCgoCaWQYASABKAMSDAoEdHlwZRgCIAEoCRIQCghodG1sX3VybBgDIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAQgASgJEhEKCWlzc3VlX3VybBgFIAEoCRIkCgR1c2VyGAYgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EgwKBGJvZHkYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJb2xkX3RpdGxlGAogASgJEhEKCW5ld190aXRsZRgLIAEoCRIPCgdvbGRfcmVmGAwgASgJEg8KB25ld19yZWYYDSABKAkSFgoOcmVmX2NvbW1pdF9zaGEYDiABKAkSEQoJcmV2aWV3X2lkGA8gASgDEjcKDW9sZF9taWxlc3RvbmUYECABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjMKCW1pbGVzdG9uZRgRIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSKwoFbGFiZWwYEiABKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsQgb6phkCCAMSMAoIYXNzaWduZWUYEyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIyCg1hc3NpZ25lZV90ZWFtGBQgASgLMhMuYnJhbmNobGluZS52MS5UZWFtQgb6phkCCAMSGAoQcmVtb3ZlZF9hc3NpZ25lZRgVIAEoCBIvCglyZWZfaXNzdWUYFiABKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlQgb6phkCCAMSOAoLcmVmX2NvbW1lbnQYFyABKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudEIG+qYZAggDEhIKCnJlZl9hY3Rpb24YGCABKAkSNQoPZGVwZW5kZW50X2lzc3VlGBkgASgLMhQuYnJhbmNobGluZS52MS5Jc3N1ZUIG+qYZAggDEhYKDm9sZF9wcm9qZWN0X2lkGBogASgDEhIKCnByb2plY3RfaWQYGyABKAMSOAoMdHJhY2tlZF90aW1lGBwgASgLMhouYnJhbmNobGluZS52MS5UcmFja2VkVGltZUIG+qYZAggDEjQKDHJlc29sdmVfZG9lchgdIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_issue, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_branchline_v1_tracked_time_service, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A comment on an issue or on a pull request as a whole. Comments on lines are part of reviews.
@@ -180,7 +182,7 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
    * `assignees`, `review_request`, `dismiss_review`, `added_deadline`, `modified_deadline`,
    * `removed_deadline`, `lock`, `unlock`, or a reference: `issue_ref` and `pull_ref` of the title or
    * the description of an issue or pull request, `comment_ref` of a comment, `commit_ref` of the
-   * message of a commit. A reference that the caller may not read is left out, and is not counted.
+   * message of a commit; or `add_dependency` and `remove_dependency`, in both of the two. A reference that the caller may not read is left out, and is not counted.
    *
    * @generated from field: string type = 2;
    */
@@ -347,6 +349,41 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
    * @generated from field: string ref_action = 24;
    */
   refAction: string;
+
+  /**
+   * The other issue or pull request of `add_dependency` and `remove_dependency`. Absent for other types.
+   *
+   * @generated from field: branchline.v1.Issue dependent_issue = 25;
+   */
+  dependentIssue?: Issue | undefined;
+
+  /**
+   * Always 0: there are no projects. Clients of compatible systems expect the property.
+   *
+   * @generated from field: int64 old_project_id = 26;
+   */
+  oldProjectId: bigint;
+
+  /**
+   * Always 0, as `old_project_id`.
+   *
+   * @generated from field: int64 project_id = 27;
+   */
+  projectId: bigint;
+
+  /**
+   * Always absent: times are not tracked yet.
+   *
+   * @generated from field: branchline.v1.TrackedTime tracked_time = 28;
+   */
+  trackedTime?: TrackedTime | undefined;
+
+  /**
+   * Always absent: who resolved a thread is told by the thread.
+   *
+   * @generated from field: branchline.v1.Account resolve_doer = 29;
+   */
+  resolveDoer?: Account | undefined;
 };
 
 /**

@@ -7,6 +7,7 @@ import { findConversation } from './conversations.rows.ts'
 import * as rows from './dependencies.rows.ts'
 import type { ConversationRight, ConversationsApp, OpenConversation } from './ports.ts'
 import type { Conversation } from './schema.ts'
+import { recordTimeline } from './timeline.ts'
 
 /**
  * Dependencies of conversations on others, also of other repositories. A conversation with an open
@@ -71,7 +72,7 @@ export async function addDependency(
   name: ConversationName,
   reference: DependencyReference,
 ): Promise<OpenConversation> {
-  return change(app, caller, name, reference, async (tx, { id }, other) => {
+  return change(app, caller, name, reference, 'add_dependency', async (tx, { id }, other) => {
     if (await rows.waitsFor(tx, other.id, id)) throw new DomainError('INVALID_DEPENDENCY')
     if (await rows.dependsOn(tx, id, other.id)) return false
     if ((await rows.countDependencies(tx, id)) >= MAX_DEPENDENCIES)
@@ -92,7 +93,7 @@ export async function removeDependency(
   name: ConversationName,
   reference: DependencyReference,
 ): Promise<OpenConversation> {
-  return change(app, caller, name, reference, async (tx, { id }, other) => {
+  return change(app, caller, name, reference, 'remove_dependency', async (tx, { id }, other) => {
     if (!(await rows.dependsOn(tx, id, other.id))) throw new DomainError('ISSUE_NOT_FOUND')
     await rows.deleteDependency(tx, id, other.id)
     return true
@@ -111,12 +112,17 @@ async function openWaiting(
   return open
 }
 
-/** @param work returns whether it changed anything. */
+/**
+ * Changes dependencies. The timelines of both conversations say so.
+ *
+ * @param work returns whether it changed anything.
+ */
 async function change(
   app: ConversationsApp,
   caller: SignedIn,
   name: ConversationName,
   reference: DependencyReference,
+  type: 'add_dependency' | 'remove_dependency',
   work: (tx: Tx, conversation: Conversation, other: Conversation) => Promise<boolean>,
 ): Promise<OpenConversation> {
   const open = await openWaiting(app, caller, name, 'write')
@@ -125,7 +131,12 @@ async function change(
     const { conversation, record } = await open.beginChange(tx)
     const other = await findConversation(tx, otherId)
     if (!other) throw new DomainError('ISSUE_NOT_FOUND')
-    if (await work(tx, conversation, other)) await record(caller.user.id, { type: 'dependencies' })
+    if (!(await work(tx, conversation, other))) return
+    await record(caller.user.id, { type: 'dependencies' })
+    const tell = (id: number, sourceId: number) =>
+      recordTimeline(app, tx, caller.user.id, id, { type, sourceId })
+    await tell(conversation.id, other.id)
+    await tell(other.id, conversation.id)
   })
   return open
 }

@@ -278,6 +278,8 @@ export interface TimelineTable {
     | 'duplicate'
     | 'unduplicate'
     | 'transferred'
+    | 'add_dependency'
+    | 'remove_dependency'
     | 'sub_issue_added'
     | 'sub_issue_removed'
     | 'parent_added'

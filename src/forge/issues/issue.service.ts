@@ -518,7 +518,13 @@ export async function timelineMessages(
     const [source, comment] = [sources.views.get(source_id), comments.get(comment_id)]
     return create(TimelineCommentSchema, {
       ...timelineMessage(app, viewer, view),
-      ...(source && { refIssue: conversationMessage(app, viewer, source) }),
+      ...(source && {
+        [OF_DEPENDENCIES.has(view.entry.type) ? 'dependentIssue' : 'refIssue']: conversationMessage(
+          app,
+          viewer,
+          source,
+        ),
+      }),
       ...(comment && { refComment: commentMessage(app, viewer, comment) }),
       refAction: (source && view.entry.old_value) || 'none',
     })
@@ -565,6 +571,11 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
     removedAssignee: entry.type !== 'label' && view.isRemoved,
   })
 }
+
+const OF_DEPENDENCIES: ReadonlySet<TimelineView['entry']['type']> = new Set([
+  'add_dependency',
+  'remove_dependency',
+])
 
 /** The types of entries whose new value is a commit. */
 const WITH_COMMIT: ReadonlySet<TimelineView['entry']['type']> = new Set([
