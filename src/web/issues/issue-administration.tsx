@@ -1,11 +1,21 @@
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueTransferService } from '#gen/branchline/v1/issue_transfer_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton, ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
+import {
+  ActionButton,
+  ActionForm,
+  Checkbox,
+  Confirmed,
+  Field,
+  fieldOf,
+  isChecked,
+} from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
 import type { PullName } from '../pulls/reviews.ts'
 
@@ -59,6 +69,7 @@ export function IssueAdministration(props: AdministrationProps): VNode {
           />
         </ActionForm>
       )}
+      <TransferForm name={name} isPrivate={repository.private} />
       {repository.permissions?.admin && (
         <p class="buttons">
           <ActionButton text={isPinned ? 'Unpin' : 'Pin'} act={pin} />{' '}
@@ -70,5 +81,40 @@ export function IssueAdministration(props: AdministrationProps): VNode {
         </p>
       )}
     </section>
+  )
+}
+
+/** Moves the issue to another repository that the user may write to. */
+function TransferForm({ name, isPrivate }: { name: PullName; isPrivate: boolean }): VNode {
+  const { of } = useApi()
+  const [isOpen, setOpen] = useState(false)
+  if (!isOpen)
+    return (
+      <p class="buttons">
+        <button type="button" onClick={() => setOpen(true)}>
+          Transfer the issue…
+        </button>
+      </p>
+    )
+  const transfer = async (form: HTMLFormElement) => {
+    const [owner = '', repo = ''] = fieldOf(form, 'target').trim().split('/')
+    const target = { owner, repo, confirmPublic: isChecked(form, 'confirmPublic') }
+    const { number } = await of(IssueTransferService).transferIssue({ ...name, target })
+    goTo(`${repositoryHref({ owner, repo })}/issues/${number}`)
+  }
+  return (
+    <ActionForm label="Transfer the issue" submit="Transfer the issue" act={transfer}>
+      <Field
+        label="Repository that gets the issue"
+        name="target"
+        placeholder="owner/repository"
+        pattern="\s*[^\s\/]+\/[^\s\/]+\s*"
+        hint="The issue gets a new number there. Comments and files move along."
+        autocapitalize="none"
+        autocomplete="off"
+        required
+      />
+      {isPrivate && <Checkbox label="Also if that is public" name="confirmPublic" />}
+    </ActionForm>
   )
 }

@@ -14,6 +14,8 @@ import {
 } from '../conversations/details.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
+import { ChangeDueDate, ChangeMilestone, OwnSubscription } from './issue-planning.tsx'
+
 interface DetailsProps {
   readonly repository: Repository
   readonly name: PullName
@@ -21,12 +23,13 @@ interface DetailsProps {
   readonly onChange: () => void
 }
 
-/** Labels, assignees, milestone and due date of an issue, and the forms that change them. */
+/** Labels, assignees, milestone, due date and subscription of an issue, and what changes them. */
 export function IssueDetails({ repository, name, issue, onChange }: DetailsProps): VNode {
   const { session } = useApi()
   const [isEdited, setEdited] = useState(false)
   const { archived, permissions } = repository
   const isWriter = permissions?.push === true && !archived
+  const change = { name, issue, onChange }
   const isAuthor = session.user !== undefined && session.user.username === issue.user?.login
   return (
     <section class="box" aria-labelledby="details">
@@ -41,9 +44,20 @@ export function IssueDetails({ repository, name, issue, onChange }: DetailsProps
         <Detail
           title="Milestone"
           values={issue.milestone ? [<span key="milestone">{issue.milestone.title}</span>] : []}
-        />
-        {issue.dueDate && <Detail title="Due" values={[<Time key="due" at={issue.dueDate} />]} />}
+        >
+          {isWriter && <ChangeMilestone {...change} />}
+        </Detail>
+        {(issue.dueDate || isWriter) && (
+          <Detail title="Due" values={issue.dueDate ? [<Time key="due" at={issue.dueDate} />] : []}>
+            {isWriter && <ChangeDueDate {...change} />}
+          </Detail>
+        )}
       </dl>
+      {session.user && (
+        <p class="buttons">
+          <OwnSubscription name={name} login={session.user.username} />
+        </p>
+      )}
       {isEdited && (
         <TextEditor name={name} said={issue} onChange={onChange} onClose={() => setEdited(false)} />
       )}

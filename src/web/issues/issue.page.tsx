@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
+import type { IssueComment, TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
@@ -16,10 +17,12 @@ import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
+import { HistoryEntry, readHistory } from './history.tsx'
 import { StateLine } from './issue-state.tsx'
 
 const loadDetails = async () => (await import('./issue-details.tsx')).IssueDetails
 const loadSubIssues = async () => (await import('./sub-issues.tsx')).SubIssues
+const loadDependencies = async () => (await import('./dependencies.tsx')).Dependencies
 const loadStateForm = async () => (await import('./state-form.tsx')).StateForm
 const loadAdministration = async () =>
   (await import('./issue-administration.tsx')).IssueAdministration
@@ -103,6 +106,7 @@ function Conversation(props: ConversationProps): VNode {
   const { repository, name, issue, version, onChange } = props
   const api = useApi()
   const comments = useLoad((signal) => readComments(api, name, signal), [version])
+  const history = useLoad((signal) => readHistory(api, name, signal), [version])
   const discussion = discussionOf(props, api.session.user?.username, comments.reload)
   const isAuthor = api.session.user !== undefined && api.session.user.username === issue.user?.login
   const opening = {
@@ -122,19 +126,24 @@ function Conversation(props: ConversationProps): VNode {
         <Show of={comments}>
           {(said) => (
             <>
-              {said.map(commentEntry).map((entry) => (
-                <EntryView
-                  key={entry.key}
-                  name={name}
-                  entry={entry}
-                  discussion={discussion}
-                  onChange={comments.reload}
-                />
-              ))}
+              {inOrder(said, history.value ?? []).map((one) =>
+                'type' in one ? (
+                  <HistoryEntry key={`${one.type}-${one.id}`} entry={one} />
+                ) : (
+                  <EntryView
+                    key={one.id}
+                    name={name}
+                    entry={commentEntry(one)}
+                    discussion={discussion}
+                    onChange={comments.reload}
+                  />
+                ),
+              )}
             </>
           )}
         </Show>
         <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
+        <Later load={loadDependencies} with={{ name, isWriter: discussion.canModerate, version }} />
         {(discussion.canModerate || isAuthor) && !repository.archived && (
           <Later load={loadStateForm} with={{ name, issue, onChange }} />
         )}
@@ -149,6 +158,16 @@ function Conversation(props: ConversationProps): VNode {
       </div>
     </div>
   )
+}
+
+/** Returns comments and what has happened beside them, oldest first. */
+function inOrder(
+  comments: readonly IssueComment[],
+  history: readonly TimelineComment[],
+): (IssueComment | TimelineComment)[] {
+  const time = ({ createdAt }: IssueComment | TimelineComment) =>
+    Number(createdAt?.seconds ?? 0n) * 1000 + (createdAt?.nanos ?? 0) / 1e6
+  return [...comments, ...history].sort((one, other) => time(one) - time(other))
 }
 
 /** What the user may do in the conversation of an issue, which has no diff. */

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
-import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { IssueService, type ListIssuesResponse } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
@@ -60,18 +60,20 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
   const { q = '' } = kept
   // A query may ask for a state itself.
   const state = STATES.find((known) => known === query.get('state')) ?? (q === '' ? 'open' : 'all')
+  const { labels = '', milestones = '', author = '', assignee = '', sort = '' } = kept
+  const people = { createdBy: author, assignedBy: assignee }
+  const request = { ...name, type: 'issues', labels, milestones, ...people, sort, query: q }
+  const keys = FILTERS.map((filter) => kept[filter])
   const list = useLoad(
-    (signal) => {
-      const { labels = '', milestones = '', author = '', assignee = '', sort = '' } = kept
-      const people = { createdBy: author, assignedBy: assignee }
-      const filters = { labels, milestones, ...people, sort, query: q }
-      return of(IssueService).listIssues(
-        { ...name, type: 'issues', state, ...filters, page },
-        { signal },
-      )
-    },
-    [state, ...FILTERS.map((filter) => kept[filter]), page],
+    (signal) => of(IssueService).listIssues({ ...request, state, page }, { signal }),
+    [state, ...keys, page],
   )
+  const totals = useLoad(async (signal) => {
+    const totalOf = async (known: string) =>
+      of(IssueService).listIssues({ ...request, state: known, limit: 1 }, { signal })
+    const [open, closed] = await Promise.all([totalOf('open'), totalOf('closed')])
+    return { open: totalText(open), closed: totalText(closed) }
+  }, keys)
   const isWriter = repository.permissions?.push === true && !repository.archived
   const base = `${repositoryHref(name)}/issues`
   const hrefOf = (filters: Filters & { readonly state: string }) =>
@@ -95,7 +97,11 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
       {Object.keys(kept).length === 0 && page === 1 && <PinnedIssues name={name} />}
       <Later load={loadSavedViews} with={{ name, query: q, isWriter }} />
       <FilterForm kept={kept} onFilter={(filters) => goTo(hrefOf({ state, ...filters }))} />
-      <StateTabs state={state} hrefOf={(known) => hrefOf({ ...kept, state: known })} />
+      <StateTabs
+        state={state}
+        hrefOf={(known) => hrefOf({ ...kept, state: known })}
+        totals={totals.value ?? {}}
+      />
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
@@ -121,13 +127,23 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
   )
 }
 
-function StateTabs(props: { state: string; hrefOf: (state: string) => string }): VNode {
-  const { state, hrefOf } = props
+/** Returns the length of a list. The server counts up to a bound. */
+function totalText({ total, totalCapped }: ListIssuesResponse): string {
+  return `${total}${totalCapped ? '+' : ''}`
+}
+
+function StateTabs(props: {
+  state: string
+  hrefOf: (state: string) => string
+  totals: Partial<Record<string, string>>
+}): VNode {
+  const { state, hrefOf, totals } = props
   return (
     <nav class="tabs" aria-label="Filter">
       {STATES.map((known) => (
         <a key={known} href={hrefOf(known)} aria-current={known === state ? 'page' : undefined}>
           {known[0]?.toUpperCase() + known.slice(1)}
+          {totals[known] !== undefined && <span class="number"> {totals[known]}</span>}
         </a>
       ))}
     </nav>

@@ -40,7 +40,8 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByLabel('Comment', { exact: true }).fill('Which ones?')
     await bob.page.getByRole('button', { name: 'Send the comment' }).click()
     await carol.page.getByText('Which ones?').waitFor()
-    await carol.page.getByText('plants').waitFor()
+    await carol.page.getByText('plants').first().waitFor()
+    await carol.page.getByText('added the label').waitFor()
     await expectReadable(carol.page)
 
     await bob.page.getByRole('button', { name: 'Close the issue' }).click()
@@ -53,6 +54,57 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await carol.page.getByRole('link', { name: 'plants' }).click()
     await carol.page.getByRole('link', { name: 'The roses are dry #1' }).waitFor()
     await expectReadable(carol.page)
+  })
+
+  it('plan an issue, show what it waits for and what has happened, and move it elsewhere', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    for (const name of ['farm', 'barn']) await ask(users.bob, 'POST', '/user/repos', { name })
+    for (const title of ['Plough', 'Feed the horse'])
+      await ask(users.bob, 'POST', '/repos/bob/farm/issues', { title })
+    await ask(users.bob, 'POST', '/repos/bob/barn/issues', { title: 'Mend the door' })
+    await ask(users.bob, 'POST', '/repos/bob/farm/milestones', { title: 'spring' })
+    const { page } = await web.open('/bob/farm/issues/1', 'bob')
+    await page.getByRole('button', { name: 'Change milestone' }).click()
+    await page.getByLabel('New milestone').selectOption({ label: 'spring' })
+    await page.getByRole('button', { name: 'Save milestone' }).click()
+    await page.getByText('set the milestone spring').waitFor()
+    await page.getByRole('button', { name: 'Change due date' }).click()
+    await page.getByLabel('New due date').fill('2027-04-01')
+    await page.getByRole('button', { name: 'Save due date' }).click()
+    await page.getByText('set the due date 2027-04-01').waitFor()
+
+    await page.getByLabel('Number, or').fill('2')
+    await page.getByRole('button', { name: 'Add the dependency' }).click()
+    await page.getByRole('button', { name: 'Remove #2' }).waitFor()
+    await page.getByLabel('Direction').selectOption('blocks')
+    await page.getByLabel('Number, or').fill('bob/barn#1')
+    await page.getByRole('button', { name: 'Add the dependency' }).click()
+    await page.getByRole('button', { name: 'Remove #1' }).waitFor()
+    await page.getByText('made a dependency with').nth(1).waitFor()
+    await expectReadable(page)
+    const titles = async (path: string) =>
+      (await ask(users.bob, 'GET', path)).map(({ title }: { title: string }) => title)
+    expect(await titles('/repos/bob/farm/issues/1/dependencies')).toEqual(['Feed the horse'])
+    expect(await titles('/repos/bob/farm/issues/1/blocks')).toEqual(['Mend the door'])
+    await page.getByRole('button', { name: 'Remove #2' }).click()
+    await page.getByText('removed the dependency with').waitFor()
+
+    await page.getByRole('button', { name: 'Unsubscribe' }).click()
+    await page.getByRole('button', { name: 'Subscribe', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Transfer the issue' }).click()
+    await page.getByLabel('Repository that gets the issue').fill('bob/barn')
+    await expectReadable(page)
+    await page.getByRole('button', { name: 'Transfer the issue' }).click()
+    await page.waitForURL('**/bob/barn/issues/2')
+    await page.getByRole('heading', { name: 'Plough #2' }).waitFor()
+
+    await ask(users.bob, 'PATCH', '/repos/bob/barn/issues/2', { state: 'closed' })
+    await page.goto('/bob/barn/issues')
+    await page.getByRole('link', { name: 'Open 1' }).waitFor()
+    await page.getByRole('link', { name: 'Closed 1' }).waitFor()
+    await expectReadable(page)
   })
 
   it('close an issue with a reason, show its parts, and lock, pin and delete it', {
@@ -72,13 +124,13 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByRole('button', { name: 'Move up #2' }).waitFor()
     await expectReadable(bob.page)
 
-    await bob.page.getByRole('link', { name: 'Buy planks #3' }).click()
-    await bob.page.getByText('a part of').waitFor()
+    await bob.page.getByRole('list').getByRole('link', { name: 'Buy planks #3' }).click()
+    await bob.page.getByText('a part of').first().waitFor()
     await bob.page.getByRole('combobox', { name: 'Reason' }).selectOption('duplicate')
     await bob.page.getByLabel('Number of the other issue').fill('2')
     await expectReadable(bob.page)
     await bob.page.getByRole('button', { name: 'Close the issue' }).click()
-    await bob.page.getByText('as a duplicate of').waitFor()
+    await bob.page.getByText('as a duplicate of').first().waitFor()
     await bob.page.getByRole('button', { name: 'Pin', exact: true }).click()
     await bob.page.getByRole('button', { name: 'Unpin' }).waitFor()
     await bob.page.getByRole('button', { name: 'Lock the conversation' }).click()
@@ -111,6 +163,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.goto(`/bob/garden/issues/${number}`)
     await bob.page.waitForURL('**/bob/hut/issues/4')
     await bob.page.getByRole('heading', { name: 'Moves away #4' }).waitFor()
+    await bob.page.getByText('moved the issue from another repository').waitFor()
 
     const carol = await web.open('/bob/hut/pulls/1', 'carol')
     await carol.page.getByRole('heading', { name: 'Build a shed #1' }).waitFor()
