@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openDataAsItIs } from '../../../src/app/data-folder.ts'
 import { databaseOf, isOnPostgres } from '../../support/database.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
@@ -37,93 +37,96 @@ function fsck(data: string, id: number): void {
 describe('a backup', () => {
   let client: GitClient
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     client = await openGitClient()
   })
-  afterAll(() => client.remove())
+  afterEach(() => client.remove())
 
-  it('of a busy server contains every write acknowledged before, and a server starts on it', async () => {
-    await withFolder(async (folder) => {
-      const [data, archive, copy] = ['data', 'backup.tar', 'copy'].map((name) =>
-        join(folder, name),
-      ) as [string, string, string]
-      const server = await serveProcess(data)
-      const users = await createTestUsers(server.url)
-      const rest = restAt(server.url)
-      const { id } = (
-        await rest(users.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
-      ).body
-      const secret = (
-        await rest(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
-      ).body
-      const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
-      await client.git('.', 'clone', '-q', remote, 'engine')
-      const acknowledged = await client.commit('engine', 'before')
-      await client.git(
-        'engine',
-        'push',
-        '-q',
-        'origin',
-        'HEAD:refs/heads/before',
-        'HEAD:refs/tags/v1',
-      )
+  it.each(['1', '2'])(
+    'of a busy server with --workers %s contains every write acknowledged before, and a server starts on it',
+    async (workers) => {
+      await withFolder(async (folder) => {
+        const [data, archive, copy] = ['data', 'backup.tar', 'copy'].map((name) =>
+          join(folder, name),
+        ) as [string, string, string]
+        const server = await serveProcess(data, ['--workers', workers])
+        const users = await createTestUsers(server.url)
+        const rest = restAt(server.url)
+        const { id } = (
+          await rest(users.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+        ).body
+        const secret = (
+          await rest(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+        ).body
+        const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
+        await client.git('.', 'clone', '-q', remote, 'engine')
+        const acknowledged = await client.commit('engine', 'before')
+        await client.git(
+          'engine',
+          'push',
+          '-q',
+          'origin',
+          'HEAD:refs/heads/before',
+          'HEAD:refs/tags/v1',
+        )
 
-      let isDone = false
-      const pushing = (async () => {
-        for (let i = 0; !isDone; i++) {
-          await client.commit('engine', `meanwhile ${i}`)
-          await client.git(
-            'engine',
-            'push',
-            '-q',
-            'origin',
-            `HEAD:refs/heads/meanwhile-${i}`,
-            '+HEAD:refs/heads/main',
-          )
-        }
-      })()
-      const made = await branchline(['backup', '--data', data, '--output', archive])
-      isDone = true
-      await pushing
-      expect(made).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(/\d+ rows, 2 repositories with \d+ files/),
-        stderr: expect.any(String),
+        let isDone = false
+        const pushing = (async () => {
+          for (let i = 0; !isDone; i++) {
+            await client.commit('engine', `meanwhile ${i}`)
+            await client.git(
+              'engine',
+              'push',
+              '-q',
+              'origin',
+              `HEAD:refs/heads/meanwhile-${i}`,
+              '+HEAD:refs/heads/main',
+            )
+          }
+        })()
+        const made = await branchline(['backup', '--data', data, '--output', archive])
+        isDone = true
+        await pushing
+        expect(made).toEqual({
+          code: 0,
+          stdout: expect.stringMatching(/\d+ rows, 2 repositories with \d+ files/),
+          stderr: expect.any(String),
+        })
+        expect((await stat(archive)).mode & 0o777).toBe(0o600)
+        expect((await readdir(folder)).sort()).toEqual(['backup.tar', 'data'])
+        await stop(server)
+        const restored = await branchline(['restore', '--data', copy, '--input', archive])
+        expect(restored).toEqual({
+          code: 0,
+          stdout: expect.stringContaining(`restored ${copy} as it was at`),
+          stderr: expect.any(String),
+        })
+        const again = await serveProcess(copy, ['--workers', workers])
+        const bob = await signIn(again.url, 'bob')
+        const asBob = restAt(again.url)
+        expect((await asBob(bob, 'GET', '/repos/bob/secret')).body).toMatchObject({
+          id: secret.id,
+          empty: true,
+        })
+        await client.git('.', 'clone', '-q', remoteOf(again.url, 'bob/engine'), 'copied')
+        expect(await client.git('copied', 'rev-parse', 'origin/before', 'v1')).toBe(
+          `${acknowledged}\n${acknowledged}`,
+        )
+        const branches = (
+          await client.git('copied', 'for-each-ref', 'refs/remotes/origin', '--format=%(refname)')
+        ).split('\n')
+        // HEAD is listed too.
+        expect((await asBob(bob, 'GET', '/repos/bob/engine')).body.branch_count).toBe(
+          branches.length - 1,
+        )
+        await stop(again)
+        fsck(copy, id)
+        expect((await branchline(['doctor', '--data', copy, '--fsck'])).stdout).toBe(
+          'nothing is wrong\n',
+        )
       })
-      expect((await stat(archive)).mode & 0o777).toBe(0o600)
-      expect((await readdir(folder)).sort()).toEqual(['backup.tar', 'data'])
-      await stop(server)
-      const restored = await branchline(['restore', '--data', copy, '--input', archive])
-      expect(restored).toEqual({
-        code: 0,
-        stdout: expect.stringContaining(`restored ${copy} as it was at`),
-        stderr: expect.any(String),
-      })
-      const again = await serveProcess(copy)
-      const bob = await signIn(again.url, 'bob')
-      const asBob = restAt(again.url)
-      expect((await asBob(bob, 'GET', '/repos/bob/secret')).body).toMatchObject({
-        id: secret.id,
-        empty: true,
-      })
-      await client.git('.', 'clone', '-q', remoteOf(again.url, 'bob/engine'), 'copied')
-      expect(await client.git('copied', 'rev-parse', 'origin/before', 'v1')).toBe(
-        `${acknowledged}\n${acknowledged}`,
-      )
-      const branches = (
-        await client.git('copied', 'for-each-ref', 'refs/remotes/origin', '--format=%(refname)')
-      ).split('\n')
-      // HEAD is listed too.
-      expect((await asBob(bob, 'GET', '/repos/bob/engine')).body.branch_count).toBe(
-        branches.length - 1,
-      )
-      await stop(again)
-      fsck(copy, id)
-      expect((await branchline(['doctor', '--data', copy, '--fsck'])).stdout).toBe(
-        'nothing is wrong\n',
-      )
-    })
-  })
+    },
+  )
 
   it('can be written to and read from a pipe', async () => {
     await withFolder(async (folder) => {

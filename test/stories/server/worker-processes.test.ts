@@ -183,6 +183,19 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     await client.remove()
   })
 
+  it('lets doctor read beside all processes', async () => {
+    await serve()
+    const doctor = ['doctor', '--data', data, ...place]
+    expect((await branchline(doctor)).stdout).toBe('nothing is wrong\n')
+    // With PostgreSQL, a command that works alone waits a minute for servers.
+    if (postgres) return
+    const { code, stderr } = await branchline([...doctor, '--fix'])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `branchline: another branchline works on ${data}: stop it first\n`,
+    })
+  })
+
   it('replaces a process that was killed, while calls go on', async () => {
     const { server, workers } = await serve()
     const before = workers()
