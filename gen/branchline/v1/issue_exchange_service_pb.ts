@@ -236,7 +236,8 @@ export const IssueImportSchema: GenMessage<IssueImport> = /*@__PURE__*/
 export const IssueExchangeService: GenService<{
   /**
    * Streams the labels and milestones of a repository, then its issues by number. Pull requests are
-   * left out. Over REST each record is a line. For readers of issues.
+   * left out. Over REST each record is a line. For readers of issues. Administrators of the repository
+   * get the attachments of issues, too, each with `name`, `size` in bytes and `url`.
    *
    * @generated from rpc branchline.v1.IssueExchangeService.ExportIssues
    */

@@ -1,5 +1,6 @@
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
-import { openConversations } from '../conversations/conversation-readers.ts'
+import { attachmentsOfConversations } from '../conversations/attachments.rows.ts'
+import { type OpenConversations, openConversations } from '../conversations/conversation-readers.ts'
 import { grouped } from '../conversations/conversations.rows.ts'
 import { findLabelsByIds, labelsOfConversations } from '../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
@@ -7,9 +8,9 @@ import { assigneesOfConversations } from '../conversations/participants.rows.ts'
 import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
 import type { RepositoryName } from '../core/names.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { Repository } from '../repositories/schema.ts'
 import type { ExchangeRecord } from './exchange-records.ts'
 import * as rows from './issue-exchange.rows.ts'
 
@@ -18,8 +19,8 @@ const PAGE = 50
 
 /**
  * Yields the labels and milestones of a repository, then its issues by number, as records that an
- * import reads. Records have neither ids nor addresses. With a number to continue after, there are
- * only issues.
+ * import reads. Records have neither ids nor addresses, but administrators get the addresses of files.
+ * With a number to continue after, there are only issues.
  *
  * @throws as `openConversations`; REPOSITORY_UNIT_CLOSED if the caller may not read issues.
  */
@@ -29,7 +30,7 @@ export async function* exportIssues(
   name: RepositoryName,
   afterNumber: number,
 ): AsyncGenerator<ExchangeRecord> {
-  const repository = await openReadable(app, caller, name)
+  const { repository } = await openReadable(app, caller, name)
   if (afterNumber === 0) {
     for (const label of await rows.labelsOfRepository(app.db, repository.id))
       yield { kind: 'label', ...labelRecord(label) }
@@ -38,11 +39,12 @@ export async function* exportIssues(
   }
   for (let last = afterNumber; ; ) {
     // The rights of the caller may have changed while the client was reading.
-    await openReadable(app, caller, name)
+    const { units } = await openReadable(app, caller, name)
     const issues = await rows.issuesAfter(app.db, repository.id, last, PAGE)
     const final = issues.at(-1)
     if (!final) return
-    yield* await issueRecords(app, issues)
+    const files = suffices(units.code, 'admin') ? await filesOf(app, issues) : NO_FILES
+    yield* await issueRecords(app, issues, files)
     last = final.number
   }
 }
@@ -51,10 +53,26 @@ async function openReadable(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
-): Promise<Repository> {
-  const { kinds, repository } = await openConversations(app, caller, name)
-  if (!kinds.issues) throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'issues' })
-  return repository
+): Promise<OpenConversations> {
+  const open = await openConversations(app, caller, name)
+  if (!open.kinds.issues) throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'issues' })
+  return open
+}
+
+/** Returns the records of the files of an issue, without those of its comments. */
+type Files = (issueId: number) => readonly ExchangeRecord[]
+
+const NO_FILES: Files = () => []
+
+async function filesOf(app: ReposApp, issues: readonly rows.ExportedIssue[]): Promise<Files> {
+  const ids = issues.map(({ id }) => id)
+  const files = await attachmentsOfConversations(app.db, ids)
+  return (id) =>
+    (files.get(id) ?? []).map(({ name, bytes, uuid }) => ({
+      name,
+      size: bytes,
+      url: `${app.publicUrl()}/attachments/${uuid}`,
+    }))
 }
 
 /** An account, or the author of something that was imported. */
@@ -69,6 +87,7 @@ type Person = (author: Author) => ExchangeRecord
 async function issueRecords(
   { db }: ReposApp,
   issues: readonly rows.ExportedIssue[],
+  files: Files,
 ): Promise<ExchangeRecord[]> {
   const ids = issues.map(({ id }) => id)
   const comments = await rows.commentsOfIssues(db, ids)
@@ -134,7 +153,7 @@ async function issueRecords(
         created_at: time(event.create_time),
         ...valuesOf(event, { labels: eventLabels, milestones, user }),
       })),
-      attachments: [],
+      attachments: [...files(issue.id)],
     }
   })
 }

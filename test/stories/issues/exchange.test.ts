@@ -235,6 +235,27 @@ describe('an export', () => {
     expect((await forge.ask(users.bob, 'GET', `${strangers}/issues/1`)).original_author).toBe('eve')
   })
 
+  it('tells administrators where the files of issues are', async () => {
+    const path = await fresh('filed')
+    await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'See the log' })
+    const form = new FormData()
+    form.set('attachment', new Blob(['It broke.']), 'log.txt')
+    const stored = await fetch(`${server.url}/api/v1${path}/issues/1/assets`, {
+      method: 'POST',
+      headers: { authorization: users.bob.authorization },
+      body: form,
+    })
+    expect(stored.status).toBe(201)
+    const { browser_download_url } = (await stored.json()) as { browser_download_url: string }
+    const filesFor = async (who: Actor) =>
+      (await exported(path, '?after_number=0', who)).find(({ kind }) => kind === 'issue')
+        .attachments
+    expect(await filesFor(users.bob)).toEqual([
+      { name: 'log.txt', size: 9, url: browser_download_url },
+    ])
+    expect(await filesFor(users.eve)).toEqual([])
+  })
+
   it('is for readers of issues', async () => {
     const path = await fresh('private', { private: true })
     const answer = await forge.rest(users.eve, 'GET', `${path}/issue_export`)
