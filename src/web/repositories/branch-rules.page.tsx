@@ -421,7 +421,7 @@ const PATTERNS = [
   ],
   [
     'branchNamePattern',
-    'Names of new branches match',
+    'Name of a new branch matches',
     'A regular expression (RE2), such as ^(feature|fix)/.',
   ],
 ] as const
