@@ -61,7 +61,7 @@ export const COMMANDS = {
     [
       'chaos',
       '--kills 50 --seed 7',
-      'kills servers under load and checks that nothing is lost; needs PostgreSQL',
+      'kills servers under load and checks that nothing is lost',
     ],
     [
       'clients',
