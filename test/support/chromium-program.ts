@@ -1,7 +1,32 @@
 import { type Browser, chromium } from 'playwright-core'
 import { isInstalled } from '../clients/program.ts'
 
+/**
+ * The last switch counts, so that the features that Playwright switches off (`chromiumSwitches.ts` there)
+ * are named again, as far as they concern pages of 127.0.0.1 without a network.
+ */
+const DISABLED_FEATURES = [
+  // Each window would have two hidden pages for its address bar, which take half of its CPU time.
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+]
+
 const CHROMIUM_ARGS = [
+  `--disable-features=${DISABLED_FEATURES.join(',')}`,
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
