@@ -34,7 +34,8 @@ export function watchGitMemory(): MemoryWatch {
   }
 }
 
-function descendantsOf(pid: number): number[] {
+/** Returns the processes below one. */
+export function descendantsOf(pid: number): number[] {
   let children: number[] = []
   try {
     children = childrenOf(pid)

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { isOnPostgres } from '../../support/database.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { descendantsOf } from '../../support/git-memory.ts'
 import { branchline, withFolder } from '../../support/process.ts'
-import { childrenOf } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, startTestServer } from '../../support/server.ts'
 
@@ -101,10 +101,15 @@ describe('an interrupted push', () => {
     async () => {
       const push = await beginPush(forge.server.url, forge.users.bob.authorization, 1)
       await untilQuarantines(repository, 1)
-      for (const pid of childrenOf(process.pid)) {
+      // The spawner of the worker is the parent of the Git process.
+      const killed: number[] = []
+      for (const pid of descendantsOf(process.pid)) {
         const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
-        if (command.includes('receive-pack')) process.kill(pid, 'SIGKILL')
+        if (!command.includes('receive-pack')) continue
+        process.kill(pid, 'SIGKILL')
+        killed.push(pid)
       }
+      expect(killed).not.toEqual([])
       await untilQuarantines(repository, 0)
       push.cut()
     },
