@@ -467,14 +467,16 @@ export type MigrateRepositoryRequest = Message<"branchline.v1.MigrateRepositoryR
   releases: boolean;
 
   /**
-   * Has no effect.
+   * Whether the objects of Git LFS come along; to a mirror before its refs move. Default false. No
+   * effect where Git LFS is off.
    *
    * @generated from field: bool lfs = 19;
    */
   lfs: boolean;
 
   /**
-   * Has no effect.
+   * Address of the Git LFS of the other server, http or https. The credentials go to the server of
+   * `clone_addr` only; the address may have others. Empty means `info/lfs` below the repository.
    *
    * @generated from field: string lfs_endpoint = 20;
    */
@@ -547,7 +549,10 @@ export const MirrorService: GenService<{
    * `pull_requests` and `releases`, starts an import of the project, which runs on after the response
    * (`ImportService`). The response comes when the branches are here, and after ten seconds at the latest.
    *
-   * Wikis and LFS are not imported. Their fields are accepted for compatible clients.
+   * With `lfs`, the objects of Git LFS come along. Objects that the other server does not have, or that
+   * the quota or a limit of this server refuses, are left out, and the import succeeds.
+   *
+   * Wikis are not imported. Their field is accepted for compatible clients.
    *
    * @generated from rpc branchline.v1.MirrorService.MigrateRepository
    */

@@ -1,5 +1,6 @@
 import type { App } from '../../forge/app.ts'
 import type { OpenLfs } from '../../forge/repositories/lfs/lfs-access.ts'
+import { RESERVE_BYTES } from '../../forge/repositories/lfs/lfs-batches.ts'
 import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
 import type { LfsObjectId } from '../../forge/repositories/lfs/lfs-links.ts'
 import {
@@ -15,9 +16,6 @@ import { abort } from '../git-http/session.ts'
 
 /** Longest time without a byte. */
 const IDLE_TIMEOUT_MS = 60_000
-
-/** Free space that an upload leaves. */
-const RESERVE_BYTES = 256 * 1024 * 1024
 
 /**
  * Checks an upload before its content is read.

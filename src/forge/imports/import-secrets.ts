@@ -10,11 +10,17 @@ export interface ImportSecrets {
   readonly token: string
   /** For Git. */
   readonly credentials: UpstreamCredentials | undefined
+  /**
+   * Address of the Git LFS, which may have credentials, empty for that of the repository; undefined if
+   * no objects come along.
+   */
+  readonly lfs?: string | undefined
 }
 
 /** Encrypts secrets for storage; null for none. */
 export function sealSecrets(app: ReposApp, secrets: ImportSecrets): Buffer | null {
-  if (secrets.token === '' && !secrets.credentials) return null
+  const { token, credentials, lfs } = secrets
+  if (token === '' && !credentials && lfs === undefined) return null
   return seal(app, PURPOSE, Buffer.from(JSON.stringify(secrets)))
 }
 

@@ -7,7 +7,7 @@ import { type DueWork, type DueWorker, startDueWork } from '../core/scheduled-wo
 import { queueRepositoryCreated } from '../repositories/activity/repository-webhook-events.ts'
 import { fetchUpstream } from '../repositories/lifecycle/mirrors.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
-import { FetchError } from '../repositories/lifecycle/upstreams.ts'
+import { FetchError, lfsRemoteOf } from '../repositories/lifecycle/upstreams.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { moveRefs } from '../repositories/refs/ref-updates.ts'
 import {
@@ -143,10 +143,11 @@ async function fetchObjects(
   { job, source }: RunningImport,
   until: AbortSignal,
 ): Promise<void> {
-  const { credentials } = openSecrets(app, job.secrets)
+  const { credentials, lfs: endpoint } = openSecrets(app, job.secrets)
   const upstream = { url: new URL(job.url), credentials }
   const alsoRefs = source.headRefs
-  await fetchUpstream(app, job.repository_id, upstream, { prune: false, alsoRefs, until })
+  const lfs = endpoint === undefined ? undefined : lfsRemoteOf(upstream, endpoint)
+  await fetchUpstream(app, job.repository_id, upstream, { prune: false, alsoRefs, lfs, until })
 }
 
 /** Does what needs all records, and ends the import. */

@@ -44,7 +44,7 @@ export interface ImportView {
 }
 
 /** What compatible clients ask for, too. */
-const NOT_IMPORTED = ['wiki', 'lfs']
+const NOT_IMPORTED = ['wiki']
 
 /** The states of an import that has ended. */
 const ENDED: readonly ImportState[] = ['SUCCEEDED', 'FAILED', 'CANCELLED']
@@ -78,7 +78,7 @@ async function prepare(
   request: ProjectImportRequest,
   until: AbortSignal,
 ): Promise<PreparedImport> {
-  const { url, credentials, token } = request
+  const { url, credentials, token, lfs } = request
   const service = SERVICES.find((known) => known === request.service)
   if (!service)
     throw new DomainError('INVALID_FIELD', {
@@ -110,7 +110,7 @@ async function prepare(
         number_offset: numberOffset,
         kinds: kinds.join(','),
         errors,
-        secrets: sealSecrets(app, { token, credentials }),
+        secrets: sealSecrets(app, { token, credentials, lfs }),
         state: 'RUNNING',
         phase: 'objects',
         due_time: app.clock.now(),

@@ -84,6 +84,7 @@ import * as lfsLocks from './0093-lfs-locks.ts'
 import * as projectImports from './0096-project-imports.ts'
 import * as originalAuthors from './0097-original-authors.ts'
 import * as lfsSweeps from './0098-lfs-sweeps.ts'
+import * as lfsOfMirrors from './0099-lfs-of-mirrors.ts'
 import * as viewedFiles from './0101-viewed-files.ts'
 import * as issueLists from './0107-issue-lists.ts'
 import * as commitRules from './0111-commit-rules.ts'
@@ -175,6 +176,7 @@ export const migrations: readonly Migration[] = [
   { name: '0096-project-imports', ...projectImports },
   { name: '0097-original-authors', ...originalAuthors },
   { name: '0098-lfs-sweeps', ...lfsSweeps },
+  { name: '0099-lfs-of-mirrors', ...lfsOfMirrors },
   { name: '0101-viewed-files', ...viewedFiles },
   { name: '0107-issue-lists', ...issueLists },
   { name: '0111-commit-rules', ...commitRules },

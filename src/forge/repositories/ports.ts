@@ -65,6 +65,8 @@ export interface ProjectImportRequest {
   readonly credentials: { readonly username: string; readonly password: string } | undefined
   /** For the API; empty for none. */
   readonly token: string
+  /** Address of the Git LFS, empty for that of the repository; undefined if no objects come along. */
+  readonly lfs: string | undefined
   /** Names of the kinds of records, such as `issues`. */
   readonly kinds: readonly string[]
 }

@@ -125,6 +125,10 @@ interface MirrorsTable {
   interval_seconds: number
   /** 0 or 1: whether refs that the remote deleted are deleted here. */
   prune: number
+  /** 0 or 1: whether the objects of Git LFS come along. */
+  lfs: number
+  /** Encrypted address of the Git LFS of the remote; null for that of the repository. */
+  lfs_endpoint: Buffer | null
   /**
    * Time of the next synchronisation in Unix milliseconds; null for synchronisation on request
    * only.

@@ -198,6 +198,8 @@ async function openExchange(
     const response = await client.request(request)
     signal.addEventListener('abort', close)
     response.body.once('close', close)
+    // A body that is destroyed before its end emits an error, which nobody may be waiting for.
+    response.body.on('error', () => {})
     return {
       status: response.statusCode,
       headers: firstValues(response.headers),

@@ -28,7 +28,7 @@ export interface LfsBatchEntry extends LfsObjectId {
 }
 
 /** Free space that uploads leave. */
-const RESERVE_BYTES = 256 * 1024 * 1024
+export const RESERVE_BYTES = 256 * 1024 * 1024
 
 /**
  * Answers a batch, with an entry for each object in the order of the request.

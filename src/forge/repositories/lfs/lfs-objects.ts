@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { createYielder } from '../../../platform/concurrency/yielding.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import type { Caller } from '../../core/access.ts'
 import { type ByteRange, readRange } from '../../core/byte-ranges.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { endStorageDeletion, queueStorageDeletion } from '../attachments/storage-deletions.rows.ts'
@@ -36,6 +37,9 @@ export function lfsKey(oid: string): string {
   return `${LFS_KEYS}${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`
 }
 
+/** The repository that gets an object, and who sees numbers of its quota; undefined for the server. */
+type UploadPlace = Pick<OpenLfs, 'repository'> & { readonly caller: Caller | undefined }
+
 /** How long the content of an upload may be without a row: longer than any upload takes. */
 export const UPLOAD_SECONDS = 24 * 60 * 60
 
@@ -47,7 +51,7 @@ export const UPLOAD_SECONDS = 24 * 60 * 60
  */
 export async function storeLfsObject(
   app: ReposApp,
-  open: OpenLfs,
+  place: UploadPlace,
   object: LfsObjectId,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
@@ -57,7 +61,9 @@ export async function storeLfsObject(
     return
   }
   const store = app.objects.current
-  await storeContent(app, open, object, () => store.put(lfsKey(object.oid), verified, object.bytes))
+  await storeContent(app, place, object, () =>
+    store.put(lfsKey(object.oid), verified, object.bytes),
+  )
 }
 
 /**
@@ -70,12 +76,12 @@ export async function storeLfsObject(
  */
 export async function storeContent(
   app: ReposApp,
-  { repository, caller }: OpenLfs,
+  { repository, caller }: UploadPlace,
   object: LfsObjectId,
   write: () => Promise<unknown>,
 ): Promise<void> {
   const { oid, bytes } = object
-  const uploader = caller.kind === 'user' ? caller : undefined
+  const uploader = caller?.kind === 'user' ? caller : undefined
   const quota = await quotaOfRepository(app, uploader, repository.id, 'lfs')
   const store = app.objects.current
   const place = { store: store.name, object_key: lfsKey(oid) }

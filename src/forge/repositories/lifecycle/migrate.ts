@@ -1,11 +1,16 @@
 import { finishCopy, measureDraft } from '../../../platform/git/packs/mirrors.ts'
-import { createDraft, discardDraft } from '../../../platform/git/repositories/repositories.ts'
+import {
+  createDraft,
+  discardDraft,
+  repositoryPath,
+} from '../../../platform/git/repositories/repositories.ts'
 import { findOwnerById, findOwnerByNameKey } from '../../accounts/users/owners.rows.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, holderOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
+import { fetchLfsObjects } from '../lfs/lfs-sources.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Quota, quotaOfOwner, transferBytes } from '../quotas/quota-checks.ts'
 import { checkRepositoryLimit } from '../quotas/repository-limit.ts'
@@ -19,15 +24,18 @@ import {
 } from './create-repository.ts'
 import { insertMirror } from './mirrors.rows.ts'
 import { DEFAULT_INTERVAL_SECONDS, nextSyncTime, parseMirrorInterval } from './mirrors.ts'
-import { findRepository } from './repositories.rows.ts'
+import { findRepository, findRepositoryById } from './repositories.rows.ts'
 import { getRepositoryById } from './repositories.ts'
 import { checkRepositoryName, checkText, repositoryNameKey } from './repository-fields.ts'
 import type { RepositoryView } from './repository-views.ts'
 import {
   FetchError,
+  type LfsRemote,
+  lfsRemoteOf,
   reachUpstream,
   readUpstream,
   sealCredentials,
+  sealEndpoint,
   TooLargeError,
   type Upstream,
   type UpstreamDraft,
@@ -47,6 +55,10 @@ export interface MigrationDraft {
   readonly mirror: boolean
   /** Empty for the default interval. */
   readonly mirrorInterval: string
+  /** Whether the objects of Git LFS come along. */
+  readonly lfs: boolean
+  /** Address of the Git LFS of the other server. Empty for that of the repository. */
+  readonly lfsEndpoint: string
   /** What to import beside the Git repository; undefined for nothing, and for mirrors. */
   readonly project: { readonly service: string; readonly kinds: readonly string[] } | undefined
 }
@@ -65,6 +77,7 @@ export async function migrateRepository(
 ): Promise<RepositoryView> {
   const place = await openPlaceOf(app, caller, draft)
   const upstream = readUpstream(draft.upstream)
+  const lfs = draft.lfs ? lfsRemoteOf(upstream, draft.lfsEndpoint) : undefined
   checkRepositoryName(draft.name)
   checkText('description', draft.description)
   const intervalSeconds = draft.mirrorInterval
@@ -74,11 +87,13 @@ export async function migrateRepository(
     throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
   }
   const migration = { upstream, intervalSeconds, until }
-  const copying = app.copies(holderOf(caller), () =>
-    draft.project
-      ? beginImport(app, caller, place, { ...draft, project: draft.project }, migration)
-      : copy(app, caller, place, draft, migration),
-  )
+  const copying = app.copies(holderOf(caller), async () => {
+    if (draft.project)
+      return beginImport(app, caller, place, { ...draft, project: draft.project }, migration)
+    const id = await copy(app, caller, place, draft, migration)
+    if (lfs && app.settings.lfs) await fetchObjectsOf(app, caller, id, lfs, until)
+    return id
+  })
   // The server waits for the copy before it closes the database, even if the client has gone.
   app.background.run('migration', () => copying.catch(() => {}))
   const id = await copying.catch((error: unknown) => {
@@ -88,6 +103,26 @@ export async function migrateRepository(
   })
   app.signals.mirrors.notify()
   return getRepositoryById(app, caller, id)
+}
+
+/**
+ * Fetches the objects of Git LFS of a new repository. The repository exists by now, so a failure leaves
+ * pointers.
+ */
+async function fetchObjectsOf(
+  app: ReposApp,
+  caller: SignedIn,
+  id: number,
+  remote: LfsRemote,
+  signal: AbortSignal,
+): Promise<void> {
+  const repository = await findRepositoryById(app.db, id)
+  if (!repository) return
+  const folder = repositoryPath(app.git, id)
+  const target = { repository, caller, folder, range: ['--all'], signal }
+  await fetchLfsObjects(app, remote, target).catch((err: unknown) =>
+    app.log.warn({ err, repository: id }, 'the LFS objects of an import were not fetched'),
+  )
 }
 
 /**
@@ -139,7 +174,8 @@ async function beginImport(
   { upstream, until }: Migration,
 ): Promise<number> {
   const { name, description, project } = draft
-  const request = { ...project, ...upstream, token: draft.upstream.token }
+  const lfs = draft.lfs ? draft.lfsEndpoint : undefined
+  const request = { ...project, ...upstream, token: draft.upstream.token, lfs }
   const prepared = await app.projectImports.prepare(app, caller, request, until)
   const id = await publishCopy(app, await createDraft(app.git, DEFAULT_BRANCH), {
     creatorId: caller.user.id,
@@ -202,7 +238,7 @@ async function copy(
     },
     async addRows(tx, id) {
       await recordCreator(app, tx, place, caller.user.id, id)
-      if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
+      if (mirror) await insertMirror(tx, newMirror(app, id, draft, { upstream, intervalSeconds }))
     },
   })
 }
@@ -237,8 +273,8 @@ async function fetchAll(
 function newMirror(
   app: ReposApp,
   repositoryId: number,
-  upstream: Upstream,
-  intervalSeconds: number,
+  { lfs, lfsEndpoint }: MigrationDraft,
+  { upstream, intervalSeconds }: Pick<Migration, 'upstream' | 'intervalSeconds'>,
 ): Mirror {
   const now = nowSeconds(app.clock)
   return {
@@ -247,6 +283,8 @@ function newMirror(
     credentials: sealCredentials(app, upstream),
     interval_seconds: intervalSeconds,
     prune: 1,
+    lfs: lfs ? 1 : 0,
+    lfs_endpoint: lfs ? sealEndpoint(app, lfsEndpoint) : null,
     next_sync_time: nextSyncTime(app, intervalSeconds),
     last_sync_time: now,
     change_time: now,

@@ -104,6 +104,8 @@ export function migrationDraft(
     private: request.private,
     mirror: request.mirror && !project,
     mirrorInterval: request.mirrorInterval,
+    lfs: request.lfs,
+    lfsEndpoint: request.lfsEndpoint,
     project,
   }
 }

@@ -15,6 +15,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import { fetchLfsObjects } from '../lfs/lfs-sources.ts'
 import type { ReposApp, Reservation } from '../ports.ts'
 import { quotaOfRepository, reservationOf, transferBytes } from '../quotas/quota-checks.ts'
 import { applyUpdates, moveRefs } from '../refs/ref-updates.ts'
@@ -23,7 +24,10 @@ import * as rows from './mirrors.rows.ts'
 import { findRepositoryById } from './repositories.rows.ts'
 import {
   FetchError,
+  type LfsRemote,
+  lfsRemoteOf,
   openCredentials,
+  openEndpoint,
   reachUpstream,
   TooLargeError,
   type Upstream,
@@ -151,7 +155,10 @@ async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): 
     credentials: openCredentials(app, mirror.credentials),
   }
   const prune = mirror.prune === 1
-  return fetchUpstream(app, mirror.repository_id, upstream, { prune, alsoRefs: undefined, until })
+  const lfs =
+    mirror.lfs === 1 ? lfsRemoteOf(upstream, openEndpoint(app, mirror.lfs_endpoint)) : undefined
+  const following = { prune, alsoRefs: undefined, lfs, until }
+  return fetchUpstream(app, mirror.repository_id, upstream, following)
 }
 
 /** How a repository follows another one. */
@@ -163,6 +170,8 @@ interface Following {
    * default branch becomes that of the other repository, too.
    */
   readonly alsoRefs: string | undefined
+  /** From where the objects of Git LFS come along; undefined where they do not. */
+  readonly lfs: LfsRemote | undefined
   readonly until: AbortSignal
 }
 
@@ -176,7 +185,7 @@ export async function fetchUpstream(
   app: ReposApp,
   id: number,
   upstream: Upstream,
-  { prune, alsoRefs, until }: Following,
+  { prune, alsoRefs, lfs, until }: Following,
 ): Promise<boolean> {
   const quota = await quotaOfRepository(app, undefined, id)
   const maxBytes = quota && (await transferBytes(quota))
@@ -196,6 +205,7 @@ export async function fetchUpstream(
     if (updates.length + kept.length === 0) return false
     const bytes = quota ? await measureDraft(draft) : 0
     await quota?.check(app.db, bytes)
+    if (lfs && app.settings.lfs) await fetchNewObjects(app, id, lfs, { draft, until })
     await releaseObjects(app.git, id, draft)
     if (kept.length > 0) await moveRefs(app, await app.coordination.lease(), id, kept)
     if (defaultBranch) await setDefaultBranch(app.git, id, defaultBranch)
@@ -208,6 +218,21 @@ export async function fetchUpstream(
   } finally {
     await discardDraft(draft)
   }
+}
+
+/** Fetches the objects of Git LFS that new commits need, before refs move. */
+async function fetchNewObjects(
+  app: ReposApp,
+  id: number,
+  remote: LfsRemote,
+  { draft, until }: { readonly draft: string; readonly until: AbortSignal },
+): Promise<void> {
+  const repository = await findRepositoryById(app.db, id)
+  if (!repository) return
+  // The repository is the alternate of the draft.
+  const range = ['--all', '--not', '--alternate-refs']
+  const target = { repository, caller: undefined, folder: draft, range, signal: until }
+  await fetchLfsObjects(app, remote, target)
 }
 
 /** Deletions come first, since a branch `a` must be deleted before a branch `a/b` can exist. */

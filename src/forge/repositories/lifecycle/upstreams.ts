@@ -241,3 +241,41 @@ function textOf({ badObject }: FetchFailure, seen: GatewayFailure | undefined): 
   if (badObject !== undefined) return `the repository has a malformed object (${badObject})`
   return seen === undefined ? 'Git could not read the response of the other server' : TEXTS[seen]
 }
+
+/** The Git LFS of a repository on another server. */
+export interface LfsRemote {
+  /** The address behind which the paths of the API follow, without a trailing slash. */
+  readonly url: URL
+  /** The value of `Authorization` for that server; undefined for none. */
+  readonly authorization: string | undefined
+}
+
+/**
+ * Returns the Git LFS of a repository on another server.
+ *
+ * @param endpoint an address that a user gave, possibly with credentials; empty for that of the
+ *   repository. The credentials of the repository go to its own server only.
+ * @throws INVALID_CLONE_ADDRESS
+ */
+export function lfsRemoteOf({ url, credentials }: Upstream, endpoint: string): LfsRemote {
+  const own = new URL(url)
+  own.pathname = `${own.pathname.replace(/\/+$/, '').replace(/(?:\.git)?$/, '.git')}/info/lfs`
+  const given =
+    endpoint.trim() === ''
+      ? undefined
+      : readUpstream({ address: endpoint, username: '', password: '', token: '' })
+  const address = new URL(given?.url ?? own)
+  address.pathname = address.pathname.replace(/\/+$/, '')
+  const sent = given?.credentials ?? (address.origin === url.origin ? credentials : undefined)
+  return { url: address, authorization: sent && basic(sent) }
+}
+
+/** Encrypts an address that may have credentials. */
+export function sealEndpoint(app: ReposApp, endpoint: string): Buffer | null {
+  return endpoint.trim() === '' ? null : seal(app, PURPOSE, Buffer.from(endpoint))
+}
+
+/** Decrypts an address that `sealEndpoint` has encrypted; empty for none. */
+export function openEndpoint(app: ReposApp, sealed: Buffer | null): string {
+  return sealed === null ? '' : open(app, PURPOSE, sealed).toString()
+}
