@@ -19,7 +19,7 @@ const MAX_WAITING_CHECKS = 256
 
 /** A request to another server. */
 export interface OutboundRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT'
   /** An http or https URL. */
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { transaction } from '../../../platform/database/database.ts'
+import { repositoryPath } from '../../../platform/git/repositories/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import { hasLfsObjects } from '../lfs/lfs-objects.rows.ts'
+import { pushLfsObjects } from '../lfs/lfs-uploads.ts'
 import type { ReposApp } from '../ports.ts'
 import { recordObserver } from '../refs/ref-index.ts'
 import type { PushMirror } from '../schema.ts'
@@ -15,10 +18,13 @@ import { findRepositoryById } from './repositories.rows.ts'
 import {
   checkUpstream,
   FetchError,
+  lfsRemoteOf,
   openCredentials,
   pushUpstream,
+  reachUpstream,
   readUpstream,
   sealCredentials,
+  type Upstream,
 } from './upstreams.ts'
 
 export type { PushMirror }
@@ -182,7 +188,9 @@ async function tryPush(
   const { repository_id: id, url } = mirror
   try {
     const credentials = openCredentials(app, mirror.credentials)
-    await pushUpstream(app, { url: new URL(url), credentials }, until, id)
+    const upstream = { url: new URL(url), credentials }
+    await pushObjectsTo(app, upstream, until, id)
+    await pushUpstream(app, upstream, until, id)
     return { error: '', last_sync_time: nowSeconds(app.clock) }
   } catch (error) {
     if (error instanceof FetchError) return { error: error.message }
@@ -191,6 +199,19 @@ async function tryPush(
       app.log.error({ err: error, repository: id }, 'a push mirror could not be updated')
     return { error: 'the server failed' }
   }
+}
+
+/** Sends the objects of Git LFS that new commits need, before refs move there. */
+async function pushObjectsTo(
+  app: ReposApp,
+  upstream: Upstream,
+  signal: AbortSignal,
+  repositoryId: number,
+): Promise<void> {
+  if (!app.settings.lfs || !(await hasLfsObjects(app.db, repositoryId))) return
+  const folder = repositoryPath(app.git, repositoryId)
+  const known = await reachUpstream(app, upstream, signal, (reached) => reached.readTips(folder))
+  await pushLfsObjects(app, lfsRemoteOf(upstream, ''), { repositoryId, known, signal })
 }
 
 /**

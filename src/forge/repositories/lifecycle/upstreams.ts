@@ -3,6 +3,7 @@ import {
   fetchInto,
   pushAll,
   readUpstreamDefault,
+  readUpstreamTips,
 } from '../../../platform/git/packs/mirrors.ts'
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import { type GatewayFailure, openGitGateway } from '../../../platform/outbound/git-gateway.ts'
@@ -138,6 +139,12 @@ export interface ReachedUpstream {
   fetchInto(draft: string, prune: boolean, alsoRefs?: string): Promise<void>
   /** Returns the branch that HEAD points to, once the draft has it; undefined if there is none. */
   readDefaultBranch(draft: string): Promise<string | undefined>
+  /**
+   * Returns ids to which branches and tags point; none if the repository cannot be read.
+   *
+   * @param folder path of a repository here.
+   */
+  readTips(folder: string): Promise<string[]>
 }
 
 /** A repository on another server, and the bytes of a fetch after which the fetch fails. */
@@ -176,6 +183,7 @@ export async function reachUpstream<T>(
         throw new (seen === 'TOO_LARGE' ? TooLargeError : FetchError)(textOf(failure, seen))
       },
       readDefaultBranch: (draft) => readUpstreamDefault(app.git, draft, source, signal),
+      readTips: (folder) => readUpstreamTips(app.git, folder, source, signal),
     })
   } finally {
     await gateway.close()

@@ -129,6 +129,18 @@ export async function pushAll(
   return code === 0 ? undefined : { stderr, isRefused: stderr.includes('! [') }
 }
 
+/** Returns the ids to which branches and tags of a source point; not all of them if there are many. */
+export async function readUpstreamTips(
+  repositories: Repositories,
+  folder: string,
+  { url, header }: FetchSource,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const args = ['ls-remote', '--quiet', '--heads', '--tags', url]
+  const { stdout } = await runUntil(repositories, signal, args, folder, header)
+  return stdout.split('\n').flatMap((line) => /^([0-9a-f]{40})\t/.exec(line)?.[1] ?? [])
+}
+
 /** Returns the default branch of a source, or undefined when it has none. */
 export async function readUpstreamDefault(
   repositories: Repositories,
