@@ -1,13 +1,16 @@
 import { type ComponentChild, Fragment as Group, type RefObject, type VNode } from 'preact'
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { counted, sizeText } from '../components/formats.tsx'
+import { FailureNote } from '../components/load.tsx'
 import { Scrolling } from '../components/page.tsx'
 import { draftKeys } from '../components/stored.ts'
 import { LineForm } from '../conversations/comment-forms.tsx'
 import { DiscussionContext } from '../conversations/discussion.ts'
 import { ThreadView } from '../conversations/thread.tsx'
 import { type Place, placeKey, placeOfKey, placeText, type Thread } from '../pulls/reviews.ts'
+import { ViewedContext } from '../pulls/viewed-files.ts'
 import { type DiffColours, useColours } from './diff-colours.ts'
+import type { Gap } from './diff-gaps.ts'
 import {
   linesToShow,
   type MarkedLine,
@@ -17,6 +20,7 @@ import {
 } from './diff-rows.ts'
 import { countLines, type DiffLine, type FileDiff, lfsSizes } from './diff-text.ts'
 import { divideRuns, type Run } from './runs.ts'
+import { useGaps } from './use-gaps.ts'
 import type { LoadHighlighter } from './use-highlighter.ts'
 
 /** A file with more lines is closed at first. */
@@ -58,6 +62,10 @@ export function DiffFile({ file: changed, view, isTarget }: FileProps): VNode {
     if (isTarget) place.current?.querySelector('summary')?.focus({ preventScroll: true })
   }, [isTarget])
   const { added, removed } = useMemo(() => countLines(file), [file])
+  const mark = useContext(ViewedContext)?.stateOf(path)
+  useEffect(() => {
+    if (mark === 'VIEWED') setOpen(false)
+  }, [mark])
   return (
     <details
       class="file"
@@ -71,6 +79,8 @@ export function DiffFile({ file: changed, view, isTarget }: FileProps): VNode {
         {change !== 'changed' && <span class="tag">{change}</span>}
         {!isShort && !isOpen && <span class="tag">large</span>}
         {threads && <span class="tag">{counted(threads.length, 'thread')}</span>}
+        {mark === 'VIEWED' && <span class="tag">viewed</span>}
+        {mark === 'CHANGED' && <span class="tag">changed since you viewed it</span>}
         <span class="counts">
           <span class="plus">+{added.toLocaleString()}</span>{' '}
           <span class="minus">−{removed.toLocaleString()}</span>
@@ -80,6 +90,7 @@ export function DiffFile({ file: changed, view, isTarget }: FileProps): VNode {
       {sizes && <p class="inside">LFS: {sizesText(sizes)}</p>}
       {!isBinary && !sizes && lines.length === 0 && <p class="inside">The content is the same.</p>}
       {isOpen && <FileLines file={file} view={view} threads={threads ?? NO_THREADS} />}
+      <ViewedMark path={path} />
     </details>
   )
 }
@@ -88,15 +99,37 @@ function sizesText({ before, after }: NonNullable<ReturnType<typeof lfsSizes>>):
   return [before, after].flatMap((size) => (size === undefined ? [] : sizeText(size))).join(' → ')
 }
 
+/** The mark that the user has viewed a file, behind the lines that the user reads before. */
+function ViewedMark({ path }: { path: string }): VNode | null {
+  const viewed = useContext(ViewedContext)
+  if (!viewed) return null
+  return (
+    <label class="choice inside">
+      <input
+        type="checkbox"
+        checked={viewed.stateOf(path) === 'VIEWED'}
+        onChange={({ currentTarget }) => {
+          viewed.mark(path, currentTarget.checked)
+          // The mark closes the file, and with it the box that has the focus.
+          if (currentTarget.checked)
+            currentTarget.closest('details')?.querySelector('summary')?.focus()
+        }}
+      />{' '}
+      Viewed<span class="hidden"> {path}</span>
+    </label>
+  )
+}
+
 const NO_THREADS: readonly Thread[] = []
 
 function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Thread[] }): VNode {
   const { file, view, threads } = props
   const { path } = file
   const discussion = useContext(DiscussionContext)
+  const gaps = useGaps(file)
   const lines = useMemo(
-    () => linesToShow(file.lines.slice(0, MAX_SHOWN_LINES), view.whiteSpace),
-    [file, view.whiteSpace],
+    () => linesToShow(gaps.lines.slice(0, MAX_SHOWN_LINES), view.whiteSpace),
+    [gaps.lines, view.whiteSpace],
   )
   const [byLine, elsewhere] = useMemo(
     () => divide(threads, lines, discussion?.head),
@@ -104,12 +137,22 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
   )
   const forms = useForms(path, discussion?.drafts)
   const entry = useMemo(() => lines.find((line) => placeOf(line, path)), [lines, path])
-  const remarks: Remarks = { path, entry, threads: byLine, ...forms }
+  const remarks: Remarks = {
+    path,
+    entry,
+    threads: byLine,
+    gaps: gaps.gaps,
+    onOpenGap: gaps.open,
+    ...forms,
+  }
   const [place, isNear] = useNearView()
   const colours = useColours(file, isNear, view.highlighter)
   const Table = view.layout === 'split' ? SplitTable : UnifiedTable
   return (
     <>
+      {discussion?.canComment && (
+        <FileComment path={path} onOpen={() => forms.onOpen({ path, side: 'new', line: 0 })} />
+      )}
       {lines.length > 0 && (
         <Scrolling label={`Changes of ${path}`}>
           <div ref={place}>
@@ -117,6 +160,12 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
           </div>
         </Scrolling>
       )}
+      {gaps.end && lines.length < MAX_SHOWN_LINES && (
+        <p class="inside">
+          <GapButton gap={gaps.end} path={path} onOpen={() => gaps.open(file.lines.at(-1))} />
+        </p>
+      )}
+      {gaps.failure && <FailureNote failure={gaps.failure} />}
       {file.lines.length > MAX_SHOWN_LINES && (
         <p class="note">
           Only the first {MAX_SHOWN_LINES.toLocaleString()} lines are shown. A clone has the rest.
@@ -128,7 +177,7 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
             key={placeKey(place)}
             discussion={discussion}
             place={place}
-            isFocused={false}
+            isFocused={forms.forms.get(placeKey(place)) === true}
             onClose={() => forms.onClose(place)}
           />
         ))}
@@ -141,6 +190,17 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
           />
         ))}
     </>
+  )
+}
+
+/** A button that opens a comment on a whole file. */
+function FileComment({ path, onOpen }: { path: string; onOpen: () => void }): VNode {
+  return (
+    <p class="inside">
+      <button type="button" class="small" onClick={onOpen}>
+        Comment on the file<span class="hidden"> {path}</span>
+      </button>
+    </p>
   )
 }
 
@@ -234,6 +294,9 @@ interface Remarks {
   readonly threads: ReadonlyMap<string, readonly Thread[]>
   /** Lines with a form, and whether the user has just opened the form. */
   readonly forms: ReadonlyMap<string, boolean>
+  /** What is left out above lines that begin a hunk. */
+  readonly gaps: ReadonlyMap<DiffLine, Gap>
+  onOpenGap(line: DiffLine): void
   onOpen(place: Place): void
   onClose(place: Place): void
 }
@@ -267,7 +330,10 @@ function UnifiedTable({ lines, colours, remarks }: TableProps): VNode {
                   <LineNumber line={line} side="new" remarks={remarks} />
                 </td>
                 <td class="sign">{SIGNS[line.kind]}</td>
-                <LineText line={line} colours={colours} />
+                <td class={`text ${line.kind}`}>
+                  <GapAbove line={line} remarks={remarks} />
+                  <Words line={line} runs={colours?.of(line)} />
+                </td>
               </tr>
               {place && <RemarkRow places={[place]} remarks={remarks} />}
             </Group>
@@ -287,7 +353,7 @@ function SplitTable({ lines, colours, remarks }: TableProps): VNode {
         {rows.map((row, i) => (
           <Group key={rowKey(row, remarks.path) ?? i}>
             {'whole' in row ? (
-              <WholeRow line={row.whole} />
+              <WholeRow line={row.whole} remarks={remarks} />
             ) : (
               <Pair row={row} colours={colours} remarks={remarks} />
             )}
@@ -298,16 +364,42 @@ function SplitTable({ lines, colours, remarks }: TableProps): VNode {
   )
 }
 
+/** Shows lines that are left out above a hunk. */
+function GapAbove({ line, remarks }: { line: MarkedLine; remarks: Remarks }): VNode | null {
+  const gap = remarks.gaps.get(line)
+  if (!gap) return null
+  return (
+    <>
+      <GapButton gap={gap} path={remarks.path} onOpen={() => remarks.onOpenGap(line)} />{' '}
+    </>
+  )
+}
+
+function GapButton(props: { gap: Gap; path: string; onOpen: () => void }): VNode {
+  const { gap, path, onOpen } = props
+  const lines = gap.to === undefined ? `lines from ${gap.from}` : `lines ${gap.from} to ${gap.to}`
+  return (
+    <button type="button" class="small" onClick={onOpen}>
+      Show more
+      <span class="hidden">
+        {' '}
+        of the {lines} of {path}
+      </span>
+    </button>
+  )
+}
+
 function rowKey(row: SplitRow, path: string): string | undefined {
   const line = 'whole' in row ? row.whole : (row.right ?? row.left)
   const place = line && placeOf(line, path)
   return place && placeKey(place)
 }
 
-function WholeRow({ line }: { line: MarkedLine }): VNode {
+function WholeRow({ line, remarks }: { line: MarkedLine; remarks: Remarks }): VNode {
   return (
     <tr class={line.kind}>
       <td class="text" colSpan={4}>
+        <GapAbove line={line} remarks={remarks} />
         {line.text}
       </td>
     </tr>

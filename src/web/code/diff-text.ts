@@ -28,6 +28,12 @@ export function readDiff(text: string): FileDiff[] {
     .map(readFile)
 }
 
+/** Returns the numbers at which a hunk begins, by its first line. */
+export function hunkStarts(text: string): { oldStart: number; newStart: number } {
+  const [, oldStart, newStart] = HUNK.exec(text) ?? []
+  return { oldStart: Number(oldStart), newStart: Number(newStart) }
+}
+
 /** Returns how many lines a file gains and loses. */
 export function countLines({ lines }: FileDiff): { added: number; removed: number } {
   return {
@@ -91,8 +97,8 @@ function readLines(lines: readonly string[]): DiffLine[] {
       case '-':
         return { kind: 'removed', text, oldNumber: oldNumber++ }
       case '@': {
-        const [, old, now] = HUNK.exec(line) ?? []
-        ;[oldNumber, newNumber] = [Number(old), Number(now)]
+        const { oldStart, newStart } = hunkStarts(line)
+        ;[oldNumber, newNumber] = [oldStart, newStart]
         return { kind: 'hunk', text: line }
       }
       case '\\':

@@ -57,5 +57,9 @@ export function NewComment(props: {
   if (!discussion) return null
   if (!discussion.canComment) return <p>The conversation is closed to new comments.</p>
   const draft = `${discussion.drafts}comment`
-  return <Later load={loadCommentForm} with={{ name, draft, onSent }} />
+  return (
+    <div id="new-comment">
+      <Later load={loadCommentForm} with={{ name, draft, onSent }} />
+    </div>
+  )
 }

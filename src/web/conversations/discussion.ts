@@ -1,5 +1,5 @@
 import { createContext } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
@@ -26,6 +26,12 @@ export interface Discussion {
   readonly canDismiss: boolean
   /** Whether the user may change and delete comments of others. */
   readonly canModerate: boolean
+  /** Whether the user may apply suggestions to the head branch. */
+  readonly canApply: boolean
+  /** The comments whose suggestions the user applies together. */
+  readonly chosen: ReadonlySet<bigint>
+  /** Chooses a suggestion, or no longer. */
+  choose(comment: bigint): void
   /** The beginning of the keys of texts that were not sent. */
   readonly drafts: string
   reload(): void
@@ -63,6 +69,7 @@ export function useDiscussion(subject: Subject): Loaded<PullDiscussion> {
   const { user } = api.session
   const loaded = useLoad((signal) => readReviews(api, name, signal), [version])
   const { value: reviews, reload } = loaded
+  const [chosen, setChosen] = useState<ReadonlySet<bigint>>(new Set())
   const value = useMemo(() => {
     if (!reviews) return undefined
     const { archived, permissions } = repository
@@ -78,9 +85,22 @@ export function useDiscussion(subject: Subject): Loaded<PullDiscussion> {
       canResolve: isWriter || (isAuthor && !archived),
       canDismiss: permissions?.admin === true && !archived && pull.state === 'open',
       canModerate: isWriter,
+      canApply: user !== undefined && pull.state === 'open' && mayPush(pull, isWriter),
+      chosen,
+      choose: (comment: bigint) =>
+        setChosen((before) => {
+          const after = new Set(before)
+          if (!after.delete(comment)) after.add(comment)
+          return after
+        }),
       drafts: `draft ${user?.username} ${name.owner}/${name.repo}/${name.index} `,
       reload,
     }
-  }, [reviews, repository, head, user, pull, reload])
+  }, [reviews, repository, head, user, pull, chosen, reload])
   return { ...loaded, value }
+}
+
+/** Returns whether the user may push to the head branch, as the page knows. The server decides. */
+function mayPush({ head, allowMaintainerEdit }: PullRequest, isWriter: boolean): boolean {
+  return head?.repo?.permissions?.push === true || (allowMaintainerEdit && isWriter)
 }

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
@@ -14,9 +14,12 @@ import { Later } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Scrolling } from '../components/page.tsx'
 import { Person } from '../components/person.tsx'
+import { addToDraft } from '../components/stored.ts'
 import { type PullName, placeText, type Thread } from '../pulls/reviews.ts'
 import { CommentEditor } from './comment-editor.tsx'
 import type { Discussion } from './discussion.ts'
+import { quotationOf } from './quotation.ts'
+import { ReactionContext } from './reaction-counts.ts'
 import { ThreadView } from './thread.tsx'
 
 /** Something that somebody said. */
@@ -63,7 +66,14 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
     <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
       <header>
         {account ? <Person login={who} account={account} /> : <strong>{who}</strong>} {did}{' '}
-        <Time at={at} /> <span class="space" />
+        {key === '' ? (
+          <Time at={at} />
+        ) : (
+          <a class="quiet" href={`#${key}`}>
+            <Time at={at} />
+          </a>
+        )}{' '}
+        <span class="space" />
         {entry.isEdited && (
           <button
             type="button"
@@ -72,6 +82,16 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
             onClick={() => setShowsFormer(!showsFormer)}
           >
             edited
+          </button>
+        )}{' '}
+        {discussion?.canComment && body !== '' && (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Quote what ${who} wrote`}
+            onClick={() => quote(discussion, body)}
+          >
+            Quote
           </button>
         )}{' '}
         {comment !== undefined && canChange && !isEdited && (
@@ -101,6 +121,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
         <Later load={loadFormerTexts} with={{ name, comment }} />
       )}
       {assets.length > 0 && <Later load={loadAttachedFiles} with={{ files: assets }} />}
+      <EntryReactions name={name} entry={entry} discussion={discussion} />
       {review?.dismissalMessage && <p>Dismissed: {review.dismissalMessage}</p>}
       {discussion && review && (discussion.canDismiss || session.user?.username === who) && (
         <Later load={loadReviewActions} with={{ discussion, review }} />
@@ -114,6 +135,27 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
         ))}
     </article>
   )
+}
+
+const loadReactions = async () => (await import('./reactions.tsx')).Reactions
+
+/** The reactions to a comment or to the text that opens the conversation; reviews have none. */
+function EntryReactions(props: Omit<EntryProps, 'onChange'>): VNode | null {
+  const counts = useContext(ReactionContext)
+  const { name, entry, discussion } = props
+  const { key, who, comment } = entry
+  const target = comment ?? (key === '' ? 0n : undefined)
+  if (!counts || target === undefined) return null
+  const canReact = discussion?.canComment === true
+  if (!canReact && !counts.of.has(target)) return null
+  const about = `what ${who} wrote`
+  return <Later load={loadReactions} with={{ name, comment: target, about, counts, canReact }} />
+}
+
+/** Begins a comment with the words of another one. */
+function quote({ drafts }: Discussion, body: string): void {
+  addToDraft(`${drafts}comment`, quotationOf(body))
+  document.querySelector<HTMLElement>('#new-comment textarea')?.focus()
 }
 
 interface CommentProps {

@@ -8,6 +8,8 @@ import { Markup } from '../components/markup.tsx'
 import { loadFileField } from './drafted-files.ts'
 import type { FileFieldProps } from './file-field.tsx'
 
+const loadCompletions = async () => (await import('./completions.tsx')).Completions
+
 interface TextFormProps {
   /** The repository that relative links lead into. */
   readonly name: { readonly owner: string; readonly repo: string }
@@ -53,6 +55,9 @@ export function TextForm(props: TextFormProps): VNode {
           onInput={(event) => onText(event.currentTarget.value)}
         />
       </label>
+      {!isShown && /[@#]/.test(text) && (
+        <Later load={loadCompletions} with={{ name, field, text, onText }} />
+      )}
       {isShown && (
         <section class="note" aria-label={`Preview of: ${label}`}>
           <Markup text={text} base={markupBase(name)} />

@@ -1,18 +1,19 @@
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
-import { FailureNote, useAction } from '../components/load.tsx'
+import { FailureNote, Later, useAction } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Person } from '../components/person.tsx'
-import { useDraft } from '../components/stored.ts'
+import { addToDraft, useDraft } from '../components/stored.ts'
 import { placeText, type Thread } from '../pulls/reviews.ts'
 import { CommentEditor } from './comment-editor.tsx'
 import type { Discussion } from './discussion.ts'
+import { quotationOf } from './quotation.ts'
 import { TextForm } from './text-form.tsx'
 
 interface ThreadProps {
@@ -48,7 +49,17 @@ export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
         {isOutdated && <span class="tag">outdated</span>}
       </summary>
       {thread.comments.map((comment) => (
-        <LineComment key={String(comment.id)} discussion={discussion} comment={comment} />
+        <LineComment
+          key={String(comment.id)}
+          discussion={discussion}
+          comment={comment}
+          canApply={discussion.canApply && !isPending && !isOutdated}
+          onQuote={
+            canComment && !isPending
+              ? () => addToDraft(replyDraft(discussion, first), quotationOf(comment.body))
+              : undefined
+          }
+        />
       ))}
       {resolving.failure && <FailureNote failure={resolving.failure} />}
       {!isPending && (
@@ -70,10 +81,21 @@ export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
   )
 }
 
-function LineComment(props: { discussion: Discussion; comment: PullReviewComment }): VNode {
+interface LineCommentProps {
+  readonly discussion: Discussion
+  readonly comment: PullReviewComment
+  /** Whether the user may apply what the comment proposes. */
+  readonly canApply: boolean
+  /** Begins a reply with the words of the comment; undefined if the user cannot reply. */
+  readonly onQuote: (() => void) | undefined
+}
+
+const loadSuggestionActions = async () => (await import('./suggestion.tsx')).SuggestionActions
+
+function LineComment(props: LineCommentProps): VNode {
   const { of, session } = useApi()
-  const { discussion, comment } = props
-  const { id, user, body, createdAt, pullRequestReviewId } = comment
+  const { discussion, comment, canApply, onQuote } = props
+  const { id, user, body, createdAt, pullRequestReviewId, suggestion } = comment
   const { name, canComment, canModerate, reload } = discussion
   const [isEdited, setEdited] = useState(false)
   const remove = async () => {
@@ -89,10 +111,20 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
     reload()
   }
   return (
-    <div class="said">
+    <div class="said" id={`review-comment-${id}`}>
       <div class="facts">
-        <Person login={user?.login ?? ''} account={user} /> <Time at={createdAt} />{' '}
+        <Person login={user?.login ?? ''} account={user} />{' '}
+        <a class="quiet" href={`#review-comment-${id}`}>
+          <Time at={createdAt} />
+        </a>{' '}
         <span class="space" />
+        {onQuote && (
+          <>
+            <button type="button" class="small" aria-label={`Quote: ${about}`} onClick={onQuote}>
+              Quote
+            </button>{' '}
+          </>
+        )}
         {canDelete && canComment && !isEdited && (
           <>
             <button
@@ -120,16 +152,31 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
       ) : (
         <Markup text={body} base={markupBase(name)} />
       )}
+      {canApply && suggestion && (
+        <Later load={loadSuggestionActions} with={{ discussion, comment, suggestion }} />
+      )}
     </div>
   )
+}
+
+function replyDraft({ drafts }: Discussion, first: PullReviewComment): string {
+  return `${drafts}reply ${first.id}`
 }
 
 function Reply(props: { discussion: Discussion; first: PullReviewComment; title: string }): VNode {
   const { of } = useApi()
   const { discussion, first, title } = props
-  const { name, drafts, reload } = discussion
-  const [body, setBody] = useDraft(`${drafts}reply ${first.id}`)
+  const { name, reload } = discussion
+  const [body, setBody] = useDraft(replyDraft(discussion, first))
   const [isOpen, setOpen] = useState(body !== '')
+  const box = useRef<HTMLDivElement>(null)
+  // A quotation opens the form. An effect runs after the form is there.
+  const hasText = body !== ''
+  useEffect(() => {
+    if (!hasText || isOpen) return
+    setOpen(true)
+    box.current?.querySelector('textarea')?.focus()
+  }, [hasText, isOpen])
   const close = () => {
     setBody('')
     setOpen(false)
@@ -139,26 +186,28 @@ function Reply(props: { discussion: Discussion; first: PullReviewComment; title:
     close()
     reload()
   })
-  if (!isOpen)
+  if (!isOpen && !hasText)
     return (
       <button type="button" aria-label={`Reply: ${title}`} onClick={() => setOpen(true)}>
         Reply
       </button>
     )
   return (
-    <TextForm
-      name={name}
-      label={`Reply on ${title}`}
-      text={body}
-      submit="Send the reply"
-      isRunning={sending.isRunning}
-      failure={sending.failure}
-      onText={setBody}
-      onSend={() => sending.run()}
-    >
-      <button type="button" onClick={close}>
-        Cancel
-      </button>
-    </TextForm>
+    <div ref={box}>
+      <TextForm
+        name={name}
+        label={`Reply on ${title}`}
+        text={body}
+        submit="Send the reply"
+        isRunning={sending.isRunning}
+        failure={sending.failure}
+        onText={setBody}
+        onSend={() => sending.run()}
+      >
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </TextForm>
+    </div>
   )
 }

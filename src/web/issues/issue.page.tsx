@@ -13,6 +13,7 @@ import { commentEntry, NewComment, readComments } from '../conversations/comment
 import type { Discussion } from '../conversations/discussion.ts'
 import { EntryView } from '../conversations/entry.tsx'
 import { Participants } from '../conversations/participants.tsx'
+import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
 import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
@@ -119,44 +120,50 @@ function Conversation(props: ConversationProps): VNode {
     assets: issue.assets,
     threads: [],
   }
+  const reactions = useReactionCounts(name, version)
   return (
-    <div class="conversation">
-      <div>
-        <EntryView name={name} entry={opening} discussion={undefined} onChange={onChange} />
-        <Show of={comments}>
-          {(said) => (
-            <>
-              {inOrder(said, history.value ?? []).map((one) =>
-                'type' in one ? (
-                  <HistoryEntry key={`${one.type}-${one.id}`} entry={one} />
-                ) : (
-                  <EntryView
-                    key={one.id}
-                    name={name}
-                    entry={commentEntry(one)}
-                    discussion={discussion}
-                    onChange={comments.reload}
-                  />
-                ),
-              )}
-            </>
+    <ReactionContext.Provider value={reactions}>
+      <div class="conversation">
+        <div>
+          <EntryView name={name} entry={opening} discussion={discussion} onChange={onChange} />
+          <Show of={comments}>
+            {(said) => (
+              <>
+                {inOrder(said, history.value ?? []).map((one) =>
+                  'type' in one ? (
+                    <HistoryEntry key={`${one.type}-${one.id}`} entry={one} />
+                  ) : (
+                    <EntryView
+                      key={one.id}
+                      name={name}
+                      entry={commentEntry(one)}
+                      discussion={discussion}
+                      onChange={comments.reload}
+                    />
+                  ),
+                )}
+              </>
+            )}
+          </Show>
+          <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
+          <Later
+            load={loadDependencies}
+            with={{ name, isWriter: discussion.canModerate, version }}
+          />
+          {(discussion.canModerate || isAuthor) && !repository.archived && (
+            <Later load={loadStateForm} with={{ name, issue, onChange }} />
           )}
-        </Show>
-        <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
-        <Later load={loadDependencies} with={{ name, isWriter: discussion.canModerate, version }} />
-        {(discussion.canModerate || isAuthor) && !repository.archived && (
-          <Later load={loadStateForm} with={{ name, issue, onChange }} />
-        )}
-        <NewComment name={name} discussion={discussion} onSent={comments.reload} />
+          <NewComment name={name} discussion={discussion} onSent={comments.reload} />
+        </div>
+        <div class="side">
+          <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
+          <Participants said={[issue.user, ...(comments.value ?? []).map(({ user }) => user)]} />
+          {discussion.canModerate && (
+            <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
+          )}
+        </div>
       </div>
-      <div class="side">
-        <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
-        <Participants said={[issue.user, ...(comments.value ?? []).map(({ user }) => user)]} />
-        {discussion.canModerate && (
-          <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
-        )}
-      </div>
-    </div>
+    </ReactionContext.Provider>
   )
 }
 
@@ -187,6 +194,11 @@ function discussionOf(
     canResolve: false,
     canDismiss: false,
     canModerate: isWriter,
+    canApply: false,
+    chosen: new Set<bigint>(),
+    choose() {
+      throw new Error('issues have no suggestions')
+    },
     drafts: `draft ${username} ${name.owner}/${name.repo}/${name.index} `,
     reload,
   }

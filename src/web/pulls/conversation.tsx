@@ -11,8 +11,10 @@ import { commentEntry, NewComment, readComments } from '../conversations/comment
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
 import { Participants } from '../conversations/participants.tsx'
+import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
+import { ThreadCounts } from '../conversations/thread-counts.tsx'
 import { PullState } from './pull-state.tsx'
-import type { PullName, ReviewWithThreads } from './reviews.ts'
+import { type PullName, type ReviewWithThreads, SILENT } from './reviews.ts'
 
 interface ConversationProps {
   readonly repository: Repository
@@ -27,6 +29,9 @@ interface ConversationProps {
 
 const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
 
+const loadChosenSuggestions = async () =>
+  (await import('../conversations/suggestion.tsx')).ChosenSuggestions
+
 const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
 /** Comments and reviews of a pull request, its checks, and its merge. */
@@ -36,60 +41,72 @@ export function Conversation(props: ConversationProps): VNode {
   const head = pull.head?.sha ?? ''
   const discussion = useDiscussion({ repository, name, pull, head, version })
   const comments = useLoad((signal) => readComments(api, name, signal), [version])
+  const reactions = useReactionCounts(name, version)
   return (
-    <div class="conversation">
-      <PullSummary pull={pull} />
-      <div>
-        <EntryView name={name} entry={opening(pull)} discussion={undefined} onChange={onChange} />
-        <Show of={comments}>
-          {(said) => (
-            <Show of={discussion}>
-              {(value) => (
-                <>
-                  {entriesOf(said, value.reviews).map((entry) => (
-                    <EntryView
-                      key={entry.key}
-                      name={name}
-                      entry={entry}
-                      discussion={value}
-                      onChange={comments.reload}
-                    />
-                  ))}
-                  <PendingNote name={name} discussion={value} />
-                </>
-              )}
-            </Show>
-          )}
-        </Show>
-        {discussion.value && (
-          <Later
-            load={loadMergeBox}
-            with={{
-              repository,
-              name,
-              pull,
-              reviews: discussion.value.reviews,
-              version: checks,
-              onChange,
-            }}
+    <ReactionContext.Provider value={reactions}>
+      <div class="conversation">
+        <PullSummary pull={pull} />
+        <div>
+          <EntryView
+            name={name}
+            entry={opening(pull)}
+            discussion={discussion.value}
+            onChange={onChange}
           />
-        )}
-        <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
+          <Show of={comments}>
+            {(said) => (
+              <Show of={discussion}>
+                {(value) => (
+                  <>
+                    {entriesOf(said, value.reviews).map((entry) => (
+                      <EntryView
+                        key={entry.key}
+                        name={name}
+                        entry={entry}
+                        discussion={value}
+                        onChange={comments.reload}
+                      />
+                    ))}
+                    <PendingNote name={name} discussion={value} />
+                    <ThreadCounts discussion={value} />
+                    {value.chosen.size > 0 && (
+                      <Later load={loadChosenSuggestions} with={{ discussion: value }} />
+                    )}
+                  </>
+                )}
+              </Show>
+            )}
+          </Show>
+          {discussion.value && (
+            <Later
+              load={loadMergeBox}
+              with={{
+                repository,
+                name,
+                pull,
+                reviews: discussion.value.reviews,
+                version: checks,
+                onChange,
+              }}
+            />
+          )}
+          <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
+        </div>
+        <div class="side">
+          <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
+          <Checks name={name} sha={head} version={checks} />
+          <Participants
+            said={[
+              pull.user,
+              ...(comments.value ?? []).map(({ user }) => user),
+              ...(discussion.value?.reviews ?? [])
+                .filter(({ review }) => !SILENT.includes(review.state))
+                .map(({ review }) => review.user),
+            ]}
+          />
+        </div>
       </div>
-      <div class="side">
-        <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
-        <Checks name={name} sha={head} version={checks} />
-        <Participants
-          said={[
-            pull.user,
-            ...(comments.value ?? []).map(({ user }) => user),
-            ...(discussion.value?.reviews ?? [])
-              .filter(({ review }) => !SILENT.includes(review.state))
-              .map(({ review }) => review.user),
-          ]}
-        />
-      </div>
-    </div>
+    </ReactionContext.Provider>
   )
 }
 
@@ -126,9 +143,6 @@ function opening({ user, createdAt, body }: PullRequest): Entry {
     threads: [],
   }
 }
-
-/** States of reviews in which the reviewer has said nothing yet. */
-const SILENT: readonly string[] = ['PENDING', 'REQUEST_REVIEW']
 
 const DID: Readonly<Record<string, string>> = {
   APPROVED: 'approved the changes',

@@ -1,19 +1,31 @@
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useCallback, useMemo, useState } from 'preact/hooks'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { isCodeOwnersFile } from '../code/code-owners-file.ts'
 import { Diff, useDiff } from '../code/diff.tsx'
-import type { FileDiff } from '../code/diff-text.ts'
+import type { DiffFiles, FileDiff } from '../code/diff-text.ts'
+import { WholeFileContext } from '../code/use-gaps.ts'
+import { counted, fromBase64, textOf } from '../components/formats.tsx'
 import { Confirmed, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, Show, useAction } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
 import { useDraft } from '../components/stored.ts'
-import { type Discussion, DiscussionContext, useDiscussion } from '../conversations/discussion.ts'
-import type { PullName } from './reviews.ts'
+import {
+  type Discussion,
+  DiscussionContext,
+  type PullDiscussion,
+  useDiscussion,
+} from '../conversations/discussion.ts'
+import { ThreadCounts } from '../conversations/thread-counts.tsx'
+import { type PullName, SILENT } from './reviews.ts'
+import { useViewedFiles, ViewedContext, type ViewedFiles } from './viewed-files.ts'
 
 const loadCodeOwnerErrors = async () =>
   (await import('../code/code-owner-errors.tsx')).CodeOwnerErrors
@@ -24,43 +36,132 @@ interface PullFilesProps {
   readonly pull: PullRequest
   /** Grows when something has happened. */
   readonly version: number
+  /** Full id of the commit whose changes the user knows; empty for all changes. */
+  readonly since: string
 }
 
 /** The changes of a pull request, with what people say about the lines. */
-export function PullFiles({ repository, name, pull, version }: PullFilesProps): VNode {
+export function PullFiles({ repository, name, pull, version, since }: PullFilesProps): VNode {
   const { of, session } = useApi()
   const sha = pull.head?.sha ?? ''
   const diff = useDiff(
-    (signal) => of(PullFileService).getPullRequestDiff({ ...name, format: 'diff' }, { signal }),
-    [sha],
+    (signal) =>
+      since === ''
+        ? of(PullFileService).getPullRequestDiff({ ...name, format: 'diff' }, { signal })
+        : of(CommitService).getComparisonDiff(
+            { owner: name.owner, repo: name.repo, basehead: `${since}...${sha}`, format: 'diff' },
+            { signal },
+          ),
+    [sha, since],
   )
   // Until the changes of a new head are there, comments belong to the head before.
   const head = useMemo(() => sha, [diff.value])
   const discussion = useDiscussion({ repository, name, pull, head, version })
+  const viewed = useViewedFiles(name, head)
+  const readWhole = useCallback(
+    async (path: string) => {
+      const request = { owner: name.owner, repo: name.repo, ref: head, path }
+      const { entry } = await of(ContentService).getContents(request)
+      return linesOf(fromBase64(entry?.content ?? ''))
+    },
+    [of, name.owner, name.repo, head],
+  )
   const canVote = pull.state === 'open' && session.user?.username !== pull.user?.login
+  // Old lines of a part of the changes are not those of the base, which comments are about.
+  const remarks = since === '' ? discussion.value : undefined
   return (
-    <DiscussionContext.Provider value={discussion.value}>
-      {discussion.value?.canComment && <ReviewHint pending={discussion.value.pending} />}
-      {!session.user && (
-        <p>
-          <SignInLink /> to review the changes.
+    <DiscussionContext.Provider value={remarks}>
+      <ViewedContext.Provider value={viewed}>
+        <WholeFileContext.Provider value={readWhole}>
+          {discussion.value && (
+            <SinceReview name={name} discussion={discussion.value} since={since} />
+          )}
+          {remarks?.canComment && <ReviewHint pending={remarks.pending} />}
+          {remarks && <ThreadCounts discussion={remarks} />}
+          {remarks && remarks.chosen.size > 0 && (
+            <Later load={loadChosenSuggestions} with={{ discussion: remarks }} />
+          )}
+          {!session.user && (
+            <p>
+              <SignInLink /> to review the changes.
+            </p>
+          )}
+          <Show of={discussion}>{() => null}</Show>
+          <ViewedCount viewed={viewed} files={diff.value} />
+          <Show of={diff}>
+            {(files) => (
+              <>
+                {repository.permissions?.push && (
+                  <ChangedCodeOwners name={name} head={head} files={files.files} />
+                )}
+                <Diff {...files} />
+              </>
+            )}
+          </Show>
+          {discussion.value?.canComment && (
+            <ReviewBox discussion={discussion.value} canVote={canVote} />
+          )}
+        </WholeFileContext.Provider>
+      </ViewedContext.Provider>
+    </DiscussionContext.Provider>
+  )
+}
+
+/** Returns the lines of a text; none of a binary file. */
+function linesOf(content: Uint8Array): readonly string[] {
+  const lines = textOf(content)?.split('\n') ?? []
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
+
+const loadChosenSuggestions = async () =>
+  (await import('../conversations/suggestion.tsx')).ChosenSuggestions
+
+/** How many of the changed files the user has viewed. */
+function ViewedCount(props: {
+  viewed: ViewedFiles | undefined
+  files: DiffFiles | undefined
+}): VNode | null {
+  const { viewed, files } = props
+  if (!viewed || !files?.isComplete) return null
+  const count = files.files.filter(({ path }) => viewed.stateOf(path) === 'VIEWED').length
+  return (
+    <>
+      {viewed.failure && <FailureNote failure={viewed.failure} />}
+      {count > 0 && (
+        <p role="status" class="facts">
+          {count.toLocaleString()} of {counted(files.files.length, 'file')} viewed.
         </p>
       )}
-      <Show of={discussion}>{() => null}</Show>
-      <Show of={diff}>
-        {(files) => (
-          <>
-            {repository.permissions?.push && (
-              <ChangedCodeOwners name={name} head={head} files={files.files} />
-            )}
-            <Diff {...files} />
-          </>
-        )}
-      </Show>
-      {discussion.value?.canComment && (
-        <ReviewBox discussion={discussion.value} canVote={canVote} />
-      )}
-    </DiscussionContext.Provider>
+    </>
+  )
+}
+
+/** Switches between all changes and those since the last review of the user. */
+function SinceReview(props: {
+  name: PullName
+  discussion: PullDiscussion
+  since: string
+}): VNode | null {
+  const { session } = useApi()
+  const { name, discussion, since } = props
+  const files = `${repositoryHref(name)}/pulls/${name.index}/files`
+  if (since !== '')
+    return (
+      <p class="note">
+        These are the changes since commit <code>{since.slice(0, 10)}</code>.{' '}
+        <a href={files}>Show all changes, to comment on lines.</a>
+      </p>
+    )
+  const last = discussion.reviews
+    .map(({ review }) => review)
+    .filter(({ user, state }) => user?.login === session.user?.username && !SILENT.includes(state))
+    .at(-1)
+  if (!last || last.commitId === '' || last.commitId === discussion.head) return null
+  return (
+    <p class="note">
+      Commits have arrived since your last review.{' '}
+      <a href={`${files}?since=${last.commitId}`}>Show the changes since then.</a>
+    </p>
   )
 }
 

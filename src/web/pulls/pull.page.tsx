@@ -32,6 +32,7 @@ export function PullPage({ owner, repo, rest, query }: PageProps): VNode {
             name={{ owner, repo, index: BigInt(number) }}
             tab={tab}
             page={pageOf(query)}
+            since={sinceOf(query)}
           />
         ) : (
           <NotFound />
@@ -46,9 +47,16 @@ interface PullProps {
   readonly name: PullName
   readonly tab: string
   readonly page: number
+  readonly since: string
 }
 
-function Pull({ repository, name, tab, page }: PullProps): VNode {
+/** Returns the commit whose changes the user knows; empty for all changes. */
+function sinceOf(query: URLSearchParams): string {
+  const since = query.get('since') ?? ''
+  return /^[0-9a-f]{40,64}$/.test(since) ? since : ''
+}
+
+function Pull({ repository, name, tab, page, since }: PullProps): VNode {
   const { of } = useApi()
   const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
   const head = pull.value?.head?.sha ?? ''
@@ -69,7 +77,7 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
             <Later key={value.head?.sha} load={loadCommits} with={{ name, page }} />
           )}
           {tab === 'files' && (
-            <Later load={loadFiles} with={{ repository, name, pull: value, version }} />
+            <Later load={loadFiles} with={{ repository, name, pull: value, version, since }} />
           )}
           {tab === '' && (
             <Conversation

@@ -28,6 +28,9 @@ export interface ReviewWithThreads {
   readonly threads: readonly Thread[]
 }
 
+/** States of reviews in which the reviewer has said nothing yet. */
+export const SILENT: readonly string[] = ['PENDING', 'REQUEST_REVIEW']
+
 /** Reads the reviews of a pull request that the user may see, oldest first. */
 export async function readReviews(
   { of }: Api,

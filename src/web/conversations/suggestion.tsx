@@ -1,0 +1,88 @@
+import type { VNode } from 'preact'
+import type { CodeSuggestion, PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
+import { SuggestionService } from '#gen/branchline/v1/suggestion_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { counted } from '../components/formats.tsx'
+import { FailureNote, useAction } from '../components/load.tsx'
+import { say } from '../components/toast.tsx'
+import type { Discussion } from './discussion.ts'
+
+interface SuggestionProps {
+  readonly discussion: Discussion
+  readonly comment: PullReviewComment
+  readonly suggestion: CodeSuggestion
+}
+
+/** Applies what a comment proposes, at once or together with others. */
+export function SuggestionActions({ discussion, comment, suggestion }: SuggestionProps): VNode {
+  const { id, path, user } = comment
+  const { chosen, choose } = discussion
+  const applying = useApplying(discussion, [id])
+  const lines = rangeText(suggestion)
+  const about = `the suggestion of ${user?.login} for ${lines} of ${path}`
+  return (
+    <div class="buttons suggestion">
+      <span class="facts">Suggestion for {lines}</span>
+      <button
+        type="button"
+        aria-label={`Apply ${about}`}
+        disabled={applying.isRunning}
+        onClick={() => applying.run()}
+      >
+        Apply
+      </button>
+      <button
+        type="button"
+        aria-label={`Apply with others: ${about}`}
+        aria-pressed={chosen.has(id)}
+        onClick={() => choose(id)}
+      >
+        Apply with others
+      </button>
+      {applying.failure && <FailureNote failure={applying.failure} />}
+    </div>
+  )
+}
+
+/** Applies the suggestions that the user has chosen, in one commit. */
+export function ChosenSuggestions({ discussion }: { discussion: Discussion }): VNode {
+  const { chosen, choose } = discussion
+  const applying = useApplying(discussion, [...chosen])
+  return (
+    <section class="note" aria-label="Chosen suggestions">
+      <p role="status">{counted(chosen.size, 'suggestion')} chosen.</p>
+      {applying.failure && <FailureNote failure={applying.failure} />}
+      <button
+        class="main"
+        type="button"
+        disabled={applying.isRunning}
+        onClick={() => applying.run()}
+      >
+        Apply {chosen.size === 1 ? 'the suggestion' : `${chosen.size} suggestions in one commit`}
+      </button>{' '}
+      <button type="button" onClick={() => chosen.forEach(choose)}>
+        Choose none
+      </button>
+    </section>
+  )
+}
+
+function useApplying(discussion: Discussion, comments: readonly bigint[]) {
+  const { of } = useApi()
+  const { name, head, chosen, choose, reload } = discussion
+  return useAction(async () => {
+    // What arrives after this page was shown is not changed.
+    await of(SuggestionService).applySuggestions({
+      ...name,
+      comments: [...comments],
+      headCommitId: head,
+    })
+    for (const id of comments) if (chosen.has(id)) choose(id)
+    say(`${counted(comments.length, 'suggestion')} applied.`)
+    reload()
+  })
+}
+
+function rangeText({ fromLine, toLine }: CodeSuggestion): string {
+  return fromLine === toLine ? `line ${fromLine}` : `lines ${fromLine} to ${toLine}`
+}
