@@ -307,6 +307,7 @@ function settingsOf(flags: ServeFlags): Settings {
     diffMaxLines: flags.diffMaxLines,
     diffMaxLineCharacters: flags.diffMaxLineCharacters,
     issueRate: flags.issueRate,
+    codeIndexBytes: flags.codeIndexBytes,
     lfs: flags.lfs,
     maxLfsBytes: flags.maxLfsBytes,
     lfsLinkExpiryMs: flags.lfsLinkExpiry,

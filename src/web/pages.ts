@@ -8,6 +8,7 @@ export type Page = ComponentType<PageProps>
 const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
   home: async () => (await import('./repositories/home.page.tsx')).Home,
   explore: async () => (await import('./repositories/explore.page.tsx')).Explore,
+  'explore-code': async () => (await import('./code/explore-code.page.tsx')).ExploreCodePage,
   login: async () => (await import('./accounts/login.page.tsx')).Login,
   'sign-up': async () => (await import('./accounts/sign-up.page.tsx')).SignUp,
   profile: async () => (await import('./accounts/profile.page.tsx')).ProfilePage,

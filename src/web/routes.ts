@@ -33,6 +33,7 @@ export type PageName =
   | 'code'
   | 'blame'
   | 'search'
+  | 'explore-code'
   | 'edit-file'
   | 'new-file'
   | 'upload-files'
@@ -127,6 +128,7 @@ const ORGANIZATION_PAGES: Readonly<Record<string, PageName>> = {
 const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
+  'explore/code': 'explore-code',
   '-/admin': 'administration',
   '-/admin/maintenance': 'administration-maintenance',
   '-/admin/metrics': 'administration-metrics',

@@ -551,6 +551,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(lfs.listLfsObjects, 'GET /repos/bob/garden/lfs/objects'),
   bob(lfs.listLfsLocks, 'GET /repos/bob/garden/lfs/locks'),
   bob(codeSearch.searchCode, 'GET /repos/bob/garden/code/search?q=three&path=docs'),
+  bob(codeSearch.searchAllCode, 'GET /code/search?q=nothing-has-this'),
   bob(feeds.getActivityFeed, 'GET /repos/bob/garden/feeds/activity'),
   bob(feeds.getReleaseFeed, 'GET /repos/bob/garden/feeds/releases'),
   bob(feeds.getBranchFeed, 'GET /repos/bob/garden/feeds/branches/main'),

@@ -74,6 +74,7 @@ const SETTINGS: Settings = {
   diffMaxLineCharacters: 5000,
   issueRate: 0,
   lfs: true,
+  codeIndexBytes: 64 * 1024 ** 2,
   maxLfsBytes: 64 * 1024 * 1024,
   lfsLinkExpiryMs: 60 * 60_000,
   lfsPushCheck: true,

@@ -98,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         diffMaxLineCharacters: 5000,
         issueRate: 0,
         lfs: true,
+        codeIndexBytes: 64 * 1024 ** 2,
         maxLfsBytes: 64 * 1024 * 1024,
         lfsLinkExpiryMs: 60 * 60_000,
         lfsPushCheck: true,

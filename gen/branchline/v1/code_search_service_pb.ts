@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/code_search_service.proto.
  */
 export const file_branchline_v1_code_search_service: GenFile = /*@__PURE__*/
-  fileDesc("CidicmFuY2hsaW5lL3YxL2NvZGVfc2VhcmNoX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEioAEKEVNlYXJjaENvZGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoBcRgDIAEoCUID4EECEg4KBnJlZ2V4cBgEIAEoCBIWCg5jYXNlX3NlbnNpdGl2ZRgFIAEoCBIMCgRwYXRoGAYgAygJEgsKA3JlZhgHIAEoCRIMCgRwYWdlGAggASgFEg0KBWxpbWl0GAkgASgFIpUBChJTZWFyY2hDb2RlUmVzcG9uc2USLAoFZmlsZXMYASADKAsyGC5icmFuY2hsaW5lLnYxLkZvdW5kRmlsZUID4EEDEhIKBXRvdGFsGAIgASgDQgPgQQMSEgoFbGltaXQYAyABKAVCA+BBAxIXCgppbmNvbXBsZXRlGAQgASgIQgPgQQMSEAoDc2hhGAUgASgJQgPgQQMifgoJRm91bmRGaWxlEhEKBHBhdGgYASABKAlCA+BBAxIVCghodG1sX3VybBgCIAEoCUID4EEDEiwKBWxpbmVzGAMgAygLMhguYnJhbmNobGluZS52MS5Gb3VuZExpbmVCA+BBAxIZCgxtb3JlX21hdGNoZXMYBCABKAhCA+BBAyKrAQoJRm91bmRMaW5lEhMKBm51bWJlchgBIAEoBUID4EEDEhEKBHRleHQYAiABKAlCA+BBAxISCgVtYXRjaBgDIAEoCEID4EEDEi4KBnJhbmdlcxgEIAMoCzIZLmJyYW5jaGxpbmUudjEuRm91bmRSYW5nZUID4EEDEhkKDGN1dF9hdF9zdGFydBgFIAEoCEID4EEDEhcKCmN1dF9hdF9lbmQYBiABKAhCA+BBAyIyCgpGb3VuZFJhbmdlEhIKBXN0YXJ0GAEgASgFQgPgQQMSEAoDZW5kGAIgASgFQgPgQQMypwMKEUNvZGVTZWFyY2hTZXJ2aWNlEuoCCgpTZWFyY2hDb2RlEiAuYnJhbmNobGluZS52MS5TZWFyY2hDb2RlUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuU2VhcmNoQ29kZVJlc3BvbnNlIpYCkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGQMIjAGKpxkDCLoBiqcZkQEIBRKMAWBxYCBpcyBibGFuaywgaGFzIG1vcmUgdGhhbiAyMDAgY2hhcmFjdGVycyBvciBhIGxpbmUgZmVlZDsgdGhlcmUgYXJlIG1vcmUgdGhhbiAxMCBwYXRocywgb3Igb25lIGhhcyBtb3JlIHRoYW4gMjU1IGNoYXJhY3RlcnMgb3IgYSBsaW5lIGZlZWQuiqcZAwjuBYqnGQMIwQGC0+STAioSKC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29kZS9zZWFyY2gaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
+  fileDesc("CidicmFuY2hsaW5lL3YxL2NvZGVfc2VhcmNoX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEioAEKEVNlYXJjaENvZGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoBcRgDIAEoCUID4EECEg4KBnJlZ2V4cBgEIAEoCBIWCg5jYXNlX3NlbnNpdGl2ZRgFIAEoCBIMCgRwYXRoGAYgAygJEgsKA3JlZhgHIAEoCRIMCgRwYWdlGAggASgFEg0KBWxpbWl0GAkgASgFIpUBChJTZWFyY2hDb2RlUmVzcG9uc2USLAoFZmlsZXMYASADKAsyGC5icmFuY2hsaW5lLnYxLkZvdW5kRmlsZUID4EEDEhIKBXRvdGFsGAIgASgDQgPgQQMSEgoFbGltaXQYAyABKAVCA+BBAxIXCgppbmNvbXBsZXRlGAQgASgIQgPgQQMSEAoDc2hhGAUgASgJQgPgQQMieAoUU2VhcmNoQWxsQ29kZVJlcXVlc3QSDgoBcRgBIAEoCUID4EECEhYKDmNhc2Vfc2Vuc2l0aXZlGAIgASgIEgwKBHBhdGgYAyADKAkSDQoFb3duZXIYBCABKAkSDAoEcGFnZRgFIAEoBRINCgVsaW1pdBgGIAEoBSKQAQoVU2VhcmNoQWxsQ29kZVJlc3BvbnNlEjYKBWZpbGVzGAEgAygLMiIuYnJhbmNobGluZS52MS5Gb3VuZFJlcG9zaXRvcnlGaWxlQgPgQQMSEgoFdG90YWwYAiABKANCA+BBAxISCgVsaW1pdBgDIAEoBUID4EEDEhcKCmluY29tcGxldGUYBCABKAhCA+BBAyJ7ChNGb3VuZFJlcG9zaXRvcnlGaWxlEhIKBW93bmVyGAEgASgJQgPgQQMSEQoEcmVwbxgCIAEoCUID4EEDEhAKA3NoYRgDIAEoCUID4EEDEisKBGZpbGUYBCABKAsyGC5icmFuY2hsaW5lLnYxLkZvdW5kRmlsZUID4EEDIn4KCUZvdW5kRmlsZRIRCgRwYXRoGAEgASgJQgPgQQMSFQoIaHRtbF91cmwYAiABKAlCA+BBAxIsCgVsaW5lcxgDIAMoCzIYLmJyYW5jaGxpbmUudjEuRm91bmRMaW5lQgPgQQMSGQoMbW9yZV9tYXRjaGVzGAQgASgIQgPgQQMiqwEKCUZvdW5kTGluZRITCgZudW1iZXIYASABKAVCA+BBAxIRCgR0ZXh0GAIgASgJQgPgQQMSEgoFbWF0Y2gYAyABKAhCA+BBAxIuCgZyYW5nZXMYBCADKAsyGS5icmFuY2hsaW5lLnYxLkZvdW5kUmFuZ2VCA+BBAxIZCgxjdXRfYXRfc3RhcnQYBSABKAhCA+BBAxIXCgpjdXRfYXRfZW5kGAYgASgIQgPgQQMiMgoKRm91bmRSYW5nZRISCgVzdGFydBgBIAEoBUID4EEDEhAKA2VuZBgCIAEoBUID4EEDMoQGChFDb2RlU2VhcmNoU2VydmljZRLqAgoKU2VhcmNoQ29kZRIgLmJyYW5jaGxpbmUudjEuU2VhcmNoQ29kZVJlcXVlc3QaIS5icmFuY2hsaW5lLnYxLlNlYXJjaENvZGVSZXNwb25zZSKWApACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZAwi6AYqnGZEBCAUSjAFgcWAgaXMgYmxhbmssIGhhcyBtb3JlIHRoYW4gMjAwIGNoYXJhY3RlcnMgb3IgYSBsaW5lIGZlZWQ7IHRoZXJlIGFyZSBtb3JlIHRoYW4gMTAgcGF0aHMsIG9yIG9uZSBoYXMgbW9yZSB0aGFuIDI1NSBjaGFyYWN0ZXJzIG9yIGEgbGluZSBmZWVkLoqnGQMI7gWKpxkDCMEBgtPkkwIqEigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvZGUvc2VhcmNoEtoCCg1TZWFyY2hBbGxDb2RlEiMuYnJhbmNobGluZS52MS5TZWFyY2hBbGxDb2RlUmVxdWVzdBokLmJyYW5jaGxpbmUudjEuU2VhcmNoQWxsQ29kZVJlc3BvbnNlIv0BkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYqnGaIBCAUSnQFgcWAgaXMgYmxhbmssIGhhcyBmZXdlciB0aGFuIDMgb3IgbW9yZSB0aGFuIDIwMCBjaGFyYWN0ZXJzLCBvciBhIGxpbmUgZmVlZDsgdGhlcmUgYXJlIG1vcmUgdGhhbiAxMCBwYXRocywgb3Igb25lIGhhcyBtb3JlIHRoYW4gMjU1IGNoYXJhY3RlcnMgb3IgYSBsaW5lIGZlZWQuiqcZAwjBAYLT5JMCFRITL2FwaS92MS9jb2RlL3NlYXJjaBol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
 
 /**
  * Request of SearchCode.
@@ -147,6 +147,146 @@ export const SearchCodeResponseSchema: GenMessage<SearchCodeResponse> = /*@__PUR
   messageDesc(file_branchline_v1_code_search_service, 1);
 
 /**
+ * Request of SearchAllCode.
+ *
+ * @generated from message branchline.v1.SearchAllCodeRequest
+ */
+export type SearchAllCodeRequest = Message<"branchline.v1.SearchAllCodeRequest"> & {
+  /**
+   * What the lines have: 3 to 200 characters on one line.
+   *
+   * @generated from field: string q = 1;
+   */
+  q: string;
+
+  /**
+   * Whether the case of letters counts. Default: false.
+   *
+   * @generated from field: bool case_sensitive = 2;
+   */
+  caseSensitive: boolean;
+
+  /**
+   * Files to search, as in SearchCode.
+   *
+   * @generated from field: repeated string path = 3;
+   */
+  path: string[];
+
+  /**
+   * Name of the user or organisation that owns the repositories. Default: all owners.
+   *
+   * @generated from field: string owner = 4;
+   */
+  owner: string;
+
+  /**
+   * Number of the page of files, from 1.
+   *
+   * @generated from field: int32 page = 5;
+   */
+  page: number;
+
+  /**
+   * Files on a page, at most 50. Default: 30.
+   *
+   * @generated from field: int32 limit = 6;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.SearchAllCodeRequest.
+ * Use `create(SearchAllCodeRequestSchema)` to create a new message.
+ */
+export const SearchAllCodeRequestSchema: GenMessage<SearchAllCodeRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_code_search_service, 2);
+
+/**
+ * Files of several repositories with lines that match.
+ *
+ * @generated from message branchline.v1.SearchAllCodeResponse
+ */
+export type SearchAllCodeResponse = Message<"branchline.v1.SearchAllCodeResponse"> & {
+  /**
+   * The files of the page.
+   *
+   * @generated from field: repeated branchline.v1.FoundRepositoryFile files = 1;
+   */
+  files: FoundRepositoryFile[];
+
+  /**
+   * Number of the files that were found, at most 500.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Size of a page.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * Whether the search ended at a limit before it had read all files that may have the text.
+   *
+   * @generated from field: bool incomplete = 4;
+   */
+  incomplete: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.SearchAllCodeResponse.
+ * Use `create(SearchAllCodeResponseSchema)` to create a new message.
+ */
+export const SearchAllCodeResponseSchema: GenMessage<SearchAllCodeResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_code_search_service, 3);
+
+/**
+ * A file of a repository with lines that match.
+ *
+ * @generated from message branchline.v1.FoundRepositoryFile
+ */
+export type FoundRepositoryFile = Message<"branchline.v1.FoundRepositoryFile"> & {
+  /**
+   * Name of the owner of the repository.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Id of the commit that was searched.
+   *
+   * @generated from field: string sha = 3;
+   */
+  sha: string;
+
+  /**
+   * The file.
+   *
+   * @generated from field: branchline.v1.FoundFile file = 4;
+   */
+  file?: FoundFile | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.FoundRepositoryFile.
+ * Use `create(FoundRepositoryFileSchema)` to create a new message.
+ */
+export const FoundRepositoryFileSchema: GenMessage<FoundRepositoryFile> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_code_search_service, 4);
+
+/**
  * A file with lines that match.
  *
  * @generated from message branchline.v1.FoundFile
@@ -186,7 +326,7 @@ export type FoundFile = Message<"branchline.v1.FoundFile"> & {
  * Use `create(FoundFileSchema)` to create a new message.
  */
 export const FoundFileSchema: GenMessage<FoundFile> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_code_search_service, 2);
+  messageDesc(file_branchline_v1_code_search_service, 5);
 
 /**
  * A line of a file.
@@ -244,7 +384,7 @@ export type FoundLine = Message<"branchline.v1.FoundLine"> & {
  * Use `create(FoundLineSchema)` to create a new message.
  */
 export const FoundLineSchema: GenMessage<FoundLine> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_code_search_service, 3);
+  messageDesc(file_branchline_v1_code_search_service, 6);
 
 /**
  * A part of a text, in Unicode characters from 0.
@@ -272,7 +412,7 @@ export type FoundRange = Message<"branchline.v1.FoundRange"> & {
  * Use `create(FoundRangeSchema)` to create a new message.
  */
 export const FoundRangeSchema: GenMessage<FoundRange> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_code_search_service, 4);
+  messageDesc(file_branchline_v1_code_search_service, 7);
 
 /**
  * Search in the files of repositories.
@@ -297,6 +437,22 @@ export const CodeSearchService: GenService<{
     methodKind: "unary";
     input: typeof SearchCodeRequestSchema;
     output: typeof SearchCodeResponseSchema;
+  },
+  /**
+   * Searches the default branches of all repositories whose code the caller may read for lines that have
+   * a text, by an index. The repositories that changed last come first.
+   *
+   * The index follows pushes some seconds later. Forks are not in the index, and neither are files
+   * of more than 256 KiB or 10,000 different trigrams, files behind the first 20,000 of a repository, and texts beyond the limits of
+   * the index. The search ends after 5 seconds, 500 files, 50 repositories or 50 files of a repository, and
+   * `incomplete` says so.
+   *
+   * @generated from rpc branchline.v1.CodeSearchService.SearchAllCode
+   */
+  searchAllCode: {
+    methodKind: "unary";
+    input: typeof SearchAllCodeRequestSchema;
+    output: typeof SearchAllCodeResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_code_search_service, 0);

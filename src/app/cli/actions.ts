@@ -464,6 +464,7 @@ const OPERATOR_SETTINGS: Settings = {
   diffMaxLines: 0,
   diffMaxLineCharacters: 0,
   issueRate: 0,
+  codeIndexBytes: 0,
   lfs: true,
   maxLfsBytes: 0,
   lfsLinkExpiryMs: 0,

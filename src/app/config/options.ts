@@ -318,6 +318,12 @@ function repositoryOptions(): Option[] {
       '',
       values.commaSeparated,
     ),
+    setting(
+      '--code-index-bytes <size>',
+      'texts in the index of code search; 0: no index',
+      '1GiB',
+      values.quotaSize,
+    ),
     toggle('--lfs', 'off: the server has no Git LFS', 'on'),
     setting('--max-lfs-bytes <size>', 'largest object of Git LFS', '10GiB', values.byteSize),
     setting(

@@ -32,6 +32,7 @@ import {
   startReconcilingOwn,
 } from '../../forge/repositories/refs/ref-index.ts'
 import { finishMeasuring, startMeasuring } from '../../forge/repositories/refs/repository-size.ts'
+import { startCodeIndex } from '../../forge/repositories/search/code-index.ts'
 import type { GroupChannel } from '../../platform/database/coordination/group-membership.ts'
 import type { SessionEvents } from '../../platform/database/coordination/session.ts'
 import { endScripts } from '../../platform/git/hooks/hook-runner.ts'
@@ -276,6 +277,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['merge queues', startMergeQueues],
   ['merge follow-ups', startFollowUps],
   ['references', startReferenceWork],
+  ['code index', startCodeIndex],
   ['maintenance', startMaintenance],
   ['leftover sweeps', startLeftoverSweeps],
   ['upload sweeps', startUploadSweeps],

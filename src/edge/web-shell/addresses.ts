@@ -51,6 +51,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
 
 const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/explore': 'Explore',
+  '/explore/code': 'Search code',
   '/user/login': 'Sign in',
   '/user/sign_up': 'Create an account',
   '/user/settings': 'Settings',

@@ -180,6 +180,8 @@ export interface Settings extends PageSizes {
    * not write. Six times as many comments, reviews and reactions. 0 for no limit.
    */
   readonly issueRate: number
+  /** Bytes of the texts in the index of code search. 0 for no index. */
+  readonly codeIndexBytes: number
   /** Whether the server has Git LFS. */
   readonly lfs: boolean
   /** Maximum size in bytes of an object of Git LFS. */

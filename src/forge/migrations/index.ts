@@ -85,6 +85,7 @@ import * as projectImports from './0096-project-imports.ts'
 import * as originalAuthors from './0097-original-authors.ts'
 import * as lfsSweeps from './0098-lfs-sweeps.ts'
 import * as lfsOfMirrors from './0099-lfs-of-mirrors.ts'
+import * as codeIndex from './0100-code-index.ts'
 import * as viewedFiles from './0101-viewed-files.ts'
 import * as issueLists from './0107-issue-lists.ts'
 import * as commitRules from './0111-commit-rules.ts'
@@ -177,6 +178,7 @@ export const migrations: readonly Migration[] = [
   { name: '0097-original-authors', ...originalAuthors },
   { name: '0098-lfs-sweeps', ...lfsSweeps },
   { name: '0099-lfs-of-mirrors', ...lfsOfMirrors },
+  { name: '0100-code-index', ...codeIndex },
   { name: '0101-viewed-files', ...viewedFiles },
   { name: '0107-issue-lists', ...issueLists },
   { name: '0111-commit-rules', ...commitRules },

@@ -1,18 +1,15 @@
 import type { VNode } from 'preact'
-import {
-  CodeSearchService,
-  type FoundFile,
-  type FoundLine,
-} from '#gen/branchline/v1/code_search_service_pb.ts'
-import { codeHref, repositoryHref } from '../addresses.ts'
+import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
+import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { counted } from '../components/formats.tsx'
 import { Checkbox, Field, fieldOf, isChecked, onSubmit } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { Pager, pageOf, Scrolling } from '../components/page.tsx'
+import { Pager, pageOf } from '../components/page.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
+import { FoundFileView } from './found-file.tsx'
 
 /** Files on a page. */
 const LIMIT = 20
@@ -125,75 +122,11 @@ function Results({ name, query }: { name: RepositoryName; query: URLSearchParams
             </p>
           )}
           {files.map((file) => (
-            <File key={file.path} name={name} sha={sha} file={file} />
+            <FoundFileView key={file.path} name={name} sha={sha} file={file} />
           ))}
           <Pager page={page} limit={limit} total={total} />
         </>
       )}
     </Show>
-  )
-}
-
-function File(props: { name: RepositoryName; sha: string; file: FoundFile }): VNode {
-  const { name, sha, file } = props
-  const { path, lines, moreMatches } = file
-  const href = codeHref(name, { kind: 'commit', name: sha }, path)
-  const isAfterGap = (i: number) => i > 0 && lines[i]?.number !== (lines[i - 1]?.number ?? 0) + 1
-  return (
-    <section aria-label={path}>
-      <h2 class="file-name">
-        <a href={href}>{path}</a>
-      </h2>
-      <Scrolling className="source" label={`Lines of ${path}`}>
-        <pre class="numbers">
-          {lines.map(({ number }, i) => (
-            <span key={number}>
-              {isAfterGap(i) && '⋯\n'}
-              <a href={`${href}#L${number}`} aria-label={`Line ${number} of ${path}`}>
-                {number}
-              </a>
-              {'\n'}
-            </span>
-          ))}
-        </pre>
-        <pre>
-          <code>
-            {lines.map((line, i) => (
-              <span key={line.number}>
-                {isAfterGap(i) && '\n'}
-                <Line line={line} />
-                {'\n'}
-              </span>
-            ))}
-          </code>
-        </pre>
-      </Scrolling>
-      {moreMatches && (
-        <p class="facts">
-          More lines match. <a href={href}>The whole file</a>
-        </p>
-      )}
-    </section>
-  )
-}
-
-/** A line with marks at what matches. */
-function Line({ line }: { line: FoundLine }): VNode {
-  const { text, ranges, cutAtStart, cutAtEnd } = line
-  // The ranges count characters, and a text in JavaScript has units of UTF-16.
-  const characters = [...text]
-  const part = (start: number, end?: number) => characters.slice(start, end).join('')
-  return (
-    <>
-      {cutAtStart && '…'}
-      {ranges.map(({ start, end }, i) => (
-        <span key={start}>
-          {part(ranges[i - 1]?.end ?? 0, start)}
-          <mark>{part(start, end)}</mark>
-        </span>
-      ))}
-      {part(ranges.at(-1)?.end ?? 0)}
-      {cutAtEnd && '…'}
-    </>
   )
 }

@@ -25,6 +25,7 @@ const PAUSE_MS = 200
 const PAGES: readonly (readonly [href: string, text: string, icon: IconName])[] = [
   ['/', 'Home', 'book-marked'],
   ['/explore', 'Explore', 'compass'],
+  ['/explore/code', 'Search code', 'search'],
   ['/-/api', 'API', 'code'],
 ]
 

@@ -2,6 +2,7 @@ import { create, type DescMethod, type Message, type MessageInitShape } from '@b
 import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { ImportService } from '#gen/branchline/v1/import_service_pb.ts'
@@ -259,6 +260,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { name: '..' },
   ),
   row(repositories.searchRepositories, ofRepositories),
+  row(CodeSearchService.method.searchAllCode, ofRepositories, { q: 'text' }),
   row(IssueService.method.searchIssues, { ...anybody, scopes: ['read:issue'] }),
   row(TopicService.method.searchTopics, ofRepositories),
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { finishCodeIndexes } from '../../../src/forge/repositories/search/code-index.ts'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
 import type { Forge } from '../../support/forge.ts'
 import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'
@@ -20,6 +21,23 @@ describe.skipIf(!hasChromium)(browserSuite('the search in the files of a reposit
     await expectReadable(page)
     await found.getByRole('link', { name: 'Line 31 of src/app.ts', exact: true }).click()
     await expect.poll(() => new URL(page.url()).hash).toBe('#L31')
+    await page.locator('#L31.marked').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('finds lines in all repositories', async () => {
+    const { page, faults, leave } = await web.open('/explore/code?q=needle')
+    const found = page.getByRole('region', { name: 'bob/tools: src/app.ts', exact: true })
+    await found.waitFor()
+    expect(await found.locator('mark').allTextContents()).toEqual(['needle', 'needle'])
+    expect(await found.locator('code').textContent()).toContain(HOSTILE)
+    await expectReadable(page)
+    await page.getByLabel('Owner').fill('carol')
+    await page.keyboard.press('Enter')
+    await page.getByText('No file has such a line.').waitFor()
+    await page.goBack()
+    await found.getByRole('link', { name: 'Line 31 of src/app.ts', exact: true }).click()
     await page.locator('#L31.marked').waitFor()
     expect(faults).toEqual([])
     await leave()
@@ -51,7 +69,7 @@ describe.skipIf(!hasChromium)(browserSuite('the search in the files of a reposit
   })
 })
 
-async function prepare({ ask, users: { bob } }: Forge): Promise<void> {
+async function prepare({ server, ask, users: { bob } }: Forge): Promise<void> {
   await ask(bob, 'POST', '/user/repos', { name: 'secret', auto_init: true, private: true })
   await ask(bob, 'POST', '/user/repos', { name: 'tools', auto_init: true })
   const lines = [HOSTILE, ...Array.from({ length: 29 }, (_, i) => `line ${i}`), 'a needle']
@@ -64,4 +82,7 @@ async function prepare({ ask, users: { bob } }: Forge): Promise<void> {
       }),
     ),
   })
+  // The index waits some seconds after a push.
+  await server.app.db.updateTable('code_indexes').set({ due_time: 0 }).execute()
+  await finishCodeIndexes(server.app)
 }

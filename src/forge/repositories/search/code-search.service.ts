@@ -10,6 +10,7 @@ import { defineService } from '../../core/wire/define-service.ts'
 import { readNumberedPage } from '../../core/wire/pages.ts'
 import { encodePath, gitUrls } from '../lifecycle/repository.message.ts'
 import { type CodeSearchView, searchCode } from './code-search.ts'
+import { searchAllCode } from './wide-code-search.ts'
 
 /** Implements CodeSearchService. */
 function codeSearchService(app: App): ServiceImpl<typeof CodeSearchService> {
@@ -32,12 +33,30 @@ function codeSearchService(app: App): ServiceImpl<typeof CodeSearchService> {
         sha: view.commitId ?? '',
       }
     },
+
+    async searchAllCode(request, context) {
+      const { q: text, caseSensitive: isCaseSensitive, path: globs, owner } = request
+      const page = readNumberedPage(app.settings, request)
+      const asked = { text, isCaseSensitive, globs, owner }
+      const view = await searchAllCode(app, callerOf(context), asked, page)
+      return {
+        files: view.files.map(({ open, commitId, file }) => ({
+          owner: open.owner.name,
+          repo: open.repository.name,
+          sha: commitId,
+          file: fileMessage(app, { open, commitId }, file),
+        })),
+        total: BigInt(view.total),
+        limit: page.limit,
+        incomplete: view.isIncomplete,
+      }
+    },
   }
 }
 
 function fileMessage(
   app: App,
-  { open, commitId = '' }: CodeSearchView,
+  { open, commitId = '' }: Pick<CodeSearchView, 'open' | 'commitId'>,
   { path, lines, hasMore }: CodeSearchView['files'][number],
 ): MessageInitShape<typeof FoundFileSchema> {
   return {

@@ -28,11 +28,14 @@ interface CharacterRange {
   readonly end: number
 }
 
+/** Finds what matches in a text. */
+type RangesOf = (text: string) => CharacterRange[]
+
 interface LineView extends FoundLine {
   readonly ranges: readonly CharacterRange[]
 }
 
-interface FileView extends FoundFile {
+export interface FileView extends FoundFile {
   readonly lines: readonly LineView[]
 }
 
@@ -83,23 +86,29 @@ export async function searchCode(
     if (search.ref !== '') throw notFound('REF_NOT_FOUND', 'ref', search.ref)
     return { open, commitId, files: [], total: 0, isIncomplete: false }
   }
-  const { files, isIncomplete } = await found(app, open, commitId, search)
+  const { files, isIncomplete } = await searchFiles(app, open, commitId, search)
   return {
     open,
     commitId,
-    files: files.slice(page.offset, page.offset + page.limit).map((file) => ({
-      ...file,
-      lines: file.lines.map((line) => ({
-        ...line,
-        ranges: line.isMatch ? rangesOf(line.text) : [],
-      })),
-    })),
+    files: files
+      .slice(page.offset, page.offset + page.limit)
+      .map((file) => withRanges(file, rangesOf)),
     total: files.length,
     isIncomplete,
   }
 }
 
-async function found(
+/** Adds what matches in the lines of a file. */
+export function withRanges(file: FoundFile, rangesOf: RangesOf): FileView {
+  const lines = file.lines.map((line) => ({
+    ...line,
+    ranges: line.isMatch ? rangesOf(line.text) : [],
+  }))
+  return { ...file, lines }
+}
+
+/** Searches files of a commit. */
+export async function searchFiles(
   app: ReposApp,
   { repository }: OpenRepository,
   commitId: string,
@@ -118,7 +127,7 @@ async function found(
  * Checks a query, and returns a function that finds what matches in a text. The syntax of RE2 has no
  * look-around and no back-references, and Git reads what is left in the same way.
  */
-function compileQuery(query: CodeQuery): (text: string) => CharacterRange[] {
+export function compileQuery(query: CodeQuery): RangesOf {
   const { text, isExpression, isCaseSensitive, globs } = query
   if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field: 'q', rule: 'Required' })
   if ([...text].length > MAX_QUERY_CHARACTERS)

@@ -38,7 +38,12 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'schema_version',
   'data_folders',
   'search_texts',
-  ...['', '_config', '_data', '_docsize', '_idx'].map((end) => `search_index${end}`),
+  'code_files',
+  'code_indexes',
+  ...['', '_config', '_data', '_docsize', '_idx'].flatMap((end) => [
+    `search_index${end}`,
+    `code_trigrams${end}`,
+  ]),
 ])
 
 /** The size of a group of rows, in characters, after which no row is added. */

@@ -15,6 +15,8 @@ export interface CodeQuery {
   readonly isCaseSensitive: boolean
   /** Globs of paths, where `!` begins one that excludes. Empty: all files. */
   readonly globs: readonly string[]
+  /** The only paths to search; undefined for all. */
+  readonly paths?: readonly string[] | undefined
 }
 
 /** A line of a file. */
@@ -130,8 +132,26 @@ export async function searchCode(
   }
 }
 
-function orderedQuery({ text, isExpression, isCaseSensitive, globs }: CodeQuery): CodeQuery {
-  return { text, isExpression, isCaseSensitive, globs }
+/**
+ * Runs a search of the caller's own in one of the places of searches, which are few.
+ *
+ * @throws GitError BUSY
+ */
+export async function withSearchPlace<T>(
+  repositories: Repositories,
+  run: () => Promise<T>,
+): Promise<T> {
+  const release = await repositories.searches.acquire({ holder: currentHolder() })
+  try {
+    return await run()
+  } finally {
+    release()
+  }
+}
+
+function orderedQuery(query: CodeQuery): CodeQuery {
+  const { text, isExpression, isCaseSensitive, globs, paths = [] } = query
+  return { text, isExpression, isCaseSensitive, globs, paths }
 }
 
 function bytesOfResult({ files }: CodeSearchResult): number {
@@ -189,7 +209,7 @@ function explained(error: unknown, found: FoundFiles): unknown {
 }
 
 function argumentsOf(commitId: string, query: CodeQuery): string[] {
-  const { text, isExpression, isCaseSensitive, globs } = query
+  const { text, isExpression, isCaseSensitive, globs, paths = [] } = query
   return [
     // A name with line feeds is one line in quotation marks, other names are as they are.
     ...['-c', 'core.quotePath=false'],
@@ -201,6 +221,7 @@ function argumentsOf(commitId: string, query: CodeQuery): string[] {
     isExpression ? '--perl-regexp' : '--fixed-strings',
     ...(isCaseSensitive ? [] : ['--ignore-case']),
     ...['-e', text, commitId, '--'],
+    ...paths.map((path) => `:(literal)${path}`),
     ...globs.map((glob) =>
       glob.startsWith('!') ? `:(exclude,glob)${glob.slice(1)}` : `:(glob)${glob}`,
     ),

@@ -354,6 +354,23 @@ export function bytesOfPaths(paths: readonly string[]): number {
   return paths.reduce((sum, path) => sum + Buffer.byteLength(path) + 4, 0)
 }
 
+/**
+ * Yields the files, symbolic links and submodules of a commit with their sizes, in Git's order.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function* listFiles(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): AsyncGenerator<TreeEntry, void, undefined> {
+  const output = readGit(repositories, id, lsTree(commitId, '-r', '--long'), {
+    isBuffered: true,
+    priority: 'maintenance',
+  })
+  for await (const record of splitAtZeros(output, MAX_LISTED_BYTES)) yield readRecord(record)
+}
+
 function lsTree(treeId: string, ...flags: readonly string[]): string[] {
   return ['ls-tree', '-z', '--full-tree', ...flags, treeId]
 }

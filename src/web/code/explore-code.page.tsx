@@ -1,0 +1,122 @@
+import type { VNode } from 'preact'
+import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { counted } from '../components/formats.tsx'
+import { Checkbox, Field, fieldOf, isChecked, onSubmit } from '../components/forms.tsx'
+import { Show, useLoad } from '../components/load.tsx'
+import { goTo } from '../components/navigation.ts'
+import { Pager, pageOf, useTitle } from '../components/page.tsx'
+import type { PageProps } from '../routes.ts'
+import { FoundFileView } from './found-file.tsx'
+
+/** Files on a page. */
+const LIMIT = 20
+
+/** Search in the code of all repositories that the user may read. The address has the query. */
+export function ExploreCodePage({ query }: PageProps): VNode {
+  const text = query.get('q') ?? ''
+  useTitle(text === '' ? 'Search code' : `${text} · Search code`)
+  return (
+    <>
+      <h1>Search code</h1>
+      <SearchForm key={String(query)} query={query} />
+      {text.trim() !== '' && <Results query={query} />}
+    </>
+  )
+}
+
+function SearchForm({ query }: Pick<PageProps, 'query'>): VNode {
+  const send = (form: HTMLFormElement) => {
+    const fields = Object.entries({
+      q: fieldOf(form, 'q'),
+      path: fieldOf(form, 'path').trim(),
+      owner: fieldOf(form, 'owner').trim(),
+      case_sensitive: isChecked(form, 'case_sensitive') ? 'true' : '',
+    })
+    goTo(`/explore/code?${new URLSearchParams(fields.filter(([, value]) => value !== ''))}`)
+  }
+  return (
+    <search>
+      <form class="row" onSubmit={onSubmit(send)}>
+        <Field
+          label="Search code"
+          type="search"
+          name="q"
+          required
+          minLength={3}
+          maxLength={200}
+          autocapitalize="none"
+          defaultValue={query.get('q') ?? ''}
+        />
+        <Field
+          label="Paths"
+          name="path"
+          placeholder="src/**/*.ts !test"
+          autocapitalize="none"
+          defaultValue={query.get('path') ?? ''}
+        />
+        <Field
+          label="Owner"
+          name="owner"
+          autocapitalize="none"
+          defaultValue={query.get('owner') ?? ''}
+        />
+        <Checkbox
+          label="Match case"
+          name="case_sensitive"
+          isChecked={query.get('case_sensitive') === 'true'}
+        />
+        <button type="submit">Search</button>
+      </form>
+    </search>
+  )
+}
+
+function Results({ query }: Pick<PageProps, 'query'>): VNode {
+  const { of } = useApi()
+  const page = pageOf(query)
+  const found = useLoad(
+    (signal) =>
+      of(CodeSearchService).searchAllCode(
+        {
+          q: query.get('q') ?? '',
+          path: (query.get('path') ?? '').split(' '),
+          owner: query.get('owner') ?? '',
+          caseSensitive: query.get('case_sensitive') === 'true',
+          page,
+          limit: LIMIT,
+        },
+        { signal },
+      ),
+    [String(query)],
+  )
+  return (
+    <Show of={found}>
+      {({ files, total, limit, incomplete }) => (
+        <>
+          <p role="status">
+            {total === 0n ? 'No file has such a line.' : `${counted(Number(total), 'file')}.`}
+          </p>
+          {incomplete && (
+            <p class="note">
+              There may be more files. A longer text, paths or an owner find the rest.
+            </p>
+          )}
+          {files.map(
+            ({ owner, repo, sha, file }) =>
+              file && (
+                <FoundFileView
+                  key={`${owner}/${repo}/${file.path}`}
+                  name={{ owner, repo }}
+                  sha={sha}
+                  file={file}
+                  showsRepository
+                />
+              ),
+          )}
+          <Pager page={page} limit={limit} total={total} />
+        </>
+      )}
+    </Show>
+  )
+}
