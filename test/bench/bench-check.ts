@@ -4,6 +4,9 @@ import { buildBench } from '../../scripts/setup/bench-programs.mjs'
 import { run } from '../../scripts/setup/child-process.mjs'
 import { ROOT } from '../support/markdown.ts'
 
+/** One group of each kind, for the usual tests. */
+export const LIGHT_GROUPS = ['protocols', 'reads', 'merges']
+
 /** Groups with a database of their own or a browser, which take some fifteen core-seconds each. */
 export const HEAVY_GROUPS = ['scaling', 'web']
 

@@ -7,11 +7,12 @@ import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { watchGitMemory } from '../../support/git-memory.ts'
 import { PASSWORD } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 const MIB = 2 ** 20
 
-/** Larger than Git allocates at once. Zeros compress well. */
-const LARGE_MIB = 1025
+/** In the long tier larger than Git allocates at once, else larger than `SMALL_BYTES`. Zeros compress well. */
+const LARGE_MIB = isLongTier ? 1025 : 220
 
 /** Two files of this size fit into the memory limit of one Git process, and three do not. */
 const MIDDLE_MIB = 220
@@ -128,7 +129,7 @@ async function measured<T>(work: () => Promise<T>) {
   }
 }
 
-describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () => {
+describe(`a file of ${LARGE_MIB} MiB in a pull request`, { timeout: TIMEOUT_MS }, () => {
   let pull: { number: number; path: string }
   beforeAll(async () => {
     pull = await openPull('large')
