@@ -15,15 +15,26 @@ const STATES = [
 interface BulkFormProps {
   readonly name: { readonly owner: string; readonly repo: string }
   readonly onChange: () => void
+  readonly isEmpty: boolean
   /** The rows, each with a box of the name `number`. */
   readonly children: ComponentChildren
 }
 
 /** Changes the issues that a writer selects in a list. */
-export function BulkForm({ name, onChange, children }: BulkFormProps): VNode {
+export function BulkForm({ name, onChange, isEmpty, children }: BulkFormProps): VNode {
   const { of } = useApi()
   const [selected, setSelected] = useState(0)
   const [outcome, setOutcome] = useState('')
+  const [isAll, setAll] = useState(false)
+  const count = (boxes: readonly HTMLInputElement[]) => {
+    setSelected(boxes.filter(({ checked }) => checked).length)
+    setAll(boxes.length > 0 && boxes.every(({ checked }) => checked))
+  }
+  const selectAll = ({ form, checked }: HTMLInputElement) => {
+    const boxes = boxesOf(form)
+    for (const box of boxes) box.checked = checked
+    count(boxes)
+  }
   const change = useAction(async (form: HTMLFormElement) => {
     const { owner, repo } = name
     const { results, changed } = await of(IssueService).batchEditIssues({
@@ -38,7 +49,7 @@ export function BulkForm({ name, onChange, children }: BulkFormProps): VNode {
     const texts = failures.map(({ number, message }) => `#${number}: ${message}`)
     setOutcome([`${counted(changed, 'issue')} changed.`, ...texts].join(' '))
     form.reset()
-    setSelected(0)
+    count([])
     onChange()
   })
   return (
@@ -46,8 +57,16 @@ export function BulkForm({ name, onChange, children }: BulkFormProps): VNode {
       class="list-form"
       aria-label="Change several issues"
       onSubmit={onSubmit(change.run)}
-      onInput={(event) => setSelected(numbersOf(event.currentTarget).length)}
+      onInput={(event) => count(boxesOf(event.currentTarget))}
     >
+      <label class="choice" hidden={isEmpty}>
+        <input
+          type="checkbox"
+          checked={isAll}
+          onClick={(event) => selectAll(event.currentTarget)}
+        />{' '}
+        Select all on this page
+      </label>
       {children}
       <p role="status">{outcome}</p>
       {change.failure && <FailureNote failure={change.failure} />}
@@ -61,6 +80,11 @@ export function BulkForm({ name, onChange, children }: BulkFormProps): VNode {
       </div>
     </form>
   )
+}
+
+/** Returns the boxes of the rows. */
+function boxesOf(form: HTMLFormElement | null): HTMLInputElement[] {
+  return [...(form?.querySelectorAll<HTMLInputElement>('input[name=number]') ?? [])]
 }
 
 function numbersOf(form: HTMLFormElement): bigint[] {

@@ -106,7 +106,12 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
         {({ issues, total, limit }) => (
           <>
             {issues.length === 0 && <p class="empty">No issues.</p>}
-            <Selectable name={name} isSelectable={isWriter} onChange={list.reload}>
+            <Selectable
+              name={name}
+              isSelectable={isWriter}
+              isEmpty={issues.length === 0}
+              onChange={list.reload}
+            >
               <ul class="list">
                 {issues.map((issue) => (
                   <IssueRow
@@ -154,12 +159,13 @@ function StateTabs(props: {
 function Selectable(props: {
   name: IssuesProps['name']
   isSelectable: boolean
+  isEmpty: boolean
   onChange: () => void
   children: VNode
 }): VNode {
-  const { name, isSelectable, onChange, children } = props
+  const { name, isSelectable, isEmpty, onChange, children } = props
   return isSelectable ? (
-    <BulkForm name={name} onChange={onChange}>
+    <BulkForm name={name} isEmpty={isEmpty} onChange={onChange}>
       {children}
     </BulkForm>
   ) : (
