@@ -25,11 +25,12 @@ export function readComments(
 
 /** Returns a comment as a part of a conversation. */
 export function commentEntry(comment: IssueComment): Entry {
-  const { id, user, createdAt, updatedAt, body, assets } = comment
+  const { id, user, originalAuthor, createdAt, updatedAt, body, assets } = comment
   return {
     key: `issuecomment-${id}`,
     who: user?.login ?? '',
     account: user,
+    originalAuthor,
     did: 'commented',
     at: createdAt,
     body,

@@ -29,6 +29,8 @@ export interface Entry {
   readonly who: string
   /** The account of `who`, if that is no team. */
   readonly account: Account | undefined
+  /** Login of the author at another server, if `who` has imported the text. */
+  readonly originalAuthor?: string
   readonly did: string
   readonly at: PullRequest['createdAt']
   readonly body: string
@@ -58,14 +60,20 @@ const loadReviewActions = async () => (await import('../pulls/review-actions.tsx
 export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
   const { of, session } = useApi()
   const { key, who, account, did, at, body, comment, review, threads, assets = [] } = entry
+  const { originalAuthor = '' } = entry
   const [isEdited, setEdited] = useState(false)
   const [showsFormer, setShowsFormer] = useState(false)
   const canChange =
     discussion?.canComment && (discussion.canModerate || session.user?.username === who)
   return (
-    <article id={key || undefined} class="entry" aria-label={`${who} ${did}`}>
+    <article id={key || undefined} class="entry" aria-label={`${originalAuthor || who} ${did}`}>
       <header>
-        {account ? <Person login={who} account={account} /> : <strong>{who}</strong>} {did}{' '}
+        {account && originalAuthor === '' ? (
+          <Person login={who} account={account} />
+        ) : (
+          <strong>{originalAuthor || who}</strong>
+        )}{' '}
+        {did}{' '}
         {key === '' ? (
           <Time at={at} />
         ) : (
@@ -73,6 +81,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
             <Time at={at} />
           </a>
         )}{' '}
+        {originalAuthor !== '' && <span class="tag">imported by {who}</span>}
         <span class="space" />
         {entry.isEdited && (
           <button

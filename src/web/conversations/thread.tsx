@@ -8,7 +8,7 @@ import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
 import { FailureNote, Later, useAction } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
-import { Person } from '../components/person.tsx'
+import { Person, writerOf } from '../components/person.tsx'
 import { addToDraft, useDraft } from '../components/stored.ts'
 import { placeText, type Thread } from '../pulls/reviews.ts'
 import { CommentEditor } from './comment-editor.tsx'
@@ -104,7 +104,7 @@ function LineComment(props: LineCommentProps): VNode {
     reload()
   }
   const canDelete = canModerate || (session.user && session.user.username === user?.login)
-  const about = `comment on ${comment.path} by ${user?.login}`
+  const about = `comment on ${comment.path} by ${writerOf(comment)}`
   const edit = async (text: string) => {
     const request = { ...name, id: pullRequestReviewId, comment: id, body: text }
     await of(ReviewService).editReviewComment(request)
@@ -113,7 +113,11 @@ function LineComment(props: LineCommentProps): VNode {
   return (
     <div class="said" id={`review-comment-${id}`}>
       <div class="facts">
-        <Person login={user?.login ?? ''} account={user} />{' '}
+        {comment.originalAuthor === '' ? (
+          <Person login={user?.login ?? ''} account={user} />
+        ) : (
+          <strong>{comment.originalAuthor}</strong>
+        )}{' '}
         <a class="quiet" href={`#review-comment-${id}`}>
           <Time at={createdAt} />
         </a>{' '}

@@ -2,11 +2,11 @@ import type { VNode } from 'preact'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { ownHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Avatar } from '../components/avatar.tsx'
 import { counted, Time } from '../components/formats.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
+import { Writer } from '../components/person.tsx'
 import type { PageProps } from '../routes.ts'
 
 const STATES = [
@@ -80,8 +80,7 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
                     <LabelTag key={String(label.id)} label={label} />
                   ))}
                   <p class="facts">
-                    <Avatar name={issue.user?.login ?? ''} account={issue.user} />{' '}
-                    {issue.user?.login}, updated <Time at={issue.updatedAt} />
+                    <Writer of={issue} />, updated <Time at={issue.updatedAt} />
                     {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
                   </p>
                 </li>

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import type { Issue, IssueLink } from '#gen/branchline/v1/issue_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { Time } from '../components/formats.tsx'
+import { writerOf } from '../components/person.tsx'
 import { StateTag } from '../components/state-tag.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
@@ -27,7 +28,7 @@ export function StateLine({ name, issue }: { name: PullName; issue: Issue }): VN
         </>
       )}
       {reason === undefined ? ' ' : ', '}
-      {issue.user?.login} opened it <Time at={issue.createdAt} />
+      {writerOf(issue)} opened it <Time at={issue.createdAt} />
       {parent && (
         <>
           , a part of <LinkedIssue name={name} link={parent} />

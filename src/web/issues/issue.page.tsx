@@ -9,6 +9,7 @@ import { useApi } from '../api/client.ts'
 import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
+import { writerAccount } from '../components/person.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
 import { EntryView } from '../conversations/entry.tsx'
@@ -114,6 +115,7 @@ function Conversation(props: ConversationProps): VNode {
     key: '',
     who: issue.user?.login ?? '',
     account: issue.user,
+    originalAuthor: issue.originalAuthor,
     did: 'opened',
     at: issue.createdAt,
     body: issue.body,
@@ -157,7 +159,9 @@ function Conversation(props: ConversationProps): VNode {
         </div>
         <div class="side">
           <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
-          <Participants said={[issue.user, ...(comments.value ?? []).map(({ user }) => user)]} />
+          <Participants
+            said={[writerAccount(issue), ...(comments.value ?? []).map(writerAccount)]}
+          />
           {discussion.canModerate && (
             <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
           )}

@@ -4,7 +4,6 @@ import { IssueService, type ListIssuesResponse } from '#gen/branchline/v1/issue_
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Avatar } from '../components/avatar.tsx'
 import { counted, Time } from '../components/formats.tsx'
 import { Field, onSubmit, Select } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -12,6 +11,7 @@ import { LabelTag } from '../components/label-tag.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { Writer } from '../components/person.tsx'
 import { StateTag } from '../components/state-tag.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
@@ -221,8 +221,7 @@ function IssueRow({ issue, href, hrefOfLabel, isSelectable }: IssueRowProps): VN
         <LabelTag key={label.name} label={label} href={hrefOfLabel(label.name)} />
       ))}
       <p class="facts">
-        <Avatar name={issue.user?.login ?? ''} account={issue.user} /> {issue.user?.login}, updated{' '}
-        <Time at={issue.updatedAt} />
+        <Writer of={issue} />, updated <Time at={issue.updatedAt} />
         {issue.milestone && `, milestone ${issue.milestone.title}`}
         {issue.assignees.length > 0 &&
           `, assigned to ${issue.assignees.map(({ login }) => login).join(', ')}`}

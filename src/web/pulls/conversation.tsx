@@ -7,6 +7,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Icon } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
+import { writerAccount } from '../components/person.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
@@ -97,11 +98,11 @@ export function Conversation(props: ConversationProps): VNode {
           <Checks name={name} sha={head} version={checks} />
           <Participants
             said={[
-              pull.user,
-              ...(comments.value ?? []).map(({ user }) => user),
+              writerAccount(pull),
+              ...(comments.value ?? []).map(writerAccount),
               ...(discussion.value?.reviews ?? [])
                 .filter(({ review }) => !SILENT.includes(review.state))
-                .map(({ review }) => review.user),
+                .map(({ review }) => writerAccount(review)),
             ]}
           />
         </div>
@@ -132,11 +133,12 @@ function PullSummary({ pull }: { pull: PullRequest }): VNode | null {
   )
 }
 
-function opening({ user, createdAt, body }: PullRequest): Entry {
+function opening({ user, originalAuthor, createdAt, body }: PullRequest): Entry {
   return {
     key: '',
     who: user?.login ?? '',
     account: user,
+    originalAuthor,
     did: 'opened',
     at: createdAt,
     body,
@@ -164,11 +166,12 @@ function entriesOf(
 }
 
 function entryOf({ review, threads }: ReviewWithThreads): Entry {
-  const { id, user, team, submittedAt, body, state, dismissed } = review
+  const { id, user, originalAuthor, team, submittedAt, body, state, dismissed } = review
   return {
     key: `review-${id}`,
     who: user?.login ?? team?.name ?? '',
     account: user,
+    originalAuthor,
     did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
     at: submittedAt,
     body,

@@ -8,6 +8,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { NotFound, pageOf } from '../components/page.tsx'
+import { writerOf } from '../components/person.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
@@ -116,7 +117,7 @@ function PullHeader({
         {pull.title} <span class="number">#{name.index.toString()}</span>
       </h2>
       <p>
-        <PullState pull={pull} /> {pull.user?.login} wants to merge{' '}
+        <PullState pull={pull} /> {writerOf(pull)} wants to merge{' '}
         {pull.flow === 0n && pull.head?.repo ? (
           <a href={codeHref(nameOf(pull.head.repo), { kind: 'branch', name: pull.head.ref }, '')}>
             {pull.head.label}

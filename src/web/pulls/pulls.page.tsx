@@ -2,11 +2,11 @@ import type { VNode } from 'preact'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { Writer } from '../components/person.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { PullState } from './pull-state.tsx'
@@ -67,9 +67,8 @@ function Pulls({
                     <LabelTag key={String(label.id)} label={label} />
                   ))}
                   <p class="facts">
-                    <Avatar name={pull.user?.login ?? ''} account={pull.user} /> {pull.user?.login},
-                    updated <Time at={pull.updatedAt} />, {pull.agitTopic || pull.head?.label} →{' '}
-                    {pull.base?.label}
+                    <Writer of={pull} />, updated <Time at={pull.updatedAt} />,{' '}
+                    {pull.agitTopic || pull.head?.label} → {pull.base?.label}
                   </p>
                 </li>
               ))}
