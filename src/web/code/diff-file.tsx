@@ -143,6 +143,8 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
     threads: byLine,
     gaps: gaps.gaps,
     onOpenGap: gaps.open,
+    codeAt: ({ side, line }) =>
+      side === 'new' ? lines.find(({ newNumber }) => newNumber === line)?.text : undefined,
     ...forms,
   }
   const [place, isNear] = useNearView()
@@ -297,6 +299,8 @@ interface Remarks {
   /** What is left out above lines that begin a hunk. */
   readonly gaps: ReadonlyMap<DiffLine, Gap>
   onOpenGap(line: DiffLine): void
+  /** Returns the text of a line that a comment can propose to change. */
+  codeAt(place: Place): string | undefined
   onOpen(place: Place): void
   onClose(place: Place): void
 }
@@ -556,6 +560,7 @@ function RemarkRow(props: { places: readonly Place[]; remarks: Remarks }): VNode
               <LineForm
                 discussion={discussion}
                 place={place}
+                code={remarks.codeAt(place)}
                 isFocused={remarks.forms.get(key) === true}
                 onClose={() => remarks.onClose(place)}
               />

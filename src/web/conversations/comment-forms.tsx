@@ -3,9 +3,10 @@ import { useEffect, useRef } from 'preact/hooks'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { useAction } from '../components/load.tsx'
-import { useDraft } from '../components/stored.ts'
+import { addToDraft, useDraft } from '../components/stored.ts'
 import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
+import { suggestionBlock } from './quotation.ts'
 import { TextForm } from './text-form.tsx'
 
 /**
@@ -17,13 +18,16 @@ const PENDING_TEXT = '<!-- A review that is not submitted yet. -->'
 interface LineFormProps {
   readonly discussion: Discussion
   readonly place: Place
+  /** The line, if a comment can propose to change it. */
+  readonly code?: string | undefined
   /** Whether the form takes the focus when it appears. */
   readonly isFocused: boolean
   readonly onClose: () => void
 }
 
 /** A comment on a line: for the pending review, or at once. */
-export function LineForm({ discussion, place, isFocused, onClose }: LineFormProps): VNode {
+export function LineForm(props: LineFormProps): VNode {
+  const { discussion, place, code, isFocused, onClose } = props
   const { of } = useApi()
   const { name, head, pending, drafts, reload } = discussion
   const [body, setBody] = useDraft(drafts + placeKey(place))
@@ -68,6 +72,14 @@ export function LineForm({ discussion, place, isFocused, onClose }: LineFormProp
             onClick={() => sending.run('COMMENT')}
           >
             Comment at once
+          </button>
+        )}
+        {code !== undefined && (
+          <button
+            type="button"
+            onClick={() => addToDraft(drafts + placeKey(place), suggestionBlock(code))}
+          >
+            Suggest a change
           </button>
         )}
         <button type="button" onClick={close}>

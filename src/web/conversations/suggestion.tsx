@@ -1,16 +1,57 @@
 import type { VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
 import type { CodeSuggestion, PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { SuggestionService } from '#gen/branchline/v1/suggestion_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { counted } from '../components/formats.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
+import type { LinkBase } from '../components/markdown.ts'
+import { Markup } from '../components/markup.tsx'
+import { Scrolling } from '../components/page.tsx'
 import { say } from '../components/toast.tsx'
 import type { Discussion } from './discussion.ts'
+import { suggestedChange } from './suggested-lines.ts'
 
 interface SuggestionProps {
   readonly discussion: Discussion
   readonly comment: PullReviewComment
   readonly suggestion: CodeSuggestion
+}
+
+interface SuggestionTextProps {
+  readonly comment: PullReviewComment
+  readonly suggestion: CodeSuggestion
+  readonly base: LinkBase
+}
+
+/** The text of a comment that proposes code, as a difference where the replaced lines are known. */
+export function SuggestionText({ comment, suggestion, base }: SuggestionTextProps): VNode {
+  const { body, diffHunk, position, user, path } = comment
+  const change = useMemo(
+    () => suggestedChange({ body, diffHunk, position, suggestion }),
+    [body, diffHunk, position, suggestion],
+  )
+  if (!change) return <Markup text={body} base={base} />
+  const { before, lines, after } = change
+  const title = `Change of ${rangeText(suggestion)} of ${path} that ${user?.login} suggests`
+  return (
+    <>
+      {before.trim() !== '' && <Markup text={before} base={base} />}
+      <Scrolling label={title}>
+        <table class="diff">
+          <tbody>
+            {lines.map(({ kind, text }, i) => (
+              <tr key={i} class={kind}>
+                <td class="sign">{kind === 'added' ? '+' : '−'}</td>
+                <td class={`text ${kind}`}>{text}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolling>
+      {after.trim() !== '' && <Markup text={after} base={base} />}
+    </>
+  )
 }
 
 /** Applies what a comment proposes, at once or together with others. */

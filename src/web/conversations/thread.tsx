@@ -7,6 +7,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
 import { FailureNote, Later, useAction } from '../components/load.tsx'
+import type { LinkBase } from '../components/markdown.ts'
 import { Markup } from '../components/markup.tsx'
 import { Person, writerOf } from '../components/person.tsx'
 import { addToDraft, useDraft } from '../components/stored.ts'
@@ -90,6 +91,7 @@ interface LineCommentProps {
   readonly onQuote: (() => void) | undefined
 }
 
+const loadSuggestionText = async () => (await import('./suggestion.tsx')).SuggestionText
 const loadSuggestionActions = async () => (await import('./suggestion.tsx')).SuggestionActions
 
 function LineComment(props: LineCommentProps): VNode {
@@ -154,13 +156,19 @@ function LineComment(props: LineCommentProps): VNode {
       {isEdited ? (
         <CommentEditor name={name} body={body} save={edit} onClose={() => setEdited(false)} />
       ) : (
-        <Markup text={body} base={markupBase(name)} />
+        <CommentText comment={comment} base={markupBase(name)} />
       )}
       {canApply && suggestion && (
         <Later load={loadSuggestionActions} with={{ discussion, comment, suggestion }} />
       )}
     </div>
   )
+}
+
+function CommentText({ comment, base }: { comment: PullReviewComment; base: LinkBase }): VNode {
+  const { body, suggestion } = comment
+  if (!suggestion) return <Markup text={body} base={base} />
+  return <Later load={loadSuggestionText} with={{ comment, suggestion, base }} />
 }
 
 function replyDraft({ drafts }: Discussion, first: PullReviewComment): string {

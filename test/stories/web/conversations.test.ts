@@ -128,6 +128,26 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     expect(faultsOf(bob)).toEqual([])
     await bob.leave()
   })
+
+  it('proposes another line by a button', { timeout: STORY_TIMEOUT_MS }, async () => {
+    const bob = await web.open('/bob/poems/pulls/1/files', 'bob')
+    const { page } = bob
+    await page.getByRole('button', { name: 'Comment on line 21 of a.txt' }).click()
+    await page.getByRole('button', { name: 'Suggest a change' }).click()
+    const text = page.getByRole('textbox', { name: 'Comment on line 21 of a.txt' })
+    await expect.poll(() => text.inputValue()).toBe('```suggestion\nline 21\n```\n')
+    await text.fill('```suggestion\nline twenty-one\n```\n')
+    await page.getByRole('button', { name: 'Comment at once' }).click()
+    await page
+      .getByRole('button', { name: 'Apply the suggestion of bob for line 21 of a.txt' })
+      .click()
+    await page
+      .getByRole('region', { name: 'Changes of a.txt' })
+      .getByText('line twenty-one')
+      .waitFor()
+    expect(faultsOf(bob)).toEqual([])
+    await bob.leave()
+  })
 })
 
 /** A branch without a merge queue answers 404, which the browser reports. */
