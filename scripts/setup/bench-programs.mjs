@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundlePath } from './bundle.mjs'
 import { root, run } from './child-process.mjs'
@@ -23,6 +24,9 @@ export async function buildBench(outdir) {
     platform: 'node',
     target: 'node20',
   })
+  // The helpers of tests, which the bench uses, start Git by the program beside them.
+  const starter = 'program-starter.mjs'
+  await copyFile(join(root, 'test', 'support', starter), join(outdir, starter))
   await run('go', ['build', '-o', join(outdir, 'connect-go'), '.'], {
     cwd: join(root, 'bench', 'connect-go'),
   })
