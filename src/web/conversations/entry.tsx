@@ -81,7 +81,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
             <Time at={at} />
           </a>
         )}{' '}
-        {originalAuthor !== '' && <span class="tag">imported by {who}</span>}
+        {originalAuthor !== '' && <span class="tag">imported</span>}
         <span class="space" />
         {entry.isEdited && (
           <button
