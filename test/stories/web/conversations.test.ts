@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  browserSuite,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  type Visitor,
-} from '../../support/chromium.ts'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
 import type { Forge } from '../../support/forge.ts'
 import { openWebSuite } from '../../support/web-visitors.ts'
 
@@ -50,7 +44,7 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     await page.getByRole('region', { name: 'Changes of b.txt' }).getByText('first').waitFor()
     const [latest] = await ask(users.bob, 'GET', `${PULL}/commits`)
     expect(latest.commit.message).toMatch(/^Apply 2 suggestions\n\nCo-authored-by: carol </)
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 
@@ -74,7 +68,7 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     await page.getByText('1 changed file', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Show all changes' }).click()
     await page.getByText('2 changed files').waitFor()
-    expect(faultsOf(carol)).toEqual([])
+    expect(carol.faults).toEqual([])
     await carol.leave()
   })
 
@@ -94,7 +88,7 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     await page.getByText('A fine file.').waitFor()
     await expectAccessible(page)
     await expectFits(page)
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 
@@ -125,7 +119,7 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     await expectAccessible(page)
     await said.getByRole('button', { name: 'Heart: 1' }).click()
     await said.getByRole('button', { name: 'Heart: 1' }).waitFor({ state: 'detached' })
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 
@@ -145,15 +139,10 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
       .getByRole('region', { name: 'Changes of a.txt' })
       .getByText('line twenty-one')
       .waitFor()
-    expect(faultsOf(bob)).toEqual([])
+    expect(bob.faults).toEqual([])
     await bob.leave()
   })
 })
-
-/** A branch without a merge queue answers 404, which the browser reports. */
-function faultsOf({ faults }: Visitor): string[] {
-  return faults.filter((fault) => !fault.endsWith('MergeQueueService/GetMergeQueue'))
-}
 
 /** Writes a file of the head branch as bob. */
 async function write({ ask, users, rest }: Forge, path: string, text: string): Promise<void> {
