@@ -58,11 +58,7 @@ export const COMMANDS = {
       'protocols',
       'measures the server against baselines; --write writes docs/performance.md',
     ],
-    [
-      'chaos',
-      '--kills 50 --seed 7',
-      'kills servers under load and checks that nothing is lost',
-    ],
+    ['chaos', '--kills 50 --seed 7', 'kills servers under load and checks that nothing is lost'],
     [
       'clients',
       '',

@@ -8,13 +8,14 @@ import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/release.proto.
  */
 export const file_branchline_v1_release: GenFile = /*@__PURE__*/
-  fileDesc("ChticmFuY2hsaW5lL3YxL3JlbGVhc2UucHJvdG8SDWJyYW5jaGxpbmUudjEixwMKB1JlbGVhc2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkSGAoQdGFyZ2V0X2NvbW1pdGlzaBgDIAEoCRIMCgRuYW1lGAQgASgJEgwKBGJvZHkYBSABKAkSCwoDdXJsGAYgASgJEhAKCGh0bWxfdXJsGAcgASgJEhMKC3RhcmJhbGxfdXJsGAggASgJEhMKC3ppcGJhbGxfdXJsGAkgASgJEhIKCnVwbG9hZF91cmwYCiABKAkSDQoFZHJhZnQYCyABKAgSEgoKcHJlcmVsZWFzZRgMIAEoCBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxwdWJsaXNoZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBmF1dGhvchgPIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIpCgZhc3NldHMYECADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSFwoPb3JpZ2luYWxfYXV0aG9yGBEgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgSIAEoAyKoAQoKQXR0YWNobWVudBIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJEgwKBHNpemUYAyABKAMSFgoOZG93bmxvYWRfY291bnQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdXVpZBgGIAEoCRIcChRicm93c2VyX2Rvd25sb2FkX3VybBgHIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("ChticmFuY2hsaW5lL3YxL3JlbGVhc2UucHJvdG8SDWJyYW5jaGxpbmUudjEi1wMKB1JlbGVhc2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkSGAoQdGFyZ2V0X2NvbW1pdGlzaBgDIAEoCRIMCgRuYW1lGAQgASgJEgwKBGJvZHkYBSABKAkSCwoDdXJsGAYgASgJEhAKCGh0bWxfdXJsGAcgASgJEhMKC3RhcmJhbGxfdXJsGAggASgJEhMKC3ppcGJhbGxfdXJsGAkgASgJEhIKCnVwbG9hZF91cmwYCiABKAkSDQoFZHJhZnQYCyABKAgSEgoKcHJlcmVsZWFzZRgMIAEoCBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxwdWJsaXNoZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBmF1dGhvchgPIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIpCgZhc3NldHMYECADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSHwoPb3JpZ2luYWxfYXV0aG9yGBEgASgJQgb6phkCCAESIgoSb3JpZ2luYWxfYXV0aG9yX2lkGBIgASgDQgb6phkCCAEiqAEKCkF0dGFjaG1lbnQSCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRIMCgRzaXplGAMgASgDEhYKDmRvd25sb2FkX2NvdW50GAQgASgDEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHV1aWQYBiABKAkSHAoUYnJvd3Nlcl9kb3dubG9hZF91cmwYByABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A release: a tag with what is published about it.
@@ -136,7 +137,8 @@ export type Release = Message<"branchline.v1.Release"> & {
   assets: Attachment[];
 
   /**
-   * Login of the author of an imported release who has no account here. Empty for others.
+   * Login of the author of an imported release who has no account here. Empty for others, and then absent over
+   * REST.
    *
    * @generated from field: string original_author = 17;
    */

@@ -363,7 +363,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   lfsLocksEnforced: boolean;
 
   /**
-   * Whether a project is imported into it. Until then, it accepts no pushes and changes.
+   * Whether a project is being imported into it. Until the end, it accepts no pushes and changes.
    *
    * @generated from field: bool importing = 91;
    */
