@@ -412,6 +412,8 @@ describe('an upload', () => {
     expect((await download(dave, body.browser_download_url)).status).toBe(404)
     const late = { title: 'late', attachments: [body.uuid] }
     expect((await forge.rest(dave, 'POST', `${path}/issues`, late)).status).toBe(404)
+    // Files that other tests have deleted may still be on the way.
+    await server.app.background.settled()
     const files = await filesCount()
     await sweepUploads(server.app)
     await server.app.background.settled()

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { finishCodeIndexes } from '../../../src/forge/repositories/search/code-index.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { settleFiles } from '../../platform/git/fixture.ts'
 import { openForge } from '../../support/forge.ts'
@@ -41,6 +42,9 @@ beforeAll(async () => {
   await git('engine', 'tag', '-am', 'version 1', 'v1', 'main')
   const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
   await git('engine', 'push', '-q', remote, 'main', 'long', 'v1')
+  // The index of the code would start Git some seconds after a push.
+  await server.app.db.updateTable('code_indexes').set({ due_time: 0 }).execute()
+  await finishCodeIndexes(server.app)
   const idOf = async (name: string) => git('engine', 'rev-parse', name)
   ids = {
     commit: await idOf('main'),

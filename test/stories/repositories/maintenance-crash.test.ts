@@ -21,15 +21,12 @@ const history = (branch: string) =>
     message: `${i}`,
   }))
 
-/** Resolves when a process works in a folder, or none does. */
-async function processIn(folder: string, state: 'there' | 'gone'): Promise<void> {
+/** Returns whether a process works in a folder. */
+async function isProcessIn(folder: string): Promise<boolean> {
   const path = await realpath(folder)
-  const find = async () => {
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-    const folders = pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => ''))
-    return (await Promise.all(folders)).includes(path) ? 'there' : 'gone'
-  }
-  await expect.poll(find, WAIT).toBe(state)
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const folders = pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => ''))
+  return (await Promise.all(folders)).includes(path)
 }
 
 describe('a server that is killed in a step', { timeout: 300_000 }, () => {
@@ -50,12 +47,16 @@ describe('a server that is killed in a step', { timeout: 300_000 }, () => {
       for (const step of STEPS.flatMap((name) => Array<typeof name>(KILLS).fill(name))) {
         const request = { owner: 'bob', repo: 'killed', steps: [step] }
         const transport = transportTo(server.url, 'Connect JSON', ada.authorization)
-        await createClient(MaintenanceService, transport).requestRepositoryMaintenance(request)
-        // A short step may have ended before it is seen, which is a moment to be killed in, too.
-        if (step === 'geometric') await processIn(repository, 'there')
+        const maintenance = createClient(MaintenanceService, transport)
+        await maintenance.requestRepositoryMaintenance(request)
+        // A step may have ended before it is seen, which is a moment to be killed in, too.
+        const hasBegun = async () =>
+          (await isProcessIn(repository)) ||
+          (await maintenance.getRepositoryMaintenance(request)).requested.length === 0
+        if (step === 'geometric') await expect.poll(hasBegun, WAIT).toBe(true)
         server.child.kill('SIGKILL')
         await server.exited
-        await processIn(repository, 'gone')
+        await expect.poll(() => isProcessIn(repository), WAIT).toBe(false)
         await client.git('.', '-C', repository, 'fsck', '--full', '--strict', '--no-dangling')
         server = await serveProcess(data)
         const again = createClient(
