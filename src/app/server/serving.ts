@@ -197,10 +197,11 @@ export async function serve(
     serving = false
     health.setServing(false)
   }
-  parts.add((graceMs) => {
+  parts.add(async (graceMs) => {
     announceStop()
     shutdown.abort(new ConnectError('the server is stopping', Code.Unavailable))
-    return close(graceMs)
+    await close(graceMs)
+    metrics.stop()
   })
   // Without the default port of the scheme, as clients write the address.
   base.url ||= new URL(url).origin

@@ -42,6 +42,11 @@ export interface Metrics {
   /** Returns the same metrics as values. */
   read(): Promise<readonly SharedMetric[]>
   readonly contentType: string
+  /**
+   * Lets go of what the metrics read. An observer of prom-client keeps them, and with them the whole
+   * server, until the process ends.
+   */
+  stop(): void
 }
 
 /** SSH connections now, and what happened to them since the last figures. */
@@ -451,6 +456,7 @@ export function createMetrics(
     },
     read: async () => (await all?.sum()) ?? readMetrics(registry),
     contentType: registry.contentType,
+    stop: () => registry.clear(),
   }
 }
 
