@@ -11,12 +11,17 @@ import { isOnPostgres } from '../../support/database.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { descendantsOf } from '../../support/git-memory.ts'
 import { branchline, withFolder } from '../../support/process.ts'
+import { isAlive } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, startTestServer } from '../../support/server.ts'
 
 const MIB = 2 ** 20
 const PUSH_PATH = '/bob/cut.git/git-receive-pack'
 const CONTENT_TYPE = 'application/x-git-receive-pack-request'
+
+/** Commands of the processes that store a push, and of those among them that store its pack. */
+const RECEIVERS = /receive-pack|index-pack|unpack-objects/
+const PACK_RECEIVERS = /index-pack|unpack-objects/
 
 /**
  * Asks for a new branch; a pack follows that has one blob of random bytes and breaks off in the
@@ -74,6 +79,28 @@ async function untilQuarantines(repository: string, count: number): Promise<void
   while ((await quarantinesIn(repository)).length !== count) await pause(5)
 }
 
+/**
+ * Kills the processes of a push: receive-pack, and the one that it starts for the pack. Without the
+ * second, which may start after the end of the first, the folder of the push could come back.
+ */
+async function killReceivers(): Promise<void> {
+  for (;;) {
+    const commands = await Promise.all(
+      // The spawner of the worker is the parent of receive-pack.
+      descendantsOf(process.pid).map(async (pid) => {
+        const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
+        return { pid, command }
+      }),
+    )
+    const receivers = commands.filter(({ command }) => RECEIVERS.test(command))
+    if (receivers.some(({ command }) => PACK_RECEIVERS.test(command))) {
+      for (const { pid } of receivers) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+      return
+    }
+    await pause(5)
+  }
+}
+
 describe('an interrupted push', () => {
   let forge: Forge
   let repository: string
@@ -101,15 +128,7 @@ describe('an interrupted push', () => {
     async () => {
       const push = await beginPush(forge.server.url, forge.users.bob.authorization, 1)
       await untilQuarantines(repository, 1)
-      // The spawner of the worker is the parent of the Git process.
-      const killed: number[] = []
-      for (const pid of descendantsOf(process.pid)) {
-        const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
-        if (!command.includes('receive-pack')) continue
-        process.kill(pid, 'SIGKILL')
-        killed.push(pid)
-      }
-      expect(killed).not.toEqual([])
+      await killReceivers()
       await untilQuarantines(repository, 0)
       push.cut()
     },

@@ -187,7 +187,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
       await page.getByRole('progressbar').waitFor()
       await expectAccessible(page)
       await page.getByRole('button', { name: 'Cancel the import' }).click()
-      await page.getByRole('progressbar').waitFor({ state: 'detached' })
+      await page.getByRole('progressbar').first().waitFor({ state: 'detached' })
       upstream.intercept = undefined
       for (const response of held) response.destroy()
       await send.click()

@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     await said.getByRole('button', { name: 'Heart: 1', pressed: true }).waitFor()
     await expectAccessible(page)
     await said.getByRole('button', { name: 'Heart: 1' }).click()
-    await said.getByRole('button', { name: 'Heart: 1' }).waitFor({ state: 'detached' })
+    await said.getByRole('button', { name: 'Heart: 1' }).first().waitFor({ state: 'detached' })
     expect(bob.faults).toEqual([])
     await bob.leave()
   })

@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)(browserSuite('a pull request with thousands of fil
     await page.reload()
     await chosen.waitFor()
 
-    await list.waitFor({ state: 'detached' })
+    await list.first().waitFor({ state: 'detached' })
     await page.getByText('List of files').click()
     await list.getByLabel('Filter by path').fill('long')
     await list.getByRole('link', { name: 'long.txt' }).click()

@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)(browserSuite('the focus of a person with a keyboar
     await press(deletion.last())
     await expectFocus(page.getByRole('button', { name: 'No, keep it' }))
     await press(page.getByRole('button', { name: 'Yes, delete the comment on a.txt' }))
-    await page.getByText('An answer', { exact: true }).waitFor({ state: 'detached' })
+    await page.getByText('An answer', { exact: true }).first().waitFor({ state: 'detached' })
     await expectWithin(page, 'details.remark')
     await expectAccessible(page)
 

@@ -187,7 +187,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     const carol = await web.open('/bob/views/issues', 'carol')
     await carol.page.getByRole('link', { name: 'Wet' }).click()
     await carol.page.getByRole('link', { name: 'Rain #1' }).waitFor()
-    await carol.page.getByRole('link', { name: 'Sun #2' }).waitFor({ state: 'detached' })
+    await carol.page.getByRole('link', { name: 'Sun #2' }).first().waitFor({ state: 'detached' })
     expect(await carol.page.getByRole('button', { name: /view/ }).count()).toBe(0)
 
     await bob.page.getByRole('button', { name: 'Delete the view Wet' }).click()
@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByLabel('Label to add').fill('old')
     await bob.page.getByRole('button', { name: 'Change 2 issues' }).click()
     await bob.page.getByText('2 issues changed.').waitFor()
-    await bob.page.getByRole('link', { name: 'one #1' }).waitFor({ state: 'detached' })
+    await bob.page.getByRole('link', { name: 'one #1' }).first().waitFor({ state: 'detached' })
     expect(await ask(users.bob, 'GET', '/repos/bob/many/issues?state=closed')).toMatchObject([
       { number: 3, labels: [{ name: 'old' }] },
       { number: 1, labels: [{ name: 'old' }] },

@@ -24,7 +24,10 @@ describe.skipIf(!hasChromium)(browserSuite('a page that the browser has kept'), 
     await ask(users.bob, 'DELETE', `${PATH}/tags/v1`)
     await tags.page.evaluate(COME_BACK)
     await tags.page.getByRole('link', { name: 'v2', exact: true }).waitFor()
-    await tags.page.getByRole('link', { name: 'v1', exact: true }).waitFor({ state: 'detached' })
+    await tags.page
+      .getByRole('link', { name: 'v1', exact: true })
+      .first()
+      .waitFor({ state: 'detached' })
     expect(tags.faults).toEqual([])
     await tags.leave()
 

@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
     await expectAccessible(page)
     await list.getByLabel('Keys of one letter').uncheck()
     await list.getByRole('button', { name: 'Close' }).click()
-    await list.waitFor({ state: 'detached' })
+    await list.first().waitFor({ state: 'detached' })
     await page.keyboard.press('t')
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Find anything' }).waitFor()
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
     // At once, before the page has heard that the dialog is closed.
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Find anything' }).waitFor()
-    await list.waitFor({ state: 'detached' })
+    await list.first().waitFor({ state: 'detached' })
     expect(faults).toEqual([])
     await leave()
   })

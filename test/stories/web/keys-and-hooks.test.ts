@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
     expect(await script.inputValue()).toContain('closed for today')
     await hook.getByRole('button', { name: 'Remove the script of pre-receive' }).click()
     await hook.getByRole('button', { name: 'Yes, remove the script of pre-receive' }).click()
-    await hook.getByText('active').waitFor({ state: 'detached' })
+    await hook.getByText('active').first().waitFor({ state: 'detached' })
     expect(await script.inputValue()).toBe('')
     await forge.ask(forge.users.bob, 'POST', '/repos/bob/tools/branches', branch)
     expect(faults).toEqual([])

@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a merge queue'), () => 
     await box.getByRole('button', { name: 'Merge at once' }).click()
     await bob.page.getByRole('button', { name: 'Yes, merge at once' }).click()
     await bob.page.getByText('The changes are on the target branch.').waitFor()
-    await place.waitFor({ state: 'detached' })
+    await place.first().waitFor({ state: 'detached' })
     await queue.page.getByText('No pull request waits.').waitFor()
     expect([...bob.faults, ...queue.faults]).toEqual([])
     await bob.leave()

@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page of notifications'), () => {
     await expectAccessible(page)
     await expectFits(page)
     await page.getByRole('button', { name: 'Pin: First change' }).click()
-    await page.getByRole('link', { name: 'First change' }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'First change' }).first().waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Mark all as read' }).click()
     await page.getByText('All notifications are marked as read.').waitFor()
     await page.getByText('No notifications.', { exact: true }).waitFor()

@@ -215,7 +215,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.getByText('Change the webhook').click()
     await page.getByLabel('Active').uncheck()
     await page.getByRole('button', { name: 'Save the webhook' }).click()
-    await page.getByRole('button', { name: 'Send a test' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Send a test' }).first().waitFor({ state: 'detached' })
     await confirmBy(page, 'Delete the webhook', receiver.url)
     await page.getByText('No webhooks.').waitFor()
     expect(receiver.received[0]?.headers['x-gitea-signature']).toMatch(/^[0-9a-f]{64}$/)

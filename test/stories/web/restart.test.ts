@@ -85,7 +85,10 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
       await page.getByRole('alert').first().waitFor()
       expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
       await start()
-      await page.getByText('Reconnecting.').waitFor({ state: 'detached', ...PATIENT })
+      await page
+        .getByText('Reconnecting.')
+        .first()
+        .waitFor({ state: 'detached', ...PATIENT })
       await comment(`After ${signal}`)
       await page.getByText(`After ${signal}`).waitFor()
       expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
@@ -111,7 +114,10 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
     await page.getByRole('alert').first().waitFor()
     await awaitSignedIn(page)
     await start()
-    await page.getByText('Reconnecting.').waitFor({ state: 'detached', ...PATIENT })
+    await page
+      .getByText('Reconnecting.')
+      .first()
+      .waitFor({ state: 'detached', ...PATIENT })
     await page.getByRole('button', { name: 'Send the comment' }).click()
     await page.getByRole('article').getByText('An hour later').waitFor()
     await awaitSignedIn(page)

@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
     await browserOfBob.getByRole('button', { name: 'End the session of Chrome on Linux' }).click()
     await expectReadable(page)
     await browserOfBob.getByRole('button', { name: 'Yes, end the session of Chrome' }).click()
-    await browserOfBob.waitFor({ state: 'detached' })
+    await browserOfBob.first().waitFor({ state: 'detached' })
     await other.page.goto('/user/settings')
     await other.page.getByText('Settings are for signed-in users').waitFor()
     expect(faults).toEqual([])

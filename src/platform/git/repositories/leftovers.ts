@@ -24,6 +24,12 @@ const STALE_MS = 15 * 60_000
  */
 const SHARED_STALE_MS = 24 * 60 * 60_000
 
+/**
+ * The kernel stamps files with the time of its last tick (`ktime_get_coarse_real_ts64`), which is up to
+ * 10 ms before the time that `Date.now` has returned already.
+ */
+const CLOCK_TICK_MS = 10
+
 /** Counts a push to a repository, until the returned function is called. */
 export function countPush({ pushes }: Repositories, id: number): () => void {
   pushes.set(id, (pushes.get(id) ?? 0) + 1)
@@ -105,7 +111,8 @@ export async function removeQuarantines(
     const [folder] = await unlessGone(async () => [
       await stat(join(repositoryPath(repositories, id), path)),
     ])
-    if (!folder || folder.birthtimeMs < startMs || repositories.pushes.has(id)) continue
+    if (!folder || folder.birthtimeMs < startMs - CLOCK_TICK_MS) continue
+    if (repositories.pushes.has(id)) continue
     await removeLeftover(repositories, id, path)
   }
 }
