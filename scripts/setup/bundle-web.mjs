@@ -86,7 +86,7 @@ async function compile(plugins) {
       metafile: true,
       write: false,
       logLevel: 'silent',
-      plugins: [withoutReasons, iconsInStyles, ...plugins],
+      plugins: [withoutReasons, iconsInStyles, stylesWithoutElements, ...plugins],
     })
     .catch((/** @type {Error} */ error) => {
       throw new Failure('The web pages do not compile: correct what is said above.', error.message)
@@ -132,6 +132,23 @@ const iconsInStyles = {
         .trim(),
       loader: 'dataurl',
     }))
+  },
+}
+
+/**
+ * The editor of files adds its styles to the style sheets of the document. By itself, `style-mod` does
+ * so below a shadow root only, and writes a style element otherwise, which the policy of the pages
+ * refuses.
+ * @type {import('esbuild').Plugin}
+ */
+const stylesWithoutElements = {
+  name: 'styles-without-elements',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/]style-mod[/]src[/]style-mod[.]js$/ }, ({ path }) => {
+      const parts = readFileSync(path, 'utf8').split('!root.head && root.adoptedStyleSheets')
+      if (parts.length !== 2) throw new Error(`${path} has no place for its correction`)
+      return { contents: parts.join('root.adoptedStyleSheets'), loader: 'js' }
+    })
   },
 }
 

@@ -10,6 +10,7 @@ import { Confirmed, Field, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { CommitFields, commitOf, goToCommitted, type WritePlace } from './commit-fields.tsx'
+import { ContentField } from './content-field.tsx'
 import { type DraftedFile, type FileVersion, useFileDraft } from './file-draft.ts'
 
 /** A file as an editor takes it. */
@@ -127,18 +128,12 @@ export function FileEditor({ place, path, file }: EditorProps): VNode {
         onInput={({ currentTarget: { value } }) => drafted.change({ path: value })}
       />
       <Views view={view} onView={setView} />
-      <label hidden={view !== 'text'}>
-        Content of the file
-        <textarea
-          class="code"
-          rows={24}
-          spellcheck={false}
-          autocapitalize="none"
-          wrap="off"
-          value={draft.text}
-          onInput={({ currentTarget: { value } }) => drafted.change({ text: value })}
-        />
-      </label>
+      <ContentField
+        path={draft.path}
+        text={draft.text}
+        isHidden={view !== 'text'}
+        onText={(text) => drafted.change({ text })}
+      />
       {file.isMixed && <p class="hint">The ends of all lines become line feeds.</p>}
       {view === 'preview' && <Preview place={place} path={draft.path} text={draft.text} />}
       {view === 'changes' && (

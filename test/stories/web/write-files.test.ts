@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
 import type { Forge } from '../../support/forge.ts'
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)(browserSuite('files written in the browser'), () =
     await expectReadable(page)
     await page.reload()
     await conflict.waitFor()
-    expect(await content.inputValue()).toBe('first\nmine\n')
+    expect(await typedIn(content)).toBe('first\nmine\n')
     await conflict.getByRole('button', { name: 'Go on with my text' }).click()
     await conflict.first().waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Changes' }).click()
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)(browserSuite('files written in the browser'), () =
     await page.getByRole('button', { name: 'Take the newer version' }).click()
     await page.getByRole('button', { name: 'Yes, take the newer version' }).click()
     await page.getByRole('region', { name: 'Conflict' }).first().waitFor({ state: 'detached' })
-    expect(await page.getByLabel('Content of the file').inputValue()).toBe('theirs again\n')
+    expect(await typedIn(page.getByLabel('Content of the file'))).toBe('theirs again\n')
     await leave()
   })
 
@@ -93,6 +93,49 @@ describe.skipIf(!hasChromium)(browserSuite('files written in the browser'), () =
     await page.getByRole('heading', { name: 'Add docs/plan.md #1' }).waitFor()
     expect(await textAt(web.forge, 'docs/plan.md')).toBeUndefined()
     expect(await textAt(web.forge, 'docs/plan.md', 'plans/first')).toBe('A plan.\n')
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('have an editor that indents, searches, and lets the keyboard leave', async () => {
+    const { page, faults, leave } = await web.open('/bob/tools/_edit/main/code.js', 'bob')
+    const content = page.getByRole('textbox', { name: 'Content of the file' })
+    // A keyword has the colour of the theme, by a style sheet that the policy permits.
+    await content.locator('.hljs-keyword').first().waitFor()
+    await content.press('Control+End')
+    await page.keyboard.type('if (a) {')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('b()')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.type('}')
+    const typed = 'function a() {\n    return 1\n}\nif (a) {\n    b()\n}'
+    expect(await typedIn(content)).toBe(typed)
+    await page.keyboard.press('Control+f')
+    const field = page.getByRole('textbox', { name: 'Find' })
+    await field.fill('return')
+    await page.getByRole('textbox', { name: 'Replace' }).fill('yield')
+    await expectReadable(page)
+    await page.getByRole('button', { name: 'replace all' }).click()
+    await field.press('Escape')
+    await field.first().waitFor({ state: 'detached' })
+    await content.press('Escape')
+    await page.keyboard.press('Tab')
+    await page.waitForFunction("document.activeElement.closest('.cm-editor') === null")
+    await page.reload()
+    await content.first().waitFor()
+    expect(await typedIn(content)).toBe(typed.replace('return', 'yield'))
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('have the plain field of the browser for a long text', async () => {
+    const { page, faults, leave } = await web.open('/bob/tools/_edit/main/long.txt', 'bob')
+    await page.getByRole('textbox', { name: 'Content of the file' }).fill('short\n')
+    await page.getByRole('button', { name: 'Commit', exact: true }).click()
+    await page.waitForURL('**/src/branch/main/long.txt')
+    expect(await textAt(web.forge, 'long.txt')).toBe('short\n')
     expect(faults).toEqual([])
     await leave()
   })
@@ -156,6 +199,12 @@ describe.skipIf(!hasChromium)(browserSuite('files written in the browser'), () =
   })
 })
 
+/** Returns the text of the editor, which has an element for each line. */
+async function typedIn(content: Locator): Promise<string> {
+  await content.first().waitFor()
+  return (await content.locator('.cm-line').allTextContents()).join('\n')
+}
+
 /** Drops a file into the form, as a person does from a folder. */
 async function dropFile(page: Page, name: string, text: string): Promise<void> {
   await page.evaluate(`{
@@ -186,6 +235,8 @@ async function prepare({ ask, users: { bob } }: Forge): Promise<void> {
     'dos.txt': 'one\r\ntwo\r\n',
     'shared.txt': 'first\nsecond\n',
     'data/c.txt': 'c\n',
+    'code.js': 'function a() {\n    return 1\n}\n',
+    'long.txt': 'A long line of text.\n'.repeat(30_000),
     'latin.txt': Buffer.from('caf\xe9\n', 'latin1'),
   }
   await ask(bob, 'POST', '/repos/bob/tools/contents', {
