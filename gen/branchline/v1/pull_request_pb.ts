@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_request.proto.
  */
 export const file_branchline_v1_pull_request: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSKODgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDEkIKDG1lcmdlYWJpbGl0eRgpIAEoDjInLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QuTWVyZ2VhYmlsaXR5QgPgQQMSQQoRbWVyZ2VfcXVldWVfZW50cnkYKiABKAsyHi5icmFuY2hsaW5lLnYxLk1lcmdlUXVldWVFbnRyeUIG+qYZAggDEh8KD29yaWdpbmFsX2F1dGhvchgtIAEoCUIG+qYZAggBEiIKEm9yaWdpbmFsX2F1dGhvcl9pZBguIAEoA0IG+qYZAggBEgwKBGZsb3cYKyABKAMSEgoKYWdpdF90b3BpYxgsIAEoCRIkChRoYXNfbGVmdF9tZXJnZV9xdWV1ZRgwIAEoCEIG+qYZAggBIpkBCgxNZXJnZWFiaWxpdHkSHAoYTUVSR0VBQklMSVRZX1VOU1BFQ0lGSUVEEAASDAoIQ0hFQ0tJTkcQARINCglNRVJHRUFCTEUQAhIMCghDT05GTElDVBADEgkKBUVSUk9SEAQSCQoFRU1QVFkQBRIMCghBTkNFU1RPUhAGEhAKDEJBU0VfTUlTU0lORxAHEgoKBkNMT1NFRBAIQgwKCl9hZGRpdGlvbnNCDAoKX2RlbGV0aW9uc0IQCg5fY2hhbmdlZF9maWxlc0ITChFfbWVyZ2VfY29tbWl0X3NoYSJwCglBdXRvTWVyZ2USJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgVzdHlsZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_merge_queue, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_api_field_behavior, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSLIDgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDEkIKDG1lcmdlYWJpbGl0eRgpIAEoDjInLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QuTWVyZ2VhYmlsaXR5QgPgQQMSQQoRbWVyZ2VfcXVldWVfZW50cnkYKiABKAsyHi5icmFuY2hsaW5lLnYxLk1lcmdlUXVldWVFbnRyeUIG+qYZAggDEh8KD29yaWdpbmFsX2F1dGhvchgtIAEoCUIG+qYZAggBEiIKEm9yaWdpbmFsX2F1dGhvcl9pZBguIAEoA0IG+qYZAggBEgwKBGZsb3cYKyABKAMSEgoKYWdpdF90b3BpYxgsIAEoCRIkChRoYXNfbGVmdF9tZXJnZV9xdWV1ZRgwIAEoCEIG+qYZAggBEjgKBXN0YWNrGDEgAygLMiEuYnJhbmNobGluZS52MS5TdGFja2VkUHVsbFJlcXVlc3RCBvqmGQIIASKZAQoMTWVyZ2VhYmlsaXR5EhwKGE1FUkdFQUJJTElUWV9VTlNQRUNJRklFRBAAEgwKCENIRUNLSU5HEAESDQoJTUVSR0VBQkxFEAISDAoIQ09ORkxJQ1QQAxIJCgVFUlJPUhAEEgkKBUVNUFRZEAUSDAoIQU5DRVNUT1IQBhIQCgxCQVNFX01JU1NJTkcQBxIKCgZDTE9TRUQQCEIMCgpfYWRkaXRpb25zQgwKCl9kZWxldGlvbnNCEAoOX2NoYW5nZWRfZmlsZXNCEwoRX21lcmdlX2NvbW1pdF9zaGEiVAoSU3RhY2tlZFB1bGxSZXF1ZXN0Eg4KBm51bWJlchgBIAEoAxINCgV0aXRsZRgCIAEoCRINCgVzdGF0ZRgDIAEoCRIQCghoZWFkX3NoYRgEIAEoCSJwCglBdXRvTWVyZ2USJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgVzdHlsZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_merge_queue, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_api_field_behavior, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A pull request: a proposal to bring the commits of the head branch into the base branch. The head
@@ -373,6 +373,17 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
    * @generated from field: bool has_left_merge_queue = 48;
    */
   hasLeftMergeQueue: boolean;
+
+  /**
+   * The stack that it is part of, from the lowest: the open pull requests of the repository on whose
+   * heads it stands, itself, and those that stand on its head, at most 50 below and above. Each is
+   * followed by its own, the oldest first. Of several with one head, the oldest is the one below. The
+   * default branch ends a stack. Empty if it stands alone or is closed, and in lists; absent over REST
+   * then. RestackPullRequests rebases those above.
+   *
+   * @generated from field: repeated branchline.v1.StackedPullRequest stack = 49;
+   */
+  stack: StackedPullRequest[];
 };
 
 /**
@@ -464,6 +475,48 @@ export const PullRequest_MergeabilitySchema: GenEnum<PullRequest_Mergeability> =
   enumDesc(file_branchline_v1_pull_request, 0, 0);
 
 /**
+ * A pull request of a stack.
+ *
+ * @generated from message branchline.v1.StackedPullRequest
+ */
+export type StackedPullRequest = Message<"branchline.v1.StackedPullRequest"> & {
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 number = 1;
+   */
+  number: bigint;
+
+  /**
+   * Title.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * As in PullRequest.state.
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * Full id of its head commit.
+   *
+   * @generated from field: string head_sha = 4;
+   */
+  headSha: string;
+};
+
+/**
+ * Describes the message branchline.v1.StackedPullRequest.
+ * Use `create(StackedPullRequestSchema)` to create a new message.
+ */
+export const StackedPullRequestSchema: GenMessage<StackedPullRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_pull_request, 1);
+
+/**
  * A merge that happens as soon as the pull request is ready.
  *
  * @generated from message branchline.v1.AutoMerge
@@ -496,7 +549,7 @@ export type AutoMerge = Message<"branchline.v1.AutoMerge"> & {
  * Use `create(AutoMergeSchema)` to create a new message.
  */
 export const AutoMergeSchema: GenMessage<AutoMerge> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_request, 1);
+  messageDesc(file_branchline_v1_pull_request, 2);
 
 /**
  * The head or the base of a pull request.
@@ -546,5 +599,5 @@ export type PullRequestBranch = Message<"branchline.v1.PullRequestBranch"> & {
  * Use `create(PullRequestBranchSchema)` to create a new message.
  */
 export const PullRequestBranchSchema: GenMessage<PullRequestBranch> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_request, 2);
+  messageDesc(file_branchline_v1_pull_request, 3);
 

@@ -30,6 +30,8 @@ interface ConversationProps {
 
 const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
 
+const loadStack = async () => (await import('./pull-stack.tsx')).PullStack
+
 const loadChosenSuggestions = async () =>
   (await import('../conversations/suggestion.tsx')).ChosenSuggestions
 
@@ -94,6 +96,9 @@ export function Conversation(props: ConversationProps): VNode {
           <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
         </div>
         <div class="side">
+          {pull.stack.length > 0 && (
+            <Later load={loadStack} with={{ repository, name, pull, onChange }} />
+          )}
           <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
           <Checks name={name} sha={head} version={checks} />
           <Participants

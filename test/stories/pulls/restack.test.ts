@@ -28,6 +28,11 @@ async function stackOf(name: string) {
 const restack = (pulls: string, number: number, who = users.bob) =>
   forge.rest(who, 'POST', `${pulls}/${number}/restack`)
 
+const stackSeen = async (pulls: string, number: number) =>
+  (await forge.ask(users.bob, 'GET', `${pulls}/${number}`)).stack?.map(
+    (pull: { number: number }) => pull.number,
+  )
+
 const filesOf = async (pulls: string, number: number): Promise<string[]> => {
   const files: { filename: string }[] = await forge.ask(
     users.bob,
@@ -36,6 +41,48 @@ const filesOf = async (pulls: string, number: number): Promise<string[]> => {
   )
   return files.map(({ filename }) => filename)
 }
+
+describe('a stack', () => {
+  it('is part of each of its pull requests, from the lowest', async () => {
+    const { pulls } = await stackOf('shown')
+    const two = await forge.ask(users.bob, 'GET', `${pulls}/2`)
+    expect(two.stack).toMatchObject([
+      { number: 1, title: 'one', state: 'open' },
+      { number: 2, title: 'two', state: 'open', head_sha: two.head.sha },
+      { number: 3, title: 'three', state: 'open' },
+    ])
+    expect(await stackSeen(pulls, 1)).toEqual([1, 2, 3])
+    expect(await stackSeen(pulls, 3)).toEqual([1, 2, 3])
+    const list = await forge.ask(users.bob, 'GET', pulls)
+    expect(list.map((pull: object) => 'stack' in pull)).toEqual([false, false, false])
+  })
+
+  it('has only open pull requests, and only those below and above', async () => {
+    const { path, pulls } = await stackOf('sides')
+    await forge.change(users.bob, path, 'side', 'one')
+    await forge.ask(users.bob, 'POST', pulls, { head: 'side', base: 'one', title: 'side' })
+    expect(await stackSeen(pulls, 1)).toEqual([1, 2, 3, 4])
+    expect(await stackSeen(pulls, 3)).toEqual([1, 2, 3])
+    expect(await stackSeen(pulls, 4)).toEqual([1, 4])
+    await forge.ask(users.bob, 'PATCH', `${pulls}/2`, { state: 'closed' })
+    expect(await stackSeen(pulls, 1)).toEqual([1, 4])
+    expect(await stackSeen(pulls, 2)).toBeUndefined()
+    expect(await stackSeen(pulls, 3)).toBeUndefined()
+  })
+
+  it('ends at the default branch, and at a circle', async () => {
+    const { path, pulls } = await stackOf('circle')
+    await forge.change(users.bob, path, 'release', 'main')
+    await forge.change(users.bob, path, 'main', 'main', 'new.txt')
+    await forge.ask(users.bob, 'POST', pulls, { head: 'main', base: 'release', title: 'release' })
+    await forge.ask(users.bob, 'POST', pulls, { head: 'main', base: 'three', title: 'back' })
+    expect(await stackSeen(pulls, 1)).toEqual([1, 2, 3])
+    expect(await stackSeen(pulls, 4)).toBeUndefined()
+    await forge.ask(users.bob, 'POST', pulls, { head: 'one', base: 'three', title: 'circle' })
+    expect(await stackSeen(pulls, 2)).toEqual([1, 2, 3, 6])
+    expect(await stackSeen(pulls, 6)).toEqual([1, 2, 3, 6])
+  })
+})
 
 describe('a restack', () => {
   it('lets the pull requests above follow a new commit', async () => {

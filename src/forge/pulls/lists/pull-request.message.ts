@@ -4,6 +4,7 @@ import {
   PullRequest_Mergeability,
   type PullRequestBranch,
   type PullRequest as PullRequestMessage,
+  type StackedPullRequest,
 } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
 import { type AccountMessages, accountMessages } from '../../accounts/users/accounts.message.ts'
@@ -16,6 +17,7 @@ import { teamMessage } from '../../organizations/team.service.ts'
 import { gitUrls, repositoryMessageWith } from '../../repositories/lifecycle/repository.message.ts'
 import type { RepositoryView } from '../../repositories/lifecycle/repository-views.ts'
 import { queueEntryMessage } from '../queue/queue-entry.message.ts'
+import type { StackedPull } from './pull-stacks.rows.ts'
 import type { PullSide, PullView } from './pull-views.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */
@@ -127,6 +129,17 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     mergeQueueEntry:
       view.queueEntry && queueEntryMessage(app, response.viewer, base.repository, view.queueEntry),
     hasLeftMergeQueue: view.hasLeftQueue,
+    stack: view.stack.map(stackedMessage),
+  }
+}
+
+function stackedMessage({ number, title, head_commit }: StackedPull): StackedPullRequest {
+  return {
+    $typeName: 'branchline.v1.StackedPullRequest',
+    number: BigInt(number),
+    title,
+    state: 'open',
+    headSha: head_commit,
   }
 }
 

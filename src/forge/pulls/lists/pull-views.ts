@@ -29,6 +29,8 @@ import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { type QueueEntryView, viewEntriesOf } from '../queue/queue-views.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 import type { Mergeability, PullRequest, ScheduledMerge } from '../schema.ts'
+import type { StackedPull } from './pull-stacks.rows.ts'
+import { stackOf } from './pull-stacks.ts'
 
 /** A pull request in the form in which a caller sees it. */
 export interface PullView {
@@ -60,6 +62,8 @@ export interface PullView {
   readonly hasLeftQueue: boolean
   /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
+  /** The stack that it is part of, from the lowest. Empty in lists, and if it stands alone. */
+  readonly stack: readonly StackedPull[]
 }
 
 /** The head or the base of a pull request. */
@@ -166,13 +170,14 @@ export async function viewPullsOf(
       queueEntry: queueEntries.inQueue.get(pull.id),
       hasLeftQueue: queueEntries.left.has(pull.id),
       isUnread: unseen.has(pull.id),
+      stack: [],
     }
   })
 }
 
 /**
  * Returns the view of one pull request of a repository that the caller has opened, with the numbers
- * that lists omit.
+ * and the stack that lists omit.
  */
 export async function viewPull(
   app: ReposApp,
@@ -183,7 +188,7 @@ export async function viewPull(
   const counts = await countPull(app, { ...open, pull })
   const [view] = await viewPulls(app, caller, open, [pull])
   if (!view) throw new Error('a pull request has no view')
-  return { ...view, counts }
+  return { ...view, counts, stack: await stackOf(app.db, open.repository, pull) }
 }
 
 /**
