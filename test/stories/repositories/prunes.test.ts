@@ -186,24 +186,42 @@ describe('a read that meets a prune', () => {
     return { commit, tree: tree.sha as string }
   }
 
-  it('is told to come back, whatever it reads, and then finds what it asked for', async () => {
+  const readsOf = (commit: string, tree: string) => [
+    'branches/back',
+    'commits?sha=back',
+    `git/commits/${commit}`,
+    `git/trees/${tree}`,
+    'contents?ref=back',
+    'contents/away.txt?ref=back',
+    'raw/away.txt?ref=back',
+    'compare/main...back',
+    'archive/back.zip',
+  ]
+
+  /** Returns each read with its status. */
+  function statusesOf(name: string, reads: readonly string[]) {
+    const read = async (path: string) =>
+      [path, (await fetch(`${server.url}/api/v1/repos/bob/${name}/${path}`)).status] as const
+    return Promise.all(reads.map(read))
+  }
+
+  it('waits until the objects are back, whatever it reads', async () => {
+    const { commit, tree } = await takeAway('waiting')
+    const reads = readsOf(commit, tree)
+    const answers = statusesOf('waiting', reads)
+    const draft = { head: 'back', base: 'main', title: 'Back' }
+    const created = rest(bob, 'POST', '/repos/bob/waiting/pulls', draft)
+    expect(await statusOf('waiting', 'main')).toBe(200)
+    await sweepLimbo(server.app)
+    expect(await answers).toEqual(reads.map((path) => [path, 200]))
+    expect((await created).status).toBe(201)
+    await forge.checkObjects()
+  })
+
+  it('is told to come back when that lasts, and then finds what it asked for', async () => {
     const { commit, tree } = await takeAway('met')
-    const reads = [
-      'branches/back',
-      'commits?sha=back',
-      `git/commits/${commit}`,
-      `git/trees/${tree}`,
-      'contents?ref=back',
-      'contents/away.txt?ref=back',
-      'raw/away.txt?ref=back',
-      'compare/main...back',
-      'archive/back.zip',
-    ]
-    const statuses = async () => {
-      const read = async (path: string) =>
-        [path, (await fetch(`${server.url}/api/v1/repos/bob/met/${path}`)).status] as const
-      return Promise.all(reads.map(read))
-    }
+    const reads = readsOf(commit, tree)
+    const statuses = () => statusesOf('met', reads)
     expect(await statuses()).toEqual(reads.map((path) => [path, 503]))
     const draft = { head: 'back', base: 'main', title: 'Back' }
     expect((await rest(bob, 'POST', '/repos/bob/met/pulls', draft)).status).toBe(503)

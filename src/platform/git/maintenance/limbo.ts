@@ -1,5 +1,6 @@
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Repository } from 'nodegit'
 import { GitError } from '../core/errors.ts'
 import { hasCode } from '../core/system-errors.ts'
@@ -37,6 +38,13 @@ export interface LimboEntry {
 /** Time after a prune in which a read that began before its end may still fail. */
 const RECENT_MS = 60_000
 
+/**
+ * Time for which a read waits for an object that a running prune has removed, and the pause between
+ * two looks. The prune of a large repository takes longer: its readers come back later.
+ */
+const MAX_WAIT_MS = 5_000
+const LOOK_MS = 50
+
 /** A prune has removed an object that a new ref needs. The object comes back when the prune ends. */
 export class ObjectAwayError extends GitError {
   constructor() {
@@ -65,24 +73,33 @@ export async function unlessAway<T>(
   read: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const value = await read()
-  if (value !== undefined || !(await isPrunedNow(repositories, id))) return value
-  await checkNotAway(repositories, id, [objectId])
-  // The object may have come back since it was missed.
-  return read()
+  if (value !== undefined) return value
+  return (await untilBack(repositories, id, [objectId])) ? read() : undefined
 }
 
 /**
- * Checks that the running prune of a repository, if there is one, has not removed objects that were
- * missed. Objects are in the limbo before they are removed.
+ * Waits while the running prune of a repository, if there is one, has objects that were missed.
+ * Objects are in the limbo before they are removed.
  *
- * @throws ObjectAwayError
+ * @returns whether the objects may be there by now: a prune runs or has just ended.
+ * @throws ObjectAwayError when the objects do not come back soon
  */
-export async function checkNotAway(
+export async function untilBack(
+  repositories: Repositories,
+  id: number,
+  missed: readonly string[],
+): Promise<boolean> {
+  if (missed.length === 0 || !(await isPrunedNow(repositories, id))) return false
+  await repeatWhileAway(() => checkNotAway(repositories, id, missed))
+  return true
+}
+
+/** @throws ObjectAwayError */
+async function checkNotAway(
   repositories: Repositories,
   id: number,
   missed: readonly string[],
 ): Promise<void> {
-  if (missed.length === 0) return
   for (const { folder, isUnfinished } of await limboEntries(repositories, id)) {
     if (!isUnfinished) continue
     const removed = new Set(await objectIds(folder))
@@ -91,21 +108,43 @@ export async function checkNotAway(
 }
 
 /**
- * Runs work of libgit2 on objects that must exist, as `RepositoryHandles.use`.
+ * Repeats work that fails because of a prune for some seconds. Most prunes end sooner, so that no user
+ * hears of them.
  *
- * @throws ObjectAwayError instead of NOT_FOUND during a prune and shortly after.
+ * @throws ObjectAwayError
+ */
+export async function repeatWhileAway<T>(work: () => Promise<T>): Promise<T> {
+  const startMs = performance.now()
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const isLast = performance.now() - startMs > MAX_WAIT_MS
+      if (!(error instanceof ObjectAwayError) || isLast) throw error
+      await pause(LOOK_MS)
+    }
+  }
+}
+
+/**
+ * Runs work of libgit2 on objects that must exist, as `RepositoryHandles.use`. During a prune and
+ * shortly after, work that misses an object is repeated.
+ *
+ * @throws ObjectAwayError instead of NOT_FOUND when the object does not come back soon
  */
 export async function useObjects<T>(
   repositories: Repositories,
   id: number,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await repositories.handles.use(repositoryPath(repositories, id), work)
-  } catch (error) {
-    const isMissing = error instanceof GitError && error.kind === 'NOT_FOUND'
-    throw isMissing && (await isPrunedNow(repositories, id)) ? new ObjectAwayError() : error
-  }
+  return repeatWhileAway(async () => {
+    try {
+      return await repositories.handles.use(repositoryPath(repositories, id), work)
+    } catch (error) {
+      const isMissing = error instanceof GitError && error.kind === 'NOT_FOUND'
+      throw isMissing && (await isPrunedNow(repositories, id)) ? new ObjectAwayError() : error
+    }
+  })
 }
 
 /** Returns the numbers of the repositories that have objects in the limbo, in no order. */

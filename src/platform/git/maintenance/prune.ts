@@ -93,7 +93,7 @@ export async function expireObjects(
     ...repackArguments(includesShared ? [] : state.packs),
     ...['-a', '--cruft', `--cruft-expiration=${time}`, `--expire-to=${join(entry.folder, 'pack')}`],
   ]
-  await runMaintenance(repositories, id, args, FULL_TIMEOUT_MS, signal)
+  await runMaintenance(repositories, id, args, { timeoutMs: FULL_TIMEOUT_MS }, signal)
 }
 
 /**
@@ -198,7 +198,7 @@ async function succeeds(
   ...[repositories, id, args, options]: Parameters<typeof readGit>
 ): Promise<boolean> {
   try {
-    await textOf(readGit(repositories, id, args, options))
+    await textOf(readGit(repositories, id, args, { ...options, asksAboutPrune: true }))
     return true
   } catch (error) {
     options?.signal?.throwIfAborted()

@@ -55,7 +55,7 @@ export async function shareNewPack(
   // Git takes each object from the preferred pack, and removes the packs of which nothing is used.
   const midx = ['multi-pack-index', 'write', '--no-progress', `--preferred-pack=${largest.name}`]
   for (const args of [midx, ['multi-pack-index', 'expire', '--no-progress']])
-    await runMaintenance(repositories, toId, args, STEP_TIMEOUT_MS, signal)
+    await runMaintenance(repositories, toId, args, { timeoutMs: STEP_TIMEOUT_MS }, signal)
   const after = await readState(repositories, toId)
   if (after) await runStep(repositories, toId, 'bitmap', after, signal)
   return true

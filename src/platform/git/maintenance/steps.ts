@@ -2,6 +2,7 @@ import { utimes } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { spawnGit } from '../processes/child-process.ts'
+import type { Priority } from '../processes/priority.ts'
 import { unlessGone } from '../repositories/folders.ts'
 import {
   dropReaders,
@@ -61,14 +62,18 @@ export async function runStep(
   signal.throwIfAborted()
   const args = argumentsOf(step, state)
   if (!args) return
-  await runMaintenance(
-    repositories,
-    id,
-    args,
-    step === 'full' ? FULL_TIMEOUT_MS : STEP_TIMEOUT_MS,
-    signal,
-  )
+  const timeoutMs = step === 'full' ? FULL_TIMEOUT_MS : STEP_TIMEOUT_MS
+  // `pack-refs` holds the lock of each branch for a moment. Pushes wait for the lock, so that the
+  // process must not wait long for a core.
+  const priority = step === 'refs' ? 'call' : 'maintenance'
+  await runMaintenance(repositories, id, args, { timeoutMs, priority }, signal)
   if (step === 'commit-graph') await markGraph(repositories, id)
+}
+
+/** Limits of a Git command of maintenance. */
+interface StepLimits {
+  readonly timeoutMs: number
+  readonly priority?: Priority
 }
 
 /**
@@ -81,7 +86,7 @@ export async function runMaintenance(
   repositories: Repositories,
   id: number,
   args: readonly string[],
-  timeoutMs: number,
+  { timeoutMs, priority = 'maintenance' }: StepLimits,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
@@ -93,7 +98,7 @@ export async function runMaintenance(
     ...processOptions(repositories, id),
     timeoutMs,
     maxMemoryBytes: processes.maxMemoryBytes,
-    priority: 'maintenance',
+    priority,
   })
   const stop = () => git.stop()
   signal.addEventListener('abort', stop)

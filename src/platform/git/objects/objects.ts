@@ -1,5 +1,5 @@
 import { OBJECT_ID, type ObjectType } from '../core/object-ids.ts'
-import { checkNotAway, unlessAway } from '../maintenance/limbo.ts'
+import { unlessAway, untilBack } from '../maintenance/limbo.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
@@ -131,20 +131,32 @@ export async function inspectObjects(
     found.set(info.id, info)
     objects?.add(info)
   })
-  if (unknown.length === 0) return found
-  const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], {
-    ...options,
-    input: linesOf(unknown),
-  })
-  const output = new ByteReader(chunks)
-  for (let line = await output.line(); line !== undefined; line = await output.line()) {
-    const info = infoOf(line)
-    if (!info) continue
+  for (const info of await askForInfo(repositories, id, unknown, options)) {
     found.set(info.id, info)
     objects?.add(info)
   }
   const missed = unknown.filter((objectId) => !found.has(objectId))
-  await checkNotAway(repositories, id, missed)
+  if (!(await untilBack(repositories, id, missed))) return found
+  for (const info of await askForInfo(repositories, id, missed, options)) found.set(info.id, info)
+  return found
+}
+
+/** Asks Git for types and sizes of objects. Those that are missing are left out. */
+async function askForInfo(
+  repositories: Repositories,
+  id: number,
+  ids: readonly string[],
+  options: Pick<ReadOptions, 'hasSlot'>,
+): Promise<ObjectInfo[]> {
+  if (ids.length === 0) return []
+  const input = linesOf(ids)
+  const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], { ...options, input })
+  const output = new ByteReader(chunks)
+  const found: ObjectInfo[] = []
+  for (let line = await output.line(); line !== undefined; line = await output.line()) {
+    const info = infoOf(line)
+    if (info) found.push(info)
+  }
   return found
 }
 
@@ -180,7 +192,8 @@ export async function inspectObject(
 }
 
 /**
- * Yields objects in the order of their ids, without those that are not in the repository.
+ * Yields objects in the order of their ids, without those that are not in the repository. Objects
+ * that a prune had removed for a moment come last.
  *
  * @param ids full ids.
  * @param maxBytes limit of the content of each object.
@@ -215,7 +228,9 @@ export async function* readObjects(
   } finally {
     await batch.return()
   }
-  await checkNotAway(repositories, id, missed)
+  if (!(await untilBack(repositories, id, missed))) return
+  for await (const object of readBatch(repositories, id, linesOf(missed), maxBytes, options))
+    if (object) yield object
 }
 
 /** Objects to read, and those that are known so far. */

@@ -66,6 +66,9 @@ const CONFIG = [
   // A writer of refs waits for this time while `git pack-refs` writes all of them. The default is a
   // second.
   'core.packedRefsTimeout=10000',
+  // The same for a single ref, whose lock `git pack-refs` holds for a moment. The default of 100 ms is
+  // shorter than a process waits for a busy core.
+  'core.filesRefLockTimeout=2000',
   'receive.autogc=false',
   'core.hooksPath=/dev/null',
   // A push to `refs/replace/` must not change the objects that other users see.

@@ -4,7 +4,7 @@ import type { FairSlots } from '../../concurrency/fair-slots.ts'
 import { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 import { EMPTY_TREE } from '../core/object-ids.ts'
-import { isPrunedNow, ObjectAwayError } from '../maintenance/limbo.ts'
+import { isPrunedNow, ObjectAwayError, repeatWhileAway } from '../maintenance/limbo.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { Priority } from '../processes/priority.ts'
 import { createProcessSlots } from '../processes/process-slots.ts'
@@ -76,6 +76,11 @@ export interface ReadOptions {
   readonly isUtf8?: boolean
   /** Exit status that means that Git found nothing, beside 0. */
   readonly emptyStatus?: number
+  /**
+   * Whether the caller asks what a prune has removed, so that nothing waits until objects come back:
+   * the prune may wait for the caller.
+   */
+  readonly asksAboutPrune?: boolean
 }
 
 /**
@@ -151,7 +156,27 @@ export function converseWithGit(
   return run(repositories, id, args, UNLIMITED, { timeoutMs: MAX_CONVERSATION_MS, ...options })
 }
 
-async function* run(
+/** Runs a process, again while a prune has an object without which the process has no output. */
+async function* run(...order: Parameters<typeof runOnce>): AsyncGenerator<Buffer, void, undefined> {
+  const { input, asksAboutPrune } = order[4]
+  if (asksAboutPrune || typeof input === 'object') {
+    yield* runOnce(...order)
+    return
+  }
+  const { chunks, first } = await repeatWhileAway(async () => {
+    const begun = runOnce(...order)
+    return { chunks: begun, first: await begun.next() }
+  })
+  if (first.done) return
+  try {
+    yield first.value
+    yield* chunks
+  } finally {
+    await chunks.return()
+  }
+}
+
+async function* runOnce(
   repositories: Repositories,
   id: number,
   args: readonly string[],

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runGit } from '../../../../src/platform/git/processes/child-process.ts'
@@ -158,6 +158,17 @@ describe('updating refs', () => {
     writeFileSync(join(repositoryPath(repositories, 1), `${MAIN}.lock`), '')
     const moved = updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
     await expect(moved).rejects.toMatchObject({ kind: 'LOCKED' })
+  })
+
+  it('waits for a lock that is held for a moment, as git pack-refs does', async () => {
+    const { repositories, first, second } = await filled()
+    const lock = join(repositoryPath(repositories, 1), `${MAIN}.lock`)
+    writeFileSync(lock, '')
+    const moved = updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
+    // Longer than the 100 ms of Git's default.
+    setTimeout(() => rmSync(lock), 300)
+    await moved
+    expect(await readRef(repositories, 1, MAIN)).toBe(second)
   })
 
   it('refuses an object that does not exist', async () => {
