@@ -1014,7 +1014,7 @@ export const UNTOLD: readonly DescMethod[] = [
   RepositoryEventService.method.watchRepository,
   // How far an import is differs from run to run.
   ...Object.values(ImportService.method),
-  IssueEventService.method.watchIssue,
+  ...Object.values(IssueEventService.method),
   ServerService.method.getSigningKey,
 ]
 

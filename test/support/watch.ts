@@ -19,6 +19,8 @@ import {
   IssueEventService,
   type WatchIssueRequestSchema,
   type WatchIssueResponse,
+  type WatchIssuesRequestSchema,
+  type WatchIssuesResponse,
 } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import {
@@ -91,6 +93,18 @@ export function watchIssue(
   const path = `/repos/${owner}/${repo}/issues/${index}/events:watch?${queryOf(cursor, [])}`
   const target = { url, protocol, authorization, path }
   return open(target, IssueEventService.method.watchIssue, request)
+}
+
+/** Opens a stream of the issues and pull requests that concern an account. */
+export function watchIssues(
+  url: string,
+  protocol: WatchProtocol,
+  authorization: string | undefined,
+  request: MessageInitShape<typeof WatchIssuesRequestSchema> = {},
+): Watcher<WatchIssuesResponse> {
+  const path = `/user/issues/events:watch?${queryOf(request.cursor ?? '', [])}`
+  const target = { url, protocol, authorization, path }
+  return open(target, IssueEventService.method.watchIssues, request)
 }
 
 function queryOf(cursor: string, types: readonly string[]): URLSearchParams {

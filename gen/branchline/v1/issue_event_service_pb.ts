@@ -6,7 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
-import type { Issue } from "./issue_pb.ts";
+import type { Issue, IssueLink } from "./issue_pb.ts";
 import { file_branchline_v1_issue } from "./issue_pb.ts";
 import type { IssueComment, TimelineComment } from "./issue_comment_pb.ts";
 import { file_branchline_v1_issue_comment } from "./issue_comment_pb.ts";
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_event_service.proto.
  */
 export const file_branchline_v1_issue_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CidicmFuY2hsaW5lL3YxL2lzc3VlX2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiYwoRV2F0Y2hJc3N1ZVJlcXVlc3QSEgoFb3duZXIYASABKAlCA+BBAhIRCgRyZXBvGAIgASgJQgPgQQISEgoFaW5kZXgYAyABKANCA+BBAhITCgZjdXJzb3IYBCABKAlCA+BBASKhAgoSV2F0Y2hJc3N1ZVJlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIvCgVlbnRyeRgCIAEoCzIeLmJyYW5jaGxpbmUudjEuVGltZWxpbmVDb21tZW50SAASNQoOY29tbWVudF9lZGl0ZWQYAyABKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudEgAEhkKD2NvbW1lbnRfZGVsZXRlZBgEIAEoA0gAEicKB2NoYW5nZWQYBSABKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlSAASMgoJcmVhY3Rpb25zGAYgASgLMh0uYnJhbmNobGluZS52MS5SZWFjdGlvbkNvdW50c0gAEhEKB2RlbGV0ZWQYByABKAhIAEIICgZjaGFuZ2UiUgoOUmVhY3Rpb25Db3VudHMSEgoKY29tbWVudF9pZBgBIAEoAxIsCgZjb3VudHMYAiADKAsyHC5icmFuY2hsaW5lLnYxLlJlYWN0aW9uQ291bnQiLwoNUmVhY3Rpb25Db3VudBIPCgdjb250ZW50GAEgASgJEg0KBWNvdW50GAIgASgDMtYCChFJc3N1ZUV2ZW50U2VydmljZRKZAgoKV2F0Y2hJc3N1ZRIgLmJyYW5jaGxpbmUudjEuV2F0Y2hJc3N1ZVJlcXVlc3QaIS5icmFuY2hsaW5lLnYxLldhdGNoSXNzdWVSZXNwb25zZSLDAZACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSKpxkCCHiKpxkCCHmKpxlXCHoSU0FuIGFjY291bnQgaGFzIDY0IG9wZW4gc3RyZWFtcyBvZiBpc3N1ZXMgYW5kIHB1bGwgcmVxdWVzdHMsIG9yIGFuIGFub255bW91cyBwZWVyIDgugtPkkwI6EjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2V2ZW50czp3YXRjaDABGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
+  fileDesc("CidicmFuY2hsaW5lL3YxL2lzc3VlX2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiYwoRV2F0Y2hJc3N1ZVJlcXVlc3QSEgoFb3duZXIYASABKAlCA+BBAhIRCgRyZXBvGAIgASgJQgPgQQISEgoFaW5kZXgYAyABKANCA+BBAhITCgZjdXJzb3IYBCABKAlCA+BBASKhAgoSV2F0Y2hJc3N1ZVJlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIvCgVlbnRyeRgCIAEoCzIeLmJyYW5jaGxpbmUudjEuVGltZWxpbmVDb21tZW50SAASNQoOY29tbWVudF9lZGl0ZWQYAyABKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudEgAEhkKD2NvbW1lbnRfZGVsZXRlZBgEIAEoA0gAEicKB2NoYW5nZWQYBSABKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlSAASMgoJcmVhY3Rpb25zGAYgASgLMh0uYnJhbmNobGluZS52MS5SZWFjdGlvbkNvdW50c0gAEhEKB2RlbGV0ZWQYByABKAhIAEIICgZjaGFuZ2UiUgoOUmVhY3Rpb25Db3VudHMSEgoKY29tbWVudF9pZBgBIAEoAxIsCgZjb3VudHMYAiADKAsyHC5icmFuY2hsaW5lLnYxLlJlYWN0aW9uQ291bnQiLwoNUmVhY3Rpb25Db3VudBIPCgdjb250ZW50GAEgASgJEg0KBWNvdW50GAIgASgDIikKEldhdGNoSXNzdWVzUmVxdWVzdBITCgZjdXJzb3IYASABKAlCA+BBASJOChNXYXRjaElzc3Vlc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRInCgVpc3N1ZRgCIAEoCzIYLmJyYW5jaGxpbmUudjEuSXNzdWVMaW5rMsMEChFJc3N1ZUV2ZW50U2VydmljZRKZAgoKV2F0Y2hJc3N1ZRIgLmJyYW5jaGxpbmUudjEuV2F0Y2hJc3N1ZVJlcXVlc3QaIS5icmFuY2hsaW5lLnYxLldhdGNoSXNzdWVSZXNwb25zZSLDAZACAYKnGQ4IAhIKcmVhZDppc3N1ZYqnGQMI9gSKpxkCCHiKpxkCCHmKpxlXCHoSU0FuIGFjY291bnQgaGFzIDY0IG9wZW4gc3RyZWFtcyBvZiBpc3N1ZXMgYW5kIHB1bGwgcmVxdWVzdHMsIG9yIGFuIGFub255bW91cyBwZWVyIDgugtPkkwI6EjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2V2ZW50czp3YXRjaDABEuoBCgtXYXRjaElzc3VlcxIhLmJyYW5jaGxpbmUudjEuV2F0Y2hJc3N1ZXNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5XYXRjaElzc3Vlc1Jlc3BvbnNlIpEBkAIBgqcZDggDEgpyZWFkOmlzc3VliqcZAgh4iqcZAgh5iqcZRAh6EkBUaGUgYWNjb3VudCBoYXMgMTYgb3BlbiBzdHJlYW1zIG9mIGl0cyBpc3N1ZXMgYW5kIHB1bGwgcmVxdWVzdHMugtPkkwIiEiAvYXBpL3YxL3VzZXIvaXNzdWVzL2V2ZW50czp3YXRjaDABGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
 
 /**
  * The issue or pull request to watch.
@@ -196,7 +196,56 @@ export const ReactionCountSchema: GenMessage<ReactionCount> = /*@__PURE__*/
   messageDesc(file_branchline_v1_issue_event_service, 3);
 
 /**
- * Streams of changes of single issues and pull requests.
+ * Where a stream of the issues and pull requests of the caller starts.
+ *
+ * @generated from message branchline.v1.WatchIssuesRequest
+ */
+export type WatchIssuesRequest = Message<"branchline.v1.WatchIssuesRequest"> & {
+  /**
+   * Cursor of the last response that the client has processed. Empty starts with new changes.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message branchline.v1.WatchIssuesRequest.
+ * Use `create(WatchIssuesRequestSchema)` to create a new message.
+ */
+export const WatchIssuesRequestSchema: GenMessage<WatchIssuesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_event_service, 4);
+
+/**
+ * One changed issue or pull request, or a heartbeat.
+ *
+ * @generated from message branchline.v1.WatchIssuesResponse
+ */
+export type WatchIssuesResponse = Message<"branchline.v1.WatchIssuesResponse"> & {
+  /**
+   * Cursor after all changes that the stream has sent.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * The issue or pull request. Unset in the first response and in heartbeats.
+   *
+   * @generated from field: branchline.v1.IssueLink issue = 2;
+   */
+  issue?: IssueLink | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.WatchIssuesResponse.
+ * Use `create(WatchIssuesResponseSchema)` to create a new message.
+ */
+export const WatchIssuesResponseSchema: GenMessage<WatchIssuesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_event_service, 5);
+
+/**
+ * Streams of changes of issues and pull requests.
  *
  * @generated from service branchline.v1.IssueEventService
  */
@@ -224,6 +273,26 @@ export const IssueEventService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchIssueRequestSchema;
     output: typeof WatchIssueResponseSchema;
+  },
+  /**
+   * Streams which issues and pull requests that concern the caller have changed, in all repositories:
+   * those that the caller opened, and those that are assigned to the caller, mention the caller, or ask
+   * for the caller's review by name. A change that ends an assignment or such a request is the last one.
+   *
+   * Each response names one issue or pull request that the caller may read at the time of sending, once
+   * for all its changes since the last response about it. Reactions and deletions are left out. The first
+   * response comes at once, with a cursor and no issue. So do the heartbeats of a stream without
+   * changes. A client that lost the connection continues with the last cursor that it saw, also after a
+   * restart of the server, as long as WatchRepository stores the events. Over REST the responses are
+   * JSON objects, one per line. The stream ends when the credentials expire or are revoked, and with
+   * UNAVAILABLE when the server stops. A client then connects again.
+   *
+   * @generated from rpc branchline.v1.IssueEventService.WatchIssues
+   */
+  watchIssues: {
+    methodKind: "server_streaming";
+    input: typeof WatchIssuesRequestSchema;
+    output: typeof WatchIssuesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_issue_event_service, 0);

@@ -293,7 +293,8 @@ export interface TimelineTable {
   /**
    * The former title or base branch; the reason of a closing; the id of the former milestone, or of the removed label or
    * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
-   * in Unix seconds; empty for other types.
+   * in Unix seconds; the former head of a push, empty for pushes that older programs recorded; empty
+   * for other types.
    */
   old_value: string
   /**

@@ -3,18 +3,25 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import {
   IssueEventService,
   type WatchIssueResponseSchema,
+  type WatchIssuesResponseSchema,
 } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import type { App } from '../app.ts'
 import { commentMessage } from '../conversations/issue-comment.service.ts'
-import type { Caller } from '../core/access.ts'
+import { type Caller, signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { StartTimer } from '../core/event-watches.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
-import { streamEvents } from '../core/wire/event-streams.ts'
+import { readCursor, streamEvents } from '../core/wire/event-streams.ts'
 import { type ListIdentity, verifyPageToken, writePageToken } from '../core/wire/lists.ts'
 import { createRepositoryWatches } from '../repositories/activity/repository-events.ts'
-import { conversationMessage } from './issue.message.ts'
+import {
+  type ConcerningChange,
+  createConcernWatches,
+  readConcerns,
+  startOfConcerns,
+} from './concern-watches.ts'
+import { conversationMessage, linkMessage } from './issue.message.ts'
 import { timelineMessages } from './issue.service.ts'
 import {
   type IssuePosition,
@@ -27,15 +34,18 @@ import {
 
 type Answer = MessageInitShape<typeof WatchIssueResponseSchema>
 
+type Methods = ServiceImpl<typeof IssueEventService>
+
 /**
  * Implements IssueEventService.
  *
  * @param startTimer starts the timer of heartbeats; that of Node by default
  */
-function issueEventService(
-  app: App,
-  startTimer?: StartTimer,
-): ServiceImpl<typeof IssueEventService> {
+function issueEventService(app: App, startTimer?: StartTimer): Methods {
+  return { ...watchOne(app, startTimer), ...watchOwn(app, startTimer) }
+}
+
+function watchOne(app: App, startTimer?: StartTimer): Pick<Methods, 'watchIssue'> {
   const watches = createRepositoryWatches(app, startTimer)
   return {
     async *watchIssue({ owner, repo, index, cursor }, context) {
@@ -71,6 +81,38 @@ function issueEventService(
     },
   }
 }
+
+function watchOwn(app: App, startTimer?: StartTimer): Pick<Methods, 'watchIssues'> {
+  const watches = createConcernWatches(app, startTimer)
+  return {
+    async *watchIssues(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { signal } = context
+      const list = { method: 'WatchIssues', parent: String(caller.user.id), filter: '' }
+      const position = readCursor(app, list, request.cursor)
+      const watch = await watches.open(caller.user.id, signal)
+      try {
+        const start = await startOfConcerns(app, position)
+        const heartbeat = (behind: number): OwnAnswer => ({
+          cursor: writePageToken(app, list, [behind]),
+        })
+        const answer = (change: ConcerningChange): OwnAnswer => ({
+          cursor: writePageToken(app, list, [change.id]),
+          issue: linkMessage(change),
+        })
+        const read = async (behind: number) => ({
+          page: await readConcerns(app, caller, behind),
+          answer,
+        })
+        yield* streamEvents(app, { watch, start, signal, heartbeat, read })
+      } finally {
+        watch.close()
+      }
+    },
+  }
+}
+
+type OwnAnswer = MessageInitShape<typeof WatchIssuesResponseSchema>
 
 /** The resource that cursors belong to. */
 function listOf({ id }: WatchedIssue): ListIdentity {

@@ -64,7 +64,8 @@ export function issueMessage(app: App, viewer: Caller, view: IssueView): Issue {
 }
 
 /** Returns a conversation as others name it. */
-function linkMessage({ number, open }: ConversationLink) {
+/** Returns a link to a conversation, with its repository. */
+export function linkMessage({ number, open }: ConversationLink) {
   return { number: BigInt(number), repository: repositoryOf(open) }
 }
 

@@ -562,6 +562,7 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
     oldRef: isRef ? entry.old_value : '',
     newRef: isRef ? entry.new_value : '',
     refCommitSha: WITH_COMMIT.has(entry.type) ? entry.new_value : '',
+    oldCommitSha: entry.type === 'pull_push' ? entry.old_value : '',
     reviewId: reviewIdOf(view),
     ...(oldMilestone && { oldMilestone: milestoneMessage(oldMilestone) }),
     ...(milestone && { milestone: milestoneMessage(milestone) }),

@@ -7,6 +7,7 @@ import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { ImportService } from '#gen/branchline/v1/import_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
+import { IssueEventService } from '#gen/branchline/v1/issue_event_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
 import { LfsService } from '#gen/branchline/v1/lfs_service_pb.ts'
@@ -262,6 +263,11 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(repositories.searchRepositories, ofRepositories),
   row(CodeSearchService.method.searchAllCode, ofRepositories, { q: 'text' }),
   row(IssueService.method.searchIssues, { ...anybody, scopes: ['read:issue'] }),
+  row(
+    IssueEventService.method.watchIssues,
+    { ...signedIn, scopes: ['read:issue'] },
+    { cursor: NOBODY },
+  ),
   row(TopicService.method.searchTopics, ofRepositories),
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
   row(

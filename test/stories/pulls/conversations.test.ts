@@ -191,6 +191,7 @@ describe('the timeline of a pull request', () => {
     await ask(users.bob, 'DELETE', `${issueOf(pull)}/lock`)
     await ask(users.bob, 'PATCH', pull.pull, { state: 'closed' })
     await ask(users.carol, 'PATCH', pull.pull, { state: 'open' })
+    const { head: former } = await ask(undefined, 'GET', pull.pull)
     const head = await forge.change(users.carol, pull.path, 'topic', 'main', 'more.txt')
     const review = await forge.review(users.bob, pull, 'APPROVED', 'Well done')
     // Pending reviews are for their reviewers only.
@@ -222,7 +223,12 @@ describe('the timeline of a pull request', () => {
     expect(of('change_target_branch')).toMatchObject({ old_ref: 'main', new_ref: 'next' })
     expect(of('lock')).toMatchObject({ body: 'Spam', user: { login: 'bob' } })
     expect(of('reopen')).toMatchObject({ user: { login: 'carol' } })
-    expect(of('pull_push')).toMatchObject({ ref_commit_sha: head, user: { login: 'carol' } })
+    expect(of('pull_push')).toMatchObject({
+      ref_commit_sha: head,
+      old_commit_sha: former.sha,
+      user: { login: 'carol' },
+    })
+    expect(of('reopen')).not.toHaveProperty('old_commit_sha')
     expect(of('review')).toMatchObject({ id: review.id, review_id: review.id, body: 'Well done' })
     expect(of('merge_pull')).toMatchObject({ ref_commit_sha: merge_commit_sha })
     const times = entries.map(({ created_at }: { created_at: string }) => created_at)

@@ -15,7 +15,7 @@ import type { Repository } from '../../repositories/schema.ts'
 import { maintainedBranches } from '../heads/merge-rights.ts'
 import * as movedRows from '../heads/moved-branches.rows.ts'
 import { commitsOfPulls } from '../heads/needed-commits.rows.ts'
-import { recordPullChange } from '../heads/pull-changes.ts'
+import { type DetailedPullChange, movedHead, recordPullChange } from '../heads/pull-changes.ts'
 import * as rows from '../heads/pull-heads.rows.ts'
 import { latestOpenPull, listOpenHeads } from '../heads/pull-heads.rows.ts'
 import { keepHeadsOf, prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-heads.ts'
@@ -96,12 +96,12 @@ export async function followBranches(
     branches.filter(({ newId }) => newId === undefined),
   )
   const followed: PullRequest[] = []
-  for (const { branch, newId, pusherId } of branches) {
+  for (const { branch, oldId, newId, pusherId } of branches) {
     if (newId === undefined) continue
     await wakeScheduledMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
     if (!heads.has(branch)) continue
     const pulls = await movedRows.moveHeads(tx, repositoryId, branch, newId)
-    await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_HEAD_MOVED')
+    await recordAll(app, tx, pulls, pusherId, movedHead(oldId))
     followed.push(...pulls)
   }
   const now = nowSeconds(app.clock)
@@ -268,11 +268,11 @@ async function recordAll(
   tx: Tx,
   pulls: readonly PullRequest[],
   pusherId: number | undefined,
-  type: PullEventType,
+  change: PullEventType | DetailedPullChange,
 ): Promise<void> {
   for (const pull of pulls) {
     await touchPull(tx, pull.id, nowSeconds(app.clock), pusherId)
-    await recordPullChange(app, tx, pusherId, pull, type)
+    await recordPullChange(app, tx, pusherId, pull, change)
   }
 }
 

@@ -48,7 +48,7 @@ export async function recordPullChange(
   pull: ToldPull,
   change: PullEventType | DetailedPullChange,
 ): Promise<void> {
-  const { type, told, concerns, comment }: DetailedPullChange =
+  const { type, told, concerns, comment, formerHead }: DetailedPullChange =
     typeof change === 'string' ? { type: change, told: usualEvents(change) } : change
   await recordEvent(app, tx, {
     repository_id: pull.repository_id,
@@ -59,7 +59,7 @@ export async function recordPullChange(
     subject: pullSubject(pull, comment),
   })
   await followPull(app, tx, actorId, pull, type)
-  const event = timelineEventOf(type, pull)
+  const event = timelineEventOf(type, pull, formerHead)
   if (event) await recordTimeline(app, tx, actorId, pull.id, event)
   const timeMs = app.clock.now()
   const news = { conversation: pull, actorId: actorId ?? null, timeMs, isQuiet: app.isQuiet }
@@ -81,13 +81,21 @@ export interface PullHookEvent {
 }
 
 /** A change of a pull request with the events that take the place of the usual one. */
-interface DetailedPullChange {
+export interface DetailedPullChange {
   readonly type: PullEventType
   readonly told: readonly PullHookEvent[]
   /** Whom the change concerns, in place of the usual ones. */
   readonly concerns?: Concerns | undefined
   /** What happened to a comment on the conversation. */
   readonly comment?: NotedComment
+  /** The commit that the head had before the change. */
+  readonly formerHead?: string | undefined
+}
+
+/** Returns the change of a pull request whose head has moved from a commit. */
+export function movedHead(formerHead: string | undefined): DetailedPullChange {
+  const type = 'PULL_REQUEST_HEAD_MOVED'
+  return { type, told: usualEvents(type), formerHead }
 }
 
 /** The facts of an event of a pull request. */
@@ -205,6 +213,7 @@ const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
 function timelineEventOf(
   type: PullEventType,
   { head_commit, merge_commit }: Pick<PullRequest, 'head_commit' | 'merge_commit'>,
+  formerHead = '',
 ): TimelineEvent | undefined {
   switch (type) {
     case 'PULL_REQUEST_CLOSED':
@@ -214,7 +223,7 @@ function timelineEventOf(
     case 'PULL_REQUEST_MERGED':
       return { type: 'merge_pull', newValue: merge_commit ?? '' }
     case 'PULL_REQUEST_HEAD_MOVED':
-      return { type: 'pull_push', newValue: head_commit }
+      return { type: 'pull_push', oldValue: formerHead, newValue: head_commit }
     case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
       return { type: 'pull_scheduled_merge' }
     case 'PULL_REQUEST_AUTO_MERGE_CANCELLED':

@@ -5,7 +5,7 @@ import { changeWatched } from '../../repositories/activity/repository-events.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranch } from '../../repositories/refs/branches.rows.ts'
-import { recordPullChange } from '../heads/pull-changes.ts'
+import { movedHead, recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById, touchPull, updatePullRequest } from '../heads/pull-requests.rows.ts'
 import { newPullRow, storePull } from '../lifecycle/create-pull.ts'
@@ -85,7 +85,7 @@ export async function updateProposed(
     if (present?.state !== 'OPEN' || present.head_commit !== before) return undefined
     const moved = await updatePullRequest(tx, id, { head_commit: head })
     await touchPull(tx, id, nowSeconds(app.clock), actorId)
-    await recordPullChange(app, tx, actorId, moved, 'PULL_REQUEST_HEAD_MOVED')
+    await recordPullChange(app, tx, actorId, moved, movedHead(before))
     return moved
   })
   if (!updated) return undefined
