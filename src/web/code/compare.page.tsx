@@ -16,6 +16,9 @@ import type { PageProps } from '../routes.ts'
 import { CommitList } from './commit-list.tsx'
 import { Diff, useDiff } from './diff.tsx'
 
+/** The id of a commit, which is no base of a pull request. */
+const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+
 /** Commits and changes of a branch compared with another one, and the form of a pull request. */
 export function ComparePage({ owner, repo, rest }: PageProps): VNode {
   const basehead = rest.join('/')
@@ -50,7 +53,7 @@ function Comparison({ repository, basehead }: { repository: Repository; basehead
       <Show of={comparison}>
         {({ commits, totalCommits }) => (
           <>
-            {totalCommits > 0n && session.user && (
+            {totalCommits > 0n && session.user && !COMMIT.test(base ?? '') && (
               <NewPull
                 name={name}
                 base={base ?? ''}

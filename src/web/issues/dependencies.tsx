@@ -3,16 +3,19 @@ import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { ownHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton, ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
+import { ActionButton, ActionForm, fieldOf, Select } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { StateTag } from '../components/state-tag.tsx'
 import type { PullName } from '../pulls/reviews.ts'
+import { ReferenceField, referenceOf } from './references.tsx'
 
 interface DependenciesProps {
   readonly name: PullName
   readonly isWriter: boolean
   /** Grows when something has happened. */
   readonly version: number
+  /** Called after a change. What the issue blocks may be elsewhere, whose events do not come here. */
+  readonly onChange: () => void
 }
 
 const DIRECTIONS = [
@@ -20,11 +23,8 @@ const DIRECTIONS = [
   ['blocks', 'The issue blocks'],
 ] as const
 
-/** `owner/repo#5`, `#5` or `5`. */
-const REFERENCE = /^(?:(?<owner>[^/\s#]+)\/(?<repo>[^/\s#]+))?#?(?<index>[1-9]\d{0,17})$/
-
 /** What an issue waits for, and what waits for the issue, with a form that adds both. */
-export function Dependencies({ name, isWriter, version }: DependenciesProps): VNode {
+export function Dependencies({ name, isWriter, version, onChange }: DependenciesProps): VNode {
   const { of } = useApi()
   const found = useLoad(
     async (signal) => {
@@ -39,16 +39,12 @@ export function Dependencies({ name, isWriter, version }: DependenciesProps): VN
   // A repository may have dependencies switched off.
   if (found.failure?.reason === 'DEPENDENCIES_DISABLED') return <section hidden />
   const add = async (form: HTMLFormElement) => {
-    const {
-      owner = '',
-      repo = '',
-      index = '0',
-    } = REFERENCE.exec(fieldOf(form, 'other').trim())?.groups ?? {}
-    const other = { owner, repo, index: BigInt(index) }
+    const other = referenceOf(fieldOf(form, 'other'))
     await (fieldOf(form, 'direction') === 'blocks'
       ? of(IssueService).addIssueBlock({ ...name, block: other })
       : of(IssueService).addIssueDependency({ ...name, dependency: other }))
     found.reload()
+    onChange()
   }
   const remove = async (direction: 'waits' | 'blocks', other: Issue) => {
     const { owner = name.owner, name: repo = name.repo } = other.repository ?? {}
@@ -57,6 +53,7 @@ export function Dependencies({ name, isWriter, version }: DependenciesProps): VN
       ? of(IssueService).removeIssueBlock({ ...name, block: reference })
       : of(IssueService).removeIssueDependency({ ...name, dependency: reference }))
     found.reload()
+    onChange()
   }
   return (
     <Show of={found}>
@@ -87,12 +84,7 @@ export function Dependencies({ name, isWriter, version }: DependenciesProps): VN
           {isWriter && (
             <ActionForm label="Add a dependency" submit="Add the dependency" act={add} isEmptied>
               <Select label="Direction" name="direction" value="waits" options={DIRECTIONS} />
-              <Field
-                label="Number, or owner/repository#number"
-                name="other"
-                pattern="([^\s\/#]+\/[^\s\/#]+)?#?[1-9][0-9]*"
-                required
-              />
+              <ReferenceField label="Number, or owner/repository#number" name="other" />
             </ActionForm>
           )}
         </section>

@@ -13,13 +13,13 @@ import { writerAccount } from '../components/person.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
 import { EntryView } from '../conversations/entry.tsx'
+import { HistoryEntry, readHistory } from '../conversations/history.tsx'
 import { Participants } from '../conversations/participants.tsx'
 import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
 import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
-import { HistoryEntry, readHistory } from './history.tsx'
 import { StateLine } from './issue-state.tsx'
 
 const loadDetails = async () => (await import('./issue-details.tsx')).IssueDetails
@@ -133,7 +133,12 @@ function Conversation(props: ConversationProps): VNode {
               <>
                 {inOrder(said, history.value ?? []).map((one) =>
                   'type' in one ? (
-                    <HistoryEntry key={`${one.type}-${one.id}`} entry={one} />
+                    <HistoryEntry
+                      key={`${one.type}-${one.id}`}
+                      entry={one}
+                      name={name}
+                      kind="issue"
+                    />
                   ) : (
                     <EntryView
                       key={one.id}
@@ -150,7 +155,12 @@ function Conversation(props: ConversationProps): VNode {
           <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
           <Later
             load={loadDependencies}
-            with={{ name, isWriter: discussion.canModerate, version }}
+            with={{
+              name,
+              isWriter: discussion.canModerate,
+              version,
+              onChange: history.reload,
+            }}
           />
           {(discussion.canModerate || isAuthor) && !repository.archived && (
             <Later load={loadStateForm} with={{ name, issue, onChange }} />

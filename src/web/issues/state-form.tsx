@@ -3,10 +3,11 @@ import { useState } from 'preact/hooks'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton, Field, fieldOf, onSubmit, Select } from '../components/forms.tsx'
+import { ActionButton, fieldOf, onSubmit, Select } from '../components/forms.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import { REASONS } from './issue-state.tsx'
+import { ReferenceField, referenceOf } from './references.tsx'
 
 interface StateFormProps {
   readonly name: PullName
@@ -19,10 +20,9 @@ export function StateForm({ name, issue, onChange }: StateFormProps): VNode {
   const { of } = useApi()
   const [reason, setReason] = useState<string>('completed')
   const closing = useAction(async (form: HTMLFormElement) => {
-    const number = Number(fieldOf(form, 'duplicateOf').replace(/^#/, ''))
     await of(IssueService).editIssue(
       reason === 'duplicate'
-        ? { ...name, duplicateOf: { kind: { case: 'numberValue', value: number } } }
+        ? { ...name, duplicateOf: original(fieldOf(form, 'duplicateOf')) }
         : { ...name, state: 'closed', stateReason: reason },
     )
     onChange()
@@ -50,8 +50,21 @@ export function StateForm({ name, issue, onChange }: StateFormProps): VNode {
       </button>
       <Select label="Reason" name="reason" value={reason} options={REASONS} isLabelHidden />
       {reason === 'duplicate' && (
-        <Field label="Number of the other issue" name="duplicateOf" pattern="#?[0-9]+" required />
+        <ReferenceField
+          label="Number of the other issue, or owner/repository#number"
+          name="duplicateOf"
+        />
       )}
     </form>
   )
+}
+
+/** Returns the issue that another one repeats as the API takes it. */
+function original(text: string) {
+  const { owner, repo, index } = referenceOf(text)
+  const number = { kind: { case: 'numberValue' as const, value: Number(index) } }
+  if (owner === '') return number
+  const nameOf = (value: string) => ({ kind: { case: 'stringValue' as const, value } })
+  const fields = { index: number, owner: nameOf(owner), repo: nameOf(repo) }
+  return { kind: { case: 'structValue' as const, value: { fields } } }
 }

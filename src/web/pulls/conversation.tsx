@@ -1,10 +1,11 @@
 import type { VNode } from 'preact'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
-import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
+import type { IssueComment, TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
+import { loadScript } from '../api/scripts.ts'
 import { Icon } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { writerAccount } from '../components/person.tsx'
@@ -35,6 +36,8 @@ const loadStack = async () => (await import('./pull-stack.tsx')).PullStack
 const loadChosenSuggestions = async () =>
   (await import('../conversations/suggestion.tsx')).ChosenSuggestions
 
+const loadHistory = () => import('../conversations/history.tsx')
+
 const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
 /** Comments and reviews of a pull request, its checks, and its merge. */
@@ -44,6 +47,14 @@ export function Conversation(props: ConversationProps): VNode {
   const head = pull.head?.sha ?? ''
   const discussion = useDiscussion({ repository, name, pull, head, version })
   const comments = useLoad((signal) => readComments(api, name, signal), [version])
+  const history = useLoad(
+    async (signal) => {
+      const { readHistory, HistoryEntry } = await loadScript(loadHistory)
+      return { HistoryEntry, happened: await readHistory(api, name, signal) }
+    },
+    [version],
+  )
+  const { HistoryEntry, happened = [] } = history.value ?? {}
   const reactions = useReactionCounts(name, version)
   return (
     <ReactionContext.Provider value={reactions}>
@@ -61,15 +72,26 @@ export function Conversation(props: ConversationProps): VNode {
               <Show of={discussion}>
                 {(value) => (
                   <>
-                    {entriesOf(said, value.reviews).map((entry) => (
-                      <EntryView
-                        key={entry.key}
-                        name={name}
-                        entry={entry}
-                        discussion={value}
-                        onChange={comments.reload}
-                      />
-                    ))}
+                    {inOrder([...entriesOf(said, value.reviews), ...happened]).map((one) =>
+                      'type' in one ? (
+                        HistoryEntry && (
+                          <HistoryEntry
+                            key={`${one.type}-${one.id}`}
+                            entry={one}
+                            name={name}
+                            kind="pull request"
+                          />
+                        )
+                      ) : (
+                        <EntryView
+                          key={one.key}
+                          name={name}
+                          entry={one}
+                          discussion={value}
+                          onChange={comments.reload}
+                        />
+                      ),
+                    )}
                     <PendingNote name={name} discussion={value} />
                     <ThreadCounts discussion={value} />
                     {value.chosen.size > 0 && (
@@ -155,19 +177,24 @@ const DID: Readonly<Record<string, string>> = {
   APPROVED: 'approved the changes',
   REQUEST_CHANGES: 'asked for changes',
   COMMENT: 'reviewed',
-  REQUEST_REVIEW: 'was asked for a review',
 }
 
-/** Returns all comments and submitted reviews, in the order of time. */
+/** Returns all comments and submitted reviews. */
 function entriesOf(
   comments: readonly IssueComment[],
   reviews: readonly ReviewWithThreads[],
 ): Entry[] {
-  const entries: Entry[] = [
+  return [
     ...comments.map(commentEntry),
-    ...reviews.filter(({ review }) => review.state !== 'PENDING').map(entryOf),
+    ...reviews.filter(({ review }) => !SILENT.includes(review.state)).map(entryOf),
   ]
-  return entries.sort((one, other) => Number((one.at?.seconds ?? 0n) - (other.at?.seconds ?? 0n)))
+}
+
+/** Returns what was said and what has happened, oldest first. */
+function inOrder(entries: readonly (Entry | TimelineComment)[]): (Entry | TimelineComment)[] {
+  const secondsOf = (one: Entry | TimelineComment) =>
+    ('type' in one ? one.createdAt : one.at)?.seconds ?? 0n
+  return [...entries].sort((one, other) => Number(secondsOf(one) - secondsOf(other)))
 }
 
 function entryOf({ review, threads }: ReviewWithThreads): Entry {
@@ -181,7 +208,7 @@ function entryOf({ review, threads }: ReviewWithThreads): Entry {
     at: submittedAt,
     body,
     threads,
-    ...(state !== 'REQUEST_REVIEW' && { review }),
+    review,
   }
 }
 

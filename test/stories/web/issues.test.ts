@@ -171,6 +171,27 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     expect(await carol.page.getByText('Administration').count()).toBe(0)
   })
 
+  it('close an issue that repeats one of another repository', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    for (const name of ['twin', 'first']) {
+      await ask(users.bob, 'POST', '/user/repos', { name })
+      await ask(users.bob, 'POST', `/repos/bob/${name}/issues`, { title: `Leak in ${name}` })
+    }
+    const { page } = await web.open('/bob/twin/issues/1', 'bob')
+    await page.getByRole('combobox', { name: 'Reason' }).selectOption('duplicate')
+    await page.getByLabel('Number of the other issue').fill('bob/first#1')
+    await page.getByRole('button', { name: 'Close the issue' }).click()
+    await page.getByRole('link', { name: 'bob/first#1' }).waitFor()
+    await page.getByRole('link', { name: 'Leak in first #1' }).waitFor()
+    await expectReadable(page)
+    expect(await ask(users.bob, 'GET', '/repos/bob/twin/issues/1')).toMatchObject({
+      state: 'closed',
+      duplicate_of: { number: 1, repository: { full_name: 'bob/first' } },
+    })
+  })
+
   it('keep searches as views for all readers', { timeout: STORY_TIMEOUT_MS }, async () => {
     const { ask, users } = web.forge
     await ask(users.bob, 'POST', '/user/repos', { name: 'views' })

@@ -74,6 +74,38 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => 
     expect(bob.faults).toEqual([])
     await bob.leave()
   })
+
+  it('shows what has happened, with the commits before and after a push', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'field', auto_init: true })
+    await ask(users.bob, 'POST', '/repos/bob/field/labels', { name: 'wheat', color: 'ddaa00' })
+    const file = { content: '', new_branch: 'topic' }
+    await ask(users.bob, 'POST', '/repos/bob/field/contents/seeds.txt', file)
+    const draft = { title: 'Sow', head: 'topic', base: 'main' }
+    await ask(users.bob, 'POST', '/repos/bob/field/pulls', draft)
+    const { page, faults, leave } = await web.open('/bob/field/pulls/1', 'carol')
+    await page.getByRole('heading', { name: 'Sow #1' }).waitFor()
+    await ask(users.bob, 'PATCH', '/repos/bob/field/pulls/1', { title: 'Sow wheat' })
+    await page.getByText('changed the title from “Sow” to “Sow wheat”').waitFor()
+    await ask(users.bob, 'POST', '/repos/bob/field/issues/1/labels', { labels: ['wheat'] })
+    await page.getByText('added the label').waitFor()
+    const other = { title: 'Hunger', body: 'Waits for #1' }
+    await ask(users.bob, 'POST', '/repos/bob/field/issues', other)
+    await ask(users.bob, 'POST', '/repos/bob/field/contents/water.txt', {
+      content: '',
+      branch: 'topic',
+    })
+    await page.getByText('moved the branch from').waitFor()
+    await page.getByRole('link', { name: 'Hunger #2' }).waitFor()
+    await expectReadable(page)
+    await page.getByRole('link', { name: 'Compare', exact: true }).click()
+    await page.waitForURL(/\/bob\/field\/compare\/[0-9a-f]{40}\.\.\.[0-9a-f]{40}$/)
+    await page.getByRole('heading', { name: '1 commit' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
 })
 
 async function expectReadable(page: Page): Promise<void> {

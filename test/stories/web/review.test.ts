@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await details.getByRole('button', { name: 'Change reviewers' }).click()
     await details.getByLabel('carol').check()
     await details.getByRole('button', { name: 'Save reviewers' }).click()
-    await page.getByRole('article', { name: 'carol was asked for a review' }).waitFor()
+    await page.getByText('asked carol for a review').waitFor()
     await details.getByRole('button', { name: 'Change assignees' }).click()
     await details.getByLabel('bob').check()
     await details.getByRole('button', { name: 'Save assignees' }).click()
