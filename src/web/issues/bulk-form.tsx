@@ -14,14 +14,33 @@ const STATES = [
 
 interface BulkFormProps {
   readonly name: { readonly owner: string; readonly repo: string }
+  readonly kind: 'issue' | 'pull request'
   readonly onChange: () => void
   readonly isEmpty: boolean
   /** The rows, each with a box of the name `number`. */
   readonly children: ComponentChildren
 }
 
-/** Changes the issues that a writer selects in a list. */
-export function BulkForm({ name, onChange, isEmpty, children }: BulkFormProps): VNode {
+/** The rows of a list, which writers can select. */
+export function Selectable(props: BulkFormProps & { readonly isSelectable: boolean }): VNode {
+  const { isSelectable, ...form } = props
+  return isSelectable ? <BulkForm {...form} /> : <div>{form.children}</div>
+}
+
+/** The box that selects a row. */
+export function RowBox({ number }: { number: bigint }): VNode {
+  return (
+    <input
+      type="checkbox"
+      name="number"
+      value={number.toString()}
+      aria-label={`Select #${number}`}
+    />
+  )
+}
+
+/** Changes the issues or pull requests that a writer selects in a list. */
+function BulkForm({ name, kind, onChange, isEmpty, children }: BulkFormProps): VNode {
   const { of } = useApi()
   const [selected, setSelected] = useState(0)
   const [outcome, setOutcome] = useState('')
@@ -47,7 +66,7 @@ export function BulkForm({ name, onChange, isEmpty, children }: BulkFormProps): 
     })
     const failures = results.filter(({ reason }) => reason !== '')
     const texts = failures.map(({ number, message }) => `#${number}: ${message}`)
-    setOutcome([`${counted(changed, 'issue')} changed.`, ...texts].join(' '))
+    setOutcome([`${counted(changed, kind)} changed.`, ...texts].join(' '))
     form.reset()
     count([])
     onChange()
@@ -55,13 +74,14 @@ export function BulkForm({ name, onChange, isEmpty, children }: BulkFormProps): 
   return (
     <form
       class="list-form"
-      aria-label="Change several issues"
+      aria-label={`Change several ${kind}s`}
       onSubmit={onSubmit(change.run)}
       onInput={(event) => count(boxesOf(event.currentTarget))}
     >
       <label class="choice" hidden={isEmpty}>
         <input
           type="checkbox"
+          data-all
           checked={isAll}
           onClick={(event) => selectAll(event.currentTarget)}
         />{' '}
@@ -71,11 +91,11 @@ export function BulkForm({ name, onChange, isEmpty, children }: BulkFormProps): 
       <p role="status">{outcome}</p>
       {change.failure && <FailureNote failure={change.failure} />}
       <div class="row" hidden={selected === 0}>
-        <Select label="State of the selected issues" name="state" value="" options={STATES} />
+        <Select label={`State of the selected ${kind}s`} name="state" value="" options={STATES} />
         <Field label="Label to add" name="addLabel" maxLength={255} />
         <Field label="Label to remove" name="removeLabel" maxLength={255} />
         <button type="submit" disabled={change.isRunning}>
-          Change {counted(selected, 'issue')}
+          Change {counted(selected, kind)}
         </button>
       </div>
     </form>

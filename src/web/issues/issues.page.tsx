@@ -13,9 +13,10 @@ import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
 import { Writer } from '../components/person.tsx'
 import { StateTag } from '../components/state-tag.tsx'
+import { RowList } from '../keyboard/row-list.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
-import { BulkForm } from './bulk-form.tsx'
+import { RowBox, Selectable } from './bulk-form.tsx'
 import { PinnedIssues } from './pinned-issues.tsx'
 
 const STATES = ['open', 'closed', 'all'] as const
@@ -108,11 +109,12 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
             {issues.length === 0 && <p class="empty">No issues.</p>}
             <Selectable
               name={name}
+              kind="issue"
               isSelectable={isWriter}
               isEmpty={issues.length === 0}
               onChange={list.reload}
             >
-              <ul class="list">
+              <RowList>
                 {issues.map((issue) => (
                   <IssueRow
                     key={String(issue.number)}
@@ -122,7 +124,7 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
                     isSelectable={isWriter}
                   />
                 ))}
-              </ul>
+              </RowList>
             </Selectable>
             <Pager page={page} limit={limit} total={total} />
           </>
@@ -152,24 +154,6 @@ function StateTabs(props: {
         </a>
       ))}
     </nav>
-  )
-}
-
-/** The rows of the list, which writers can select. */
-function Selectable(props: {
-  name: IssuesProps['name']
-  isSelectable: boolean
-  isEmpty: boolean
-  onChange: () => void
-  children: VNode
-}): VNode {
-  const { name, isSelectable, isEmpty, onChange, children } = props
-  return isSelectable ? (
-    <BulkForm name={name} isEmpty={isEmpty} onChange={onChange}>
-      {children}
-    </BulkForm>
-  ) : (
-    children
   )
 }
 
@@ -205,16 +189,8 @@ interface IssueRowProps {
 function IssueRow({ issue, href, hrefOfLabel, isSelectable }: IssueRowProps): VNode {
   return (
     <li>
-      {isSelectable && (
-        <input
-          type="checkbox"
-          name="number"
-          value={issue.number.toString()}
-          aria-label={`Select #${issue.number}`}
-        />
-      )}{' '}
-      <StateTag state={issue.state} />{' '}
-      <a href={href}>
+      {isSelectable && <RowBox number={issue.number} />} <StateTag state={issue.state} />{' '}
+      <a href={href} data-row>
         {issue.title} #{issue.number.toString()}
       </a>{' '}
       {issue.labels.map((label) => (

@@ -12,6 +12,11 @@ export interface Choice {
   readonly act: () => void
 }
 
+/** A choice whose text can be searched. */
+export interface TextChoice extends Choice {
+  readonly text: string
+}
+
 interface ChooserProps {
   readonly label: string
   readonly query: string

@@ -8,7 +8,10 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [string,
   [
     'Everywhere',
     [
-      ['Ctrl+K', 'Find repositories, people, issues, pull requests, files and pages'],
+      [
+        'Ctrl+K',
+        'Find repositories, people, issues, pull requests, labels, views, files and pages',
+      ],
       ['?', 'Show the keys'],
       ['g d', 'Issues and pull requests that concern you'],
       ['g n', 'Notifications'],
@@ -26,6 +29,17 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [string,
       ['g t', 'Tags'],
       ['g r', 'Releases'],
       ['g s', 'Settings'],
+    ],
+  ],
+  [
+    'In a list of issues or pull requests',
+    [
+      ['j', 'Go to the next row'],
+      ['k', 'Go to the row before'],
+      ['Enter', 'Open the row'],
+      ['x', 'Select the row, or not'],
+      ['a', 'Select all rows of the page, or none'],
+      ['e', 'Change the selected rows'],
     ],
   ],
   [

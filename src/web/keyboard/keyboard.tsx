@@ -2,10 +2,9 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
 import { Later } from '../components/load.tsx'
-import { storageOf } from '../components/stored.ts'
 import { say } from '../components/toast.tsx'
 import { routeOf } from '../routes.ts'
-import { KEYS_KEY, type KeyDialog, type KeyDialogProps } from './key-choice.ts'
+import { isAsking, isSingleKey, type KeyDialog, type KeyDialogProps } from './key-choice.ts'
 
 const DIALOGS = {
   files: async () => (await import('./file-finder.tsx')).FileFinder,
@@ -67,21 +66,6 @@ function isPaletteKey({ key, ctrlKey, metaKey, shiftKey, altKey, target }: Keybo
   if (key.toLowerCase() !== 'k' || shiftKey || altKey || ctrlKey === metaKey) return false
   // Editors of files have their own keys.
   return !(target instanceof HTMLElement && target.isContentEditable) && !isAsking()
-}
-
-/**
- * Returns whether an event is a key of one letter for the page. Fields and dialogs take such keys
- * themselves, and the user may have switched the keys off (WCAG 2.1.4).
- */
-function isSingleKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
-  if (ctrlKey || metaKey || altKey || isAsking()) return false
-  if (target instanceof HTMLElement && target.matches('input, textarea, select')) return false
-  if (target instanceof HTMLElement && target.isContentEditable) return false
-  return storageOf('localStorage')?.getItem(KEYS_KEY) !== 'off'
-}
-
-function isAsking(): boolean {
-  return document.querySelector('dialog[open]') !== null
 }
 
 function selectorOf(key: string, isSecond: boolean): string {

@@ -10,9 +10,10 @@ import { Avatar } from '../components/avatar.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { FailureNote, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
-import { type Choice, Chooser } from './chooser.tsx'
+import { type Choice, Chooser, type TextChoice } from './chooser.tsx'
 import { fileChoice, useFoundFiles } from './file-finder.tsx'
 import type { KeyDialogProps } from './key-choice.ts'
+import { loadListChoices } from './list-choices.tsx'
 import { loadRepositoryFiles } from './repository-files.ts'
 
 /** Entries of each kind. */
@@ -43,19 +44,20 @@ const OWN_PAGES: typeof PAGES = [
   ['/user/settings/emails', 'Settings: e-mail', 'settings'],
 ]
 
-/** One field for everything: pages, repositories, people, issues, pull requests and files. */
+/** One field for everything: pages, repositories, people, issues, pull requests, labels and files. */
 export function Palette({ onClose, onOpen }: KeyDialogProps): VNode {
   const api = useApi()
   const [query, setQuery] = useState('')
   const files = useLoad((signal) => loadRepositoryFiles(api, signal), [])
   const matches = useFoundFiles(files.value, query, LIMIT)
   const remote = useRemote(api, query.trim())
+  const lists = useLoad((signal) => loadListChoices(api, signal), [])
   const pages = useMemo(() => pageChoices(api, onOpen), [api, onOpen])
   const words = query.toLowerCase().split(/\s+/)
+  const isNamed = ({ text }: TextChoice) => words.every((word) => text.toLowerCase().includes(word))
   const choices = [
-    ...pages
-      .filter(({ text }) => words.every((word) => text.toLowerCase().includes(word)))
-      .slice(0, query.trim() === '' ? pages.length : LIMIT),
+    ...pages.filter(isNamed).slice(0, query.trim() === '' ? pages.length : LIMIT),
+    ...(query.trim() === '' ? [] : (lists.value ?? []).filter(isNamed).slice(0, LIMIT)),
     ...remote.choices,
     ...(query.trim() === '' || !files.value
       ? []
@@ -79,10 +81,6 @@ export function Palette({ onClose, onOpen }: KeyDialogProps): VNode {
       onClose={onClose}
     />
   )
-}
-
-interface TextChoice extends Choice {
-  readonly text: string
 }
 
 /** Returns the pages of the user, and the tabs of the repository on the page. */

@@ -1,5 +1,7 @@
 import type { VNode } from 'preact'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
@@ -7,6 +9,8 @@ import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
 import { Writer } from '../components/person.tsx'
+import { RowBox, Selectable } from '../issues/bulk-form.tsx'
+import { RowList } from '../keyboard/row-list.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { PullState } from './pull-state.tsx'
@@ -17,15 +21,17 @@ const STATES = ['open', 'closed', 'all'] as const
 export function PullsPage({ owner, repo, query }: PageProps): VNode {
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title="Pull requests">
-      {() => <Pulls name={{ owner, repo }} query={query} />}
+      {(repository) => <Pulls repository={repository} name={{ owner, repo }} query={query} />}
     </RepositoryFrame>
   )
 }
 
 function Pulls({
+  repository,
   name,
   query,
 }: {
+  repository: Repository
   name: { owner: string; repo: string }
   query: URLSearchParams
 }): VNode {
@@ -38,6 +44,7 @@ function Pulls({
       of(PullRequestService).listPullRequests({ ...name, state, poster, page }, { signal }),
     [state, poster, page],
   )
+  const isWriter = repository.permissions?.push === true && !repository.archived
   const base = `${repositoryHref(name)}/pulls`
   return (
     <>
@@ -56,27 +63,52 @@ function Pulls({
         {({ pullRequests, total, limit }) => (
           <>
             {pullRequests.length === 0 && <p class="empty">No pull requests.</p>}
-            <ul class="list">
-              {pullRequests.map((pull) => (
-                <li key={String(pull.number)}>
-                  <PullState pull={pull} />{' '}
-                  <a href={`${base}/${pull.number}`}>
-                    {pull.title} #{pull.number.toString()}
-                  </a>{' '}
-                  {pull.labels.map((label) => (
-                    <LabelTag key={String(label.id)} label={label} />
-                  ))}
-                  <p class="facts">
-                    <Writer of={pull} />, updated <Time at={pull.updatedAt} />,{' '}
-                    {pull.agitTopic || pull.head?.label} → {pull.base?.label}
-                  </p>
-                </li>
-              ))}
-            </ul>
+            <Selectable
+              name={name}
+              kind="pull request"
+              isSelectable={isWriter}
+              isEmpty={pullRequests.length === 0}
+              onChange={list.reload}
+            >
+              <RowList>
+                {pullRequests.map((pull) => (
+                  <PullRow
+                    key={String(pull.number)}
+                    pull={pull}
+                    href={`${base}/${pull.number}`}
+                    isSelectable={isWriter}
+                  />
+                ))}
+              </RowList>
+            </Selectable>
             <Pager page={page} limit={limit} total={total} />
           </>
         )}
       </Show>
     </>
+  )
+}
+
+interface PullRowProps {
+  readonly pull: PullRequest
+  readonly href: string
+  readonly isSelectable: boolean
+}
+
+function PullRow({ pull, href, isSelectable }: PullRowProps): VNode {
+  return (
+    <li>
+      {isSelectable && <RowBox number={pull.number} />} <PullState pull={pull} />{' '}
+      <a href={href} data-row>
+        {pull.title} #{pull.number.toString()}
+      </a>{' '}
+      {pull.labels.map((label) => (
+        <LabelTag key={String(label.id)} label={label} />
+      ))}
+      <p class="facts">
+        <Writer of={pull} />, updated <Time at={pull.updatedAt} />,{' '}
+        {pull.agitTopic || pull.head?.label} → {pull.base?.label}
+      </p>
+    </li>
   )
 }

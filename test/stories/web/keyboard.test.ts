@@ -103,6 +103,14 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
     await expectAccessible(page)
     await page.keyboard.press('Enter')
     await page.waitForURL('**/bob/tools/issues/1')
+    await page.getByRole('heading', { name: 'A rotten plank #1' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await field.fill('wet')
+    await options.filter({ hasText: 'Wet things' }).filter({ hasText: 'view of issues' }).waitFor()
+    await field.fill('timber')
+    await options.filter({ hasText: 'timber' }).filter({ hasText: 'label' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/bob/tools/issues?labels=timber')
     expect(faults).toEqual([])
     await leave()
   })
@@ -111,6 +119,9 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
 async function prepare({ ask, users: { bob } }: Forge): Promise<void> {
   await ask(bob, 'POST', '/user/repos', { name: 'tools', auto_init: true })
   await ask(bob, 'POST', '/repos/bob/tools/issues', { title: 'A rotten plank' })
+  await ask(bob, 'POST', '/repos/bob/tools/labels', { name: 'timber', color: '885500' })
+  const view = { name: 'Wet things', query: 'is:open rain' }
+  await ask(bob, 'POST', '/repos/bob/tools/issue_views', view)
   const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`).join('\n')
   await ask(bob, 'POST', '/repos/bob/tools/contents', {
     files: Object.entries({ 'src/app.ts': lines, [HOSTILE]: 'Nothing.\n' }).map(([path, text]) => ({

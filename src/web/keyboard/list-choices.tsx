@@ -1,0 +1,45 @@
+import { IssueViewService } from '#gen/branchline/v1/issue_view_service_pb.ts'
+import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { repositoryHref } from '../addresses.ts'
+import { type Api, allPages, PAGE } from '../api/client.ts'
+import { Icon } from '../components/icon.tsx'
+import { goTo } from '../components/navigation.ts'
+import { routeOf } from '../routes.ts'
+import type { TextChoice } from './chooser.tsx'
+
+/**
+ * Returns the lists of issues that have a name in the repository on the page: its saved views and its
+ * labels. A repository without issues has none.
+ */
+export async function loadListChoices(api: Api, signal: AbortSignal): Promise<TextChoice[]> {
+  const { owner = '', repo = '' } = routeOf(new URL(location.href))?.props ?? {}
+  if (repo === '') return []
+  const name = { owner, repo }
+  const hrefOf = (filter: Record<string, string>) =>
+    `${repositoryHref(name)}/issues?${new URLSearchParams(filter)}`
+  const [views, labels] = await Promise.all([
+    api.of(IssueViewService).listIssueViews(name, { signal }),
+    allPages((page) =>
+      api
+        .of(LabelService)
+        .listRepositoryLabels({ ...name, page, limit: PAGE }, { signal })
+        .then(({ labels: items, total }) => ({ items, total })),
+    ),
+  ]).catch(() => [{ views: [] }, []] as const)
+  return [
+    ...views.views.map((view) => ({
+      key: `view ${view.id}`,
+      picture: <Icon name="search" />,
+      text: view.name,
+      kind: 'view of issues',
+      act: () => goTo(hrefOf({ q: view.query, state: 'all' })),
+    })),
+    ...labels.map(({ id, name: label }) => ({
+      key: `label ${id}`,
+      picture: <Icon name="tag" />,
+      text: label,
+      kind: 'label',
+      act: () => goTo(hrefOf({ labels: label })),
+    })),
+  ]
+}
