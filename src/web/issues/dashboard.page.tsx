@@ -7,7 +7,9 @@ import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
 import { Writer } from '../components/person.tsx'
+import { RowList } from '../keyboard/row-list.tsx'
 import type { PageProps } from '../routes.ts'
+import { useConcerns } from './concerns.ts'
 
 const STATES = [
   ['open', 'Open'],
@@ -61,19 +63,23 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
       ),
     [state, view, page],
   )
+  const isCut = useConcerns(list.reload)
   return (
     <>
       <Tabs label="Concerns" name="view" options={VIEWS} chosen={{ view, state }} />
       <Tabs label="State" name="state" options={STATES} chosen={{ view, state }} />
+      <p role="status" class={isCut ? 'note' : 'hidden'}>
+        {isCut && 'Reconnecting. The list may be out of date.'}
+      </p>
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
             {issues.length === 0 && <p class="empty">Nothing here.</p>}
-            <ul class="list">
+            <RowList>
               {issues.map((issue) => (
                 <li key={String(issue.id)}>
                   <span class="tag">{issue.pullRequest ? 'pull request' : 'issue'}</span>{' '}
-                  <a href={ownHref(issue.htmlUrl)}>
+                  <a href={ownHref(issue.htmlUrl)} data-row>
                     {issue.title} {issue.repository?.fullName}#{issue.number.toString()}
                   </a>{' '}
                   {issue.labels.map((label) => (
@@ -85,7 +91,7 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
                   </p>
                 </li>
               ))}
-            </ul>
+            </RowList>
             <Pager page={page} limit={limit} total={total} />
           </>
         )}

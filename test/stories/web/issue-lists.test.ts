@@ -119,4 +119,78 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of labels, milestones and 
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('the query is not understood at character 0').waitFor()
   })
+
+  it('show on the dashboard what begins and ends to concern the user, without a reload', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'yard' })
+    const issues = '/repos/bob/yard/issues'
+    await ask(users.bob, 'PUT', '/repos/bob/yard/collaborators/carol', { permission: 'write' })
+    const { page } = await web.open('/issues', 'carol')
+    await page.getByText('Nothing here.').waitFor()
+    await ask(users.bob, 'POST', issues, { title: 'Sweep', assignees: ['carol'] })
+    await page.getByRole('link', { name: 'Sweep bob/yard#1' }).waitFor()
+    await ask(users.bob, 'PATCH', `${issues}/1`, { title: 'Sweep the yard' })
+    await page.getByRole('link', { name: 'Sweep the yard bob/yard#1' }).waitFor()
+    await expectReadable(page)
+    await ask(users.bob, 'PATCH', `${issues}/1`, { assignees: [] })
+    await page.getByText('Nothing here.').waitFor()
+    await ask(users.bob, 'PATCH', `${issues}/1`, { assignees: ['carol'] })
+    await page.getByRole('link', { name: 'Sweep the yard bob/yard#1' }).waitFor()
+    await ask(users.bob, 'PATCH', `${issues}/1`, { state: 'closed' })
+    await page.getByText('Nothing here.').waitFor()
+  })
+
+  it('choose rows by keys, and change those of issues and of pull requests', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'shed', auto_init: true })
+    for (const title of ['Nails', 'Hammer', 'Saw'])
+      await ask(users.bob, 'POST', '/repos/bob/shed/issues', { title })
+    const { page } = await web.open('/bob/shed/issues', 'bob')
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    const focused = () => page.locator('a:focus').textContent()
+    await link('Saw #3').waitFor()
+    await page.keyboard.press('j')
+    expect(await focused()).toBe('Saw #3')
+    for (const key of ['j', 'x', 'j', 'x', 'k']) await page.keyboard.press(key)
+    expect(await focused()).toBe('Hammer #2')
+    await page.getByRole('button', { name: 'Change 2 issues' }).waitFor()
+    await expectReadable(page)
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: 'Change 3 issues' }).waitFor()
+    await page.keyboard.press('x')
+    await page.keyboard.press('e')
+    const state = page.getByLabel('State of the selected issues')
+    await page.locator('select[name=state]:focus').waitFor()
+    await state.selectOption('closed')
+    await page.getByRole('button', { name: 'Change 2 issues' }).click()
+    await page.getByText('2 issues changed.').waitFor()
+    await link('Saw #3').first().waitFor({ state: 'detached' })
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/bob/shed/issues/2')
+
+    for (const branch of ['one', 'two']) {
+      await ask(users.bob, 'POST', `/repos/bob/shed/contents/${branch}`, {
+        content: '',
+        new_branch: branch,
+      })
+      const pull = { title: branch, head: branch, base: 'main' }
+      await ask(users.bob, 'POST', '/repos/bob/shed/pulls', pull)
+    }
+    await page.goto('/bob/shed/pulls')
+    await link('two #5').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByRole('button', { name: 'Change 1 pull request' }).waitFor()
+    await expectReadable(page)
+    await page.getByLabel('State of the selected pull requests').selectOption('closed')
+    await page.getByRole('button', { name: 'Change 1 pull request' }).click()
+    await page.getByText('1 pull request changed.').waitFor()
+    await link('two #5').first().waitFor({ state: 'detached' })
+    await link('one #4').waitFor()
+  })
 })
