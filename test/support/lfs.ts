@@ -14,7 +14,7 @@ export interface LfsAnswer {
 }
 
 /** Returns an object of Git LFS with its content. */
-export function lfsObject(content: string) {
+export function lfsObject<T extends string | Buffer>(content: T) {
   const oid = createHash('sha256').update(content).digest('hex')
   return { oid, size: Buffer.byteLength(content), content }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createSessionSlots, gitHttpLimits } from '../../edge/git-http/index.ts'
+import { createLfsSlots } from '../../edge/git-lfs/index.ts'
 import { startMails } from '../../forge/accounts/credentials/mail-queue.ts'
 import { startLeftoverSweeps } from '../../forge/administration/leftovers.ts'
 import type { App } from '../../forge/app.ts'
@@ -183,12 +184,13 @@ async function startParts(
   const workers = new Workers()
   parts.add(() => workers.stop())
   const slots = createSessionSlots(gitHttpLimits(config.settings.maxPushBytes))
-  const surrounding = { base, slots, figures, onSsh: sshPort.take }
+  const lfsSlots = createLfsSlots()
+  const surrounding = { base, slots, lfsSlots, figures, onSsh: sshPort.take }
   const { metrics, ...serving } = await serve(config, app, surrounding, parts, others)
   const program = surroundings.sshProgram
   const { url } = serving
   const passed = others?.sshConnections
-  const ssh = await startSsh(config, app, { slots, metrics, program, url, passed }, parts)
+  const ssh = await startSsh(config, app, { slots, lfsSlots, metrics, program, url, passed }, parts)
   sshPort.attach(ssh)
   await workers.start(app)
   if (config.database === undefined) wakeByCommands(config, app, parts)

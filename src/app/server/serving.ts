@@ -28,7 +28,7 @@ import { explainError, restStatusOf } from '../../edge/errors.ts'
 import { authorizeGit } from '../../edge/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from '../../edge/git-http/index.ts'
 import { observeGit } from '../../edge/git-http/observe.ts'
-import { createGitLfs, createLfsSlots } from '../../edge/git-lfs/index.ts'
+import { createGitLfs } from '../../edge/git-lfs/index.ts'
 import { createHealth } from '../../edge/grpc/health.ts'
 import { registerReflection } from '../../edge/grpc/reflection.ts'
 import { createOAuth2 } from '../../edge/oauth2/index.ts'
@@ -85,6 +85,8 @@ interface ListenerSurroundings {
   readonly base: { url: string }
   /** Of Git requests, which Git over SSH shares. */
   readonly slots: FairSlots
+  /** Slots of transfers of Git LFS, over HTTP and SSH together. */
+  readonly lfsSlots: FairSlots
   /** The requests to the object storage. */
   readonly figures: RequestFigures
   /** Takes connections of SSH. */
@@ -100,7 +102,7 @@ interface ListenerSurroundings {
 export async function serve(
   config: Config,
   app: App,
-  { base, slots, figures, onSsh }: ListenerSurroundings,
+  { base, slots, lfsSlots, figures, onSsh }: ListenerSurroundings,
   parts: StartedParts,
   workers?: WorkerSurroundings,
 ): Promise<{
@@ -177,7 +179,7 @@ export async function serve(
     unsubscribe: createUnsubscribePage(app),
     oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
     git,
-    lfs: createGitLfs({ app, peerOf, slots: createLfsSlots(), metrics }),
+    lfs: createGitLfs({ app, peerOf, slots: lfsSlots, metrics }),
     goImport: createGoImport(app.publicUrl),
     web: bundle && createWebPages(app, { bundle, peerOf, proxySignsIn: proxy !== undefined }),
     ...protocols.handlers(),

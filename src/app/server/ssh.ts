@@ -71,6 +71,7 @@ function addressOf({ host, port, user }: SshHost, path: string): string {
 /** What Git over SSH shares with the other protocols. */
 interface SshSurroundings {
   readonly slots: FairSlots
+  readonly lfsSlots: FairSlots
   readonly metrics: Metrics
   /** URL of the listener of HTTP. */
   readonly url: string
@@ -88,7 +89,7 @@ interface SshSurroundings {
 export async function startSsh(
   config: Config,
   app: App,
-  { slots, program, metrics, url, passed }: SshSurroundings,
+  { slots, lfsSlots, program, metrics, url, passed }: SshSurroundings,
   parts: StartedParts,
 ): Promise<ServedSsh | undefined> {
   if (!config.ssh || program === undefined) return undefined
@@ -108,6 +109,7 @@ export async function startSsh(
     revokedKeysFile,
     userAuthoritiesFile,
     slots,
+    lfsSlots,
     limits: gitHttpLimits(config.settings.maxPushBytes),
     log: app.log,
     metrics,

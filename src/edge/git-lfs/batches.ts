@@ -11,7 +11,7 @@ import type { LfsObjectId } from '../../forge/repositories/lfs/lfs-links.ts'
 import { DIRECT_SECONDS } from '../../platform/objects/object-store.ts'
 
 /** Objects of one batch. */
-const MAX_OBJECTS = 1_000
+export const MAX_OBJECTS = 1_000
 
 const HEADS = 'refs/heads/'
 
@@ -43,8 +43,12 @@ export function refIn({ ref }: JsonObject): string {
 
 /** Returns the branch that a client pushes to; undefined without one. */
 export function branchIn(body: JsonObject): string | undefined {
-  const name = refIn(body)
-  return name.startsWith(HEADS) ? name.slice(HEADS.length) : undefined
+  return branchOf(refIn(body))
+}
+
+/** Returns the branch of a ref; undefined for any other ref. */
+export function branchOf(ref: string): string | undefined {
+  return ref.startsWith(HEADS) ? ref.slice(HEADS.length) : undefined
 }
 
 /** Returns a text; empty for a value of another type. */

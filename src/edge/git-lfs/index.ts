@@ -38,7 +38,7 @@ import { checkUpload, type Follow, receiveObject, sendObject } from './transfers
 /** Transfers at the same time. One account, or one peer without an account, has at most half. */
 const MAX_TRANSFERS = 64
 
-/** Creates the slots of transfers of Git LFS. */
+/** Creates the slots of transfers of Git LFS, over HTTP and SSH together. */
 export function createLfsSlots(): FairSlots {
   return new FairSlots({
     max: MAX_TRANSFERS,

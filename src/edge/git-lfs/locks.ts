@@ -48,49 +48,62 @@ export async function answerLocks(
     case 'lock': {
       const opened = await open({ level: 'write' })
       const { isNew, lock } = await lockPath(app, opened, textOf(body.path), refIn(body))
-      if (isNew) return answerJson(response, 201, { lock: lockAnswer(lock) })
-      const taken = { lock: lockAnswer(lock), message: 'already created lock' }
+      if (isNew) return answerJson(response, 201, { lock: lockJson(lock) })
+      const taken = { lock: lockJson(lock), message: 'already created lock' }
       return answerJson(response, 409, taken)
     }
     case 'verify locks':
       return answerJson(
         response,
         200,
-        await verifiedLocks(app, await openToVerify(open, body), body),
+        await verifiedLocks(app, await openToVerify(open, branchIn(body)), body),
       )
     case 'unlock': {
       const opened = await open({ level: 'write' })
-      const id = idOf(endpoint.id)
+      const id = lockIdOf(endpoint.id)
       if (id === undefined) throw new LfsError(404, 'the lock does not exist')
       const lock = await unlock(app, opened, id, body.force === true)
-      return answerJson(response, 200, { lock: lockAnswer(lock) })
+      return answerJson(response, 200, { lock: lockJson(lock) })
     }
   }
 }
 
-function lockAnswer({ id, path, create_time, user }: OwnedLock): JsonObject {
+/** Returns what clients are told of a lock: a time in seconds (RFC 3339), and a username. */
+export function lockAnswer({ id, path, create_time, user }: OwnedLock) {
   const lockedAt = new Date(create_time * 1000).toISOString().replace(/\.\d+Z$/, 'Z')
-  return { id: String(id), path, locked_at: lockedAt, owner: { name: user.username } }
+  return { id: String(id), path, lockedAt, owner: user.username }
+}
+
+function lockJson(lock: OwnedLock): JsonObject {
+  const { lockedAt, owner, ...rest } = lockAnswer(lock)
+  return { ...rest, locked_at: lockedAt, owner: { name: owner } }
 }
 
 /** Returns a number that may be the id of a lock; undefined for any other text. */
-function idOf(text: string): number | undefined {
+export function lockIdOf(text: string): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
 async function lockList(app: App, open: OpenLfs, query: URLSearchParams): Promise<JsonObject> {
   const [id, path] = [query.get('id'), query.get('path')?.replace(/^\//, '')]
-  const wanted = id === null ? undefined : idOf(id)
+  const wanted = id === null ? undefined : lockIdOf(id)
   if (id !== null && wanted === undefined) return { locks: [] }
   const page = { cursor: query.get('cursor') ?? '', limit: Number(query.get('limit') ?? 0) }
-  const { locks, next } = await lockPage(app, open, page, { id: wanted, path })
-  return { locks: locks.map(lockAnswer), ...next }
+  const { locks, cursor } = await lockPage(app, open, page, { id: wanted, path })
+  return { locks: locks.map(lockJson), ...nextOf(cursor) }
 }
 
-/** Opens the repository for a push, which verifies locks. */
-async function openToVerify(open: LockExchange['open'], body: JsonObject): Promise<OpenLfs> {
+/**
+ * Opens the repository for a push, which verifies locks.
+ *
+ * @throws LfsError 403; what `open` throws
+ */
+export async function openToVerify(
+  open: LockExchange['open'],
+  branch: string | undefined,
+): Promise<OpenLfs> {
   try {
-    return await open({ level: 'write', branch: branchIn(body) })
+    return await open({ level: 'write', branch })
   } catch (error) {
     const isReader = error instanceof DomainError && error.reason === 'REPOSITORY_ACCESS_DENIED'
     throw isReader ? new LfsError(403, 'You must have push access to verify locks') : error
@@ -99,21 +112,33 @@ async function openToVerify(open: LockExchange['open'], body: JsonObject): Promi
 
 async function verifiedLocks(app: App, open: OpenLfs, body: JsonObject): Promise<JsonObject> {
   const page = { cursor: textOf(body.cursor), limit: Number(body.limit ?? 0) }
-  const { locks, next } = await lockPage(app, open, page, {})
-  const own = open.caller.kind === 'user' ? open.caller.user.id : undefined
+  const { locks, cursor } = await lockPage(app, open, page, {})
   const answers = (isOurs: boolean) =>
-    locks.filter(({ user_id }) => (user_id === own) === isOurs).map(lockAnswer)
-  return { ours: answers(true), theirs: answers(false), ...next }
+    locks.filter((lock) => isOwnLock(open, lock) === isOurs).map(lockJson)
+  return { ours: answers(true), theirs: answers(false), ...nextOf(cursor) }
+}
+
+/** Returns whether a lock is that of the caller. */
+export function isOwnLock({ caller }: OpenLfs, { user_id }: OwnedLock): boolean {
+  return caller.kind === 'user' && user_id === caller.user.id
+}
+
+function nextOf(cursor: string | undefined): JsonObject {
+  return cursor === undefined ? {} : { next_cursor: cursor }
 }
 
 interface LockPage {
   readonly locks: readonly OwnedLock[]
-  /** Has the cursor of the next page; empty for the last one. */
-  readonly next: JsonObject
+  /** The cursor of the next page; undefined for the last one. */
+  readonly cursor: string | undefined
 }
 
-/** @throws LfsError 422 for a cursor of another list. */
-async function lockPage(
+/**
+ * Returns a page of the locks of a repository.
+ *
+ * @throws LfsError 422 for a cursor of another list.
+ */
+export async function lockPage(
   app: App,
   open: OpenLfs,
   { cursor, limit }: { readonly cursor: string; readonly limit: number },
@@ -127,5 +152,5 @@ async function lockPage(
   const locks = found.slice(0, size)
   const last = locks.at(-1)
   const isLast = found.length <= size || !last
-  return { locks, next: isLast ? {} : { next_cursor: writePageToken(app, list, [last.id]) } }
+  return { locks, cursor: isLast ? undefined : writePageToken(app, list, [last.id]) }
 }

@@ -14,8 +14,8 @@ import { drained } from '../../platform/rpc/index.ts'
 import { bodyOf } from '../git-http/request-body.ts'
 import { abort } from '../git-http/session.ts'
 
-/** Longest time without a byte. */
-const IDLE_TIMEOUT_MS = 60_000
+/** Longest time of a transfer without a byte. */
+export const TRANSFER_IDLE_TIMEOUT_MS = 60_000
 
 /**
  * Checks an upload before its content is read.
@@ -25,13 +25,22 @@ const IDLE_TIMEOUT_MS = 60_000
 export async function checkUpload(
   app: App,
   { headers }: HttpRequest,
-  { bytes }: LfsObjectId,
+  object: LfsObjectId,
 ): Promise<void> {
   if (headers['content-encoding'] !== undefined)
     throw new LfsError(415, 'an object has no content coding')
   const length = headers['content-length']
-  if (length !== undefined && Number(length) !== bytes)
+  if (length !== undefined && Number(length) !== object.bytes)
     throw new LfsError(422, 'the content has another size than the object')
+  await checkRoom(app, object)
+}
+
+/**
+ * Checks that the server takes an object of a size.
+ *
+ * @throws LfsError 413, 507
+ */
+export async function checkRoom(app: App, { bytes }: LfsObjectId): Promise<void> {
   if (bytes > app.settings.maxLfsBytes)
     throw new LfsError(
       413,
@@ -53,7 +62,7 @@ export async function receiveObject(
   { request, response }: Exchange,
   follow: Follow,
 ): Promise<void> {
-  const idle = setTimeout(() => abort(response), IDLE_TIMEOUT_MS)
+  const idle = setTimeout(() => abort(response), TRANSFER_IDLE_TIMEOUT_MS)
   const onProgress = () => idle.refresh()
   try {
     // The store stops reading at the first byte behind the object.
@@ -128,7 +137,7 @@ function objectHeaders(etag: string, { bytes, range }: OpenLfsObject) {
 
 /** Sends content at the speed of its reader. Content that cannot be read to its end is cut off. */
 async function sendContent(response: HttpResponse, content: AsyncIterable<Buffer>): Promise<void> {
-  const idle = setTimeout(() => abort(response), IDLE_TIMEOUT_MS)
+  const idle = setTimeout(() => abort(response), TRANSFER_IDLE_TIMEOUT_MS)
   try {
     for await (const chunk of content) {
       if (response.destroyed) return

@@ -18,17 +18,17 @@ export interface LfsTarget extends Pick<GitTarget, 'owner' | 'name'> {
 export type SshCommand =
   | { readonly kind: 'shell' }
   | { readonly kind: 'git'; readonly target: SshTarget }
-  /** Credentials for Git LFS over HTTP. */
-  | { readonly kind: 'lfs'; readonly target: LfsTarget }
+  /** Credentials for Git LFS over HTTP, or transfers of Git LFS over SSH. */
+  | { readonly kind: 'lfs'; readonly verb: LfsVerb; readonly target: LfsTarget }
   | { readonly kind: 'invalid'; readonly text: string; readonly code: number }
 
 /** An unknown command, as shells answer. */
 const NOT_FOUND = 127
 
-/** A verb of Git LFS. Its client goes on over HTTP when it reads this text (`ssh/ssh.go`, git-lfs). */
-const LFS_TRANSFER = /^git-lfs-transfer(?= |$)/
+/** The commands of Git LFS. */
+const LFS_VERBS = ['git-lfs-authenticate', 'git-lfs-transfer'] as const
 
-const LFS_AUTHENTICATE = 'git-lfs-authenticate'
+export type LfsVerb = (typeof LFS_VERBS)[number]
 
 /** A path and an operation, which the client may have quoted. */
 const LFS_ARGUMENTS = /^(.+) (?:'(download|upload)'|(download|upload))$/s
@@ -61,13 +61,11 @@ const MAX_VERB_CHARACTERS = 64
 export function readSshCommand(command: string): SshCommand {
   if (command === '') return { kind: 'shell' }
   const [, verb = '', argument = ''] = WORDS.exec(command) ?? []
-  if (verb === LFS_AUTHENTICATE) return readAuthenticate(argument)
+  const lfsVerb = LFS_VERBS.find((known) => known === verb)
+  if (lfsVerb) return readLfs(lfsVerb, argument)
   const service = VERBS.get(verb)
-  if (!service) {
-    const lfsVerb = LFS_TRANSFER.exec(command)?.[0]
-    const text = lfsVerb ? `${lfsVerb}: not found` : unknown(/^\S*/.exec(command)?.[0] ?? '')
-    return { kind: 'invalid', text, code: NOT_FOUND }
-  }
+  if (!service)
+    return { kind: 'invalid', text: unknown(/^\S*/.exec(command)?.[0] ?? ''), code: NOT_FOUND }
   // Spaces that belong to no word: no name begins or ends so.
   if (argument !== argument.trim()) return INVALID_PATH
   const path = readWord(argument)
@@ -79,14 +77,19 @@ export function readSshCommand(command: string): SshCommand {
 
 const INVALID_PATH: SshCommand = { kind: 'invalid', text: NO_PATH, code: 1 }
 
-function readAuthenticate(argument: string): SshCommand {
+/** Returns the answer to a command of Git LFS where Git LFS is off, as of a server without it. */
+export function lfsNotFound(verb: LfsVerb): { readonly text: string; readonly code: number } {
+  return { text: `${verb}: not found`, code: NOT_FOUND }
+}
+
+function readLfs(verb: LfsVerb, argument: string): SshCommand {
   const [, word = '', quoted, bare] = LFS_ARGUMENTS.exec(argument) ?? []
   const operation = quoted ?? bare
   const path = readWord(word)
   if (path === undefined || (operation !== 'download' && operation !== 'upload'))
-    return { kind: 'invalid', text: unknown(LFS_AUTHENTICATE), code: 1 }
+    return { kind: 'invalid', text: unknown(verb), code: 1 }
   const place = readPlace(path)
-  return place ? { kind: 'lfs', target: { ...place, operation } } : INVALID_PATH
+  return place ? { kind: 'lfs', verb, target: { ...place, operation } } : INVALID_PATH
 }
 
 /** Returns the repository of a path; undefined for any other path. */

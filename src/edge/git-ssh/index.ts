@@ -29,6 +29,8 @@ interface GitSshOptions {
   readonly userAuthoritiesFile: string | undefined
   /** Shared with Git over HTTP. */
   readonly slots: FairSlots
+  /** Slots of transfers of Git LFS, shared with HTTP. */
+  readonly lfsSlots: FairSlots
   readonly limits: SessionLimits
   readonly log: Logger
   readonly metrics: Metrics
@@ -58,6 +60,7 @@ export async function startGitSsh(
     revokedKeysFile,
     userAuthoritiesFile,
     slots,
+    lfsSlots,
     limits,
     log,
     metrics,
@@ -69,7 +72,7 @@ export async function startGitSsh(
   const running = new RunningSessions((err) =>
     log.warn({ err }, 'the keys of Git sessions could not be checked'),
   )
-  const parts = { app, slots, limits, limitLoopback, identities, running, metrics }
+  const parts = { app, slots, lfsSlots, limits, limitLoopback, identities, running, metrics }
   const failures = new FailureLog(log)
   let hostKeys: GitSsh['hostKeys'] = []
   const run = (session: SshSession) => {

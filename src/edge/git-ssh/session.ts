@@ -8,7 +8,7 @@ import type { Peer } from '../../forge/core/access.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import { isDeployKeyOf, titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
 import type { RemoteArchive } from '../../forge/repositories/content/remote-archives.ts'
-import { openLfs } from '../../forge/repositories/lfs/lfs-access.ts'
+import { type OpenLfs, openLfs } from '../../forge/repositories/lfs/lfs-access.ts'
 import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
 import { createLfsLink, type LfsRequester } from '../../forge/repositories/lfs/lfs-links.ts'
 import {
@@ -34,14 +34,25 @@ import {
   packetsOf,
   readArchiveRequest,
 } from './archive-request.ts'
-import { type LfsTarget, readSshCommand, type SshService, type SshTarget } from './command.ts'
+import {
+  type LfsTarget,
+  type LfsVerb,
+  lfsNotFound,
+  readSshCommand,
+  type SshService,
+  type SshTarget,
+} from './command.ts'
 import type { SshIdentities } from './identities.ts'
+import { serveLfsTransfers } from './lfs-transfers.ts'
 import type { RunningSessions } from './running-sessions.ts'
+import { roomIn } from './sockets.ts'
 
 /** The parts of the server that sessions use. */
 interface SessionParts {
   readonly app: App
   readonly slots: FairSlots
+  /** Slots of transfers of Git LFS, shared with HTTP. */
+  readonly lfsSlots: FairSlots
   readonly limits: SessionLimits
   readonly limitLoopback: boolean
   readonly identities: SshIdentities
@@ -107,7 +118,7 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
 
 /** What the log says of a session. */
 interface SessionFacts {
-  readonly ssh?: SshService
+  readonly ssh?: SshService | LfsVerb
   readonly repository?: string
   readonly user?: number
   readonly deploy_key?: number
@@ -134,7 +145,13 @@ async function answer(
   const command = readSshCommand(session.command)
   if (command.kind === 'shell') return { code: 0, text: await greeting(app, identity) }
   if (command.kind === 'invalid') return refused(command.text, command.code)
-  if (command.kind === 'lfs') return authenticateLfs(parts, session, identity, command.target)
+  if (command.kind === 'lfs') {
+    const { verb, target } = command
+    if (!app.settings.lfs) return refused(lfsNotFound(verb).text, lfsNotFound(verb).code)
+    tell({ ssh: verb, repository: `${target.owner}/${target.name}` })
+    const work = verb === 'git-lfs-transfer' ? transferLfs : authenticateLfs
+    return serveLfs(parts, session, identity, { target, work })
+  }
   const { owner, name, service } = command.target
   tell({ ssh: service, repository: `${owner}/${name}` })
   return serveGit(parts, session, identity, command.target)
@@ -151,36 +168,113 @@ function factsOf(identity: SshIdentity): SessionFacts {
   }
 }
 
-/**
- * Prints credentials for Git LFS over HTTP (git-lfs, docs/api/authentication.md): a link that is valid
- * as long as the key has the right.
- */
-async function authenticateLfs(
+/** A command of Git LFS. */
+interface LfsWork {
+  readonly target: LfsTarget
+  readonly work: (
+    parts: SessionParts,
+    session: SshSession,
+    target: LfsTarget,
+    granted: LfsGrant,
+  ) => Promise<SessionEnd>
+}
+
+/** A repository that the key of a session may use by Git LFS. */
+interface LfsGrant {
+  readonly identity: SshIdentity
+  readonly requester: LfsRequester
+  readonly open: OpenLfs
+}
+
+async function serveLfs(
   parts: SessionParts,
   session: SshSession,
   identity: SshIdentity,
-  { owner, name, operation }: LfsTarget,
+  { target, work }: LfsWork,
 ): Promise<SessionEnd> {
   const { app } = parts
-  const isUpload = operation === 'upload'
+  const isUpload = target.operation === 'upload'
   if (identity.kind === 'account' && identity.readOnly && isUpload)
     return refused('this key is read-only')
   const requester = lfsRequesterOf(identity, peerOf(session, parts.limitLoopback))
   try {
     const need = { level: isUpload ? 'write' : 'read' } as const
-    const open = await openLfs(app, requester, { owner, repo: name }, need)
-    const target = { repositoryId: open.repository.id, operation }
-    const answer = {
-      href: lfsUrl(app, open),
-      header: { Authorization: `Bearer ${createLfsLink(app, requester, target)}` },
-      expires_in: Math.floor(app.settings.lfsLinkExpiryMs / 1000),
-    }
-    session.socket.write(`${JSON.stringify(answer)}\n`)
+    const name = { owner: target.owner, repo: target.name }
+    const open = await openLfs(app, requester, name, need)
     if (identity.kind === 'account') recordAccountKeyUse(app, identity)
-    return { code: 0, text: '' }
+    return await work(parts, session, target, { identity, requester, open })
   } catch (error) {
     if (error instanceof LfsError) return refused(error.message)
     throw error
+  }
+}
+
+/**
+ * Prints credentials for Git LFS over HTTP (git-lfs, docs/api/authentication.md): a link that is valid
+ * as long as the key has the right.
+ */
+async function authenticateLfs(
+  { app }: SessionParts,
+  session: SshSession,
+  { operation }: LfsTarget,
+  { requester, open }: LfsGrant,
+): Promise<SessionEnd> {
+  const target = { repositoryId: open.repository.id, operation }
+  const answer = {
+    href: lfsUrl(app, open),
+    header: { Authorization: `Bearer ${createLfsLink(app, requester, target)}` },
+    expires_in: Math.floor(app.settings.lfsLinkExpiryMs / 1000),
+  }
+  session.socket.write(`${JSON.stringify(answer)}\n`)
+  return { code: 0, text: '' }
+}
+
+/** Serves transfers of Git LFS over SSH, until the client quits or a time limit is reached. */
+async function transferLfs(
+  parts: SessionParts,
+  session: SshSession,
+  target: LfsTarget,
+  { identity, open }: LfsGrant,
+): Promise<SessionEnd> {
+  const { app, limits, identities, running } = parts
+  const { socket } = session
+  const startedAtMs = app.clock.now()
+  const stop = () => void socket.destroy()
+  const idle = setTimeout(stop, limits.idleTimeoutMs)
+  const total = setTimeout(stop, limits.totalTimeoutMs)
+  session.left.addEventListener('abort', stop)
+  const forget = running.add({
+    view: viewOf(session, identity, startedAtMs),
+    isAllowed: () => isAllowed(parts, session, open.repository.id, startedAtMs),
+    stop,
+  })
+  const requester = async () => {
+    const present = await identities.of(session.key, session.peer, startedAtMs)
+    if (!present) throw new LfsError(403, 'this key is not valid any more')
+    return lfsRequesterOf(present, peerOf(session, parts.limitLoopback))
+  }
+  try {
+    const input = socket.iterator({ destroyOnReturn: false })
+    const onProgress = () => void idle.refresh()
+    await serveLfsTransfers(
+      { app, slots: parts.lfsSlots },
+      { target, socket, input, requester, onProgress, stop },
+    )
+    return { code: 0, text: '' }
+  } finally {
+    forget()
+    clearTimeout(idle)
+    clearTimeout(total)
+  }
+}
+
+function viewOf({ peer, command }: SshSession, identity: SshIdentity, startedAtMs: number) {
+  return {
+    user: identity.kind === 'account' ? identity.user.username : '',
+    keyFingerprint: identity.fingerprint,
+    address: peer,
+    command,
+    startedAtMs,
   }
 }
 
@@ -229,13 +323,7 @@ async function serveGit(
   const run = new GitRun(parts, session, grant, slot)
   const startedAtMs = parts.app.clock.now()
   const forget = parts.running.add({
-    view: {
-      user: identity.kind === 'account' ? identity.user.username : '',
-      keyFingerprint: identity.fingerprint,
-      address: session.peer,
-      command: session.command,
-      startedAtMs,
-    },
+    view: viewOf(session, identity, startedAtMs),
     isAllowed: () => isAllowed(parts, session, opened.repositoryId, startedAtMs),
     stop: () => run.stop(),
   })
@@ -485,18 +573,6 @@ async function openArchive(
       return { refusal: 'a path did not match any files' }
     throw error
   }
-}
-
-/** Waits until a socket takes more, or is closed. */
-function roomIn(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      socket.off('drain', done).off('close', done)
-      resolve()
-    }
-    socket.once('drain', done).once('close', done)
-    if (socket.destroyed) done()
-  })
 }
 
 /** More input than the server takes. */

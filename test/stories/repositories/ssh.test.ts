@@ -471,7 +471,7 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     ['git-upload-pack $(id)/a', 1, 'unknown command: git-upload-pack'],
     ["git-lfs-authenticate 'bob/a'", 1, 'unknown command: git-lfs-authenticate'],
     ["git-lfs-authenticate 'bob/a' look", 1, 'unknown command: git-lfs-authenticate'],
-    ["git-lfs-transfer 'bob/a' upload", 127, 'git-lfs-transfer: not found'],
+    ["git-lfs-transfer 'bob/a'", 1, 'unknown command: git-lfs-transfer'],
     [`git-upload-pack 'bob/${'a'.repeat(10_000)}'`, 1, 'invalid repository path'],
     ["git upload-pack 'bob/none'", 1, 'Repository not found.'],
   ])('answers %j with %i', async (command, code, text) => {

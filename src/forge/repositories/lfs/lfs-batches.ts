@@ -15,6 +15,8 @@ export interface LfsBatch {
   readonly operation: LfsOperation
   readonly objects: readonly LfsObjectId[]
   readonly hashAlgorithm: string
+  /** Whether the client cannot transfer with the store. */
+  readonly isThroughServer?: boolean
 }
 
 /** The answer for an object of a batch. */
@@ -40,13 +42,13 @@ export async function answerBatch(
   open: OpenLfs,
   batch: LfsBatch,
 ): Promise<LfsBatchEntry[]> {
-  const { operation, objects, hashAlgorithm } = batch
+  const { operation, objects, hashAlgorithm, isThroughServer = false } = batch
   if (hashAlgorithm !== 'sha256')
     return objects.map((object) => refused(object, 409, 'the hash algorithm has to be sha256'))
   const oids = [...new Set(objects.filter(isValid).map(({ oid }) => oid))]
   const own = await intactContents(app, [open.repository.id], oids)
   if (operation === 'download') {
-    const urls = await downloadUrls(app, own.values())
+    const urls = await downloadUrls(app, isThroughServer ? [] : own.values())
     return objects.map((object) => ({
       ...downloadEntry(app, open, own, object),
       direct: urls.get(object.oid),
@@ -65,7 +67,8 @@ export async function answerBatch(
   await quota?.check(app.db, bytes)
   const hasRoom = bytes === 0 || (await app.disk.hasRoom(bytes + RESERVE_BYTES))
   const { maxLfsBytes } = app.settings
-  const direct = hasRoom
+  const isDirect = hasRoom && !isThroughServer
+  const direct = isDirect
     ? await beginDirectUploads(
         app,
         wanted.filter((object) => object.bytes > 0 && object.bytes <= maxLfsBytes),
