@@ -1101,7 +1101,8 @@ export const ContentService: GenService<{
    * The content is not trusted, so browsers are told to treat it as plain text or as a download.
    *
    * Over REST the response has `Content-Length` and a strong `ETag`, the id of the blob or of the object. The server
-   * answers `If-None-Match` with 304, and one range of bytes (`Range`, `If-Range`) with 206.
+   * answers `If-None-Match` with 304, and one range of bytes (`Range`, `If-Range`) with 206. With direct transfers, an
+   * object of Git LFS is a redirect (302) to the object storage, but for pages.
    *
    * @generated from rpc branchline.v1.ContentService.GetRawFile
    */

@@ -54,6 +54,34 @@ export function setDownloadHeaders(context: HandlerContext, file: DownloadHeader
 }
 
 /**
+ * Uses of a file by a page or its script (`Sec-Fetch-Dest`). The Content-Security-Policy of the pages
+ * allows files of this server only.
+ */
+const USED_BY_PAGES = new Set(['image', 'video', 'audio', 'track', 'empty'])
+
+/** Returns the method of a client that follows redirects to a store; undefined for other clients. */
+export function redirectMethodOf({
+  protocolName,
+  requestHeader,
+  requestMethod,
+}: HandlerContext): 'GET' | 'HEAD' | undefined {
+  const isRedirected =
+    protocolName === 'rest' &&
+    !requestHeader.has('if-none-match') &&
+    !USED_BY_PAGES.has(requestHeader.get('sec-fetch-dest') ?? '')
+  if (!isRedirected) return undefined
+  return requestMethod === 'HEAD' ? 'HEAD' : 'GET'
+}
+
+/** Sends the client to the URL of a file in a store. */
+export function setRedirect({ responseHeader, values }: HandlerContext, url: string): void {
+  responseHeader.set('location', url)
+  // The URL is secret, and ends.
+  responseHeader.set('cache-control', 'no-store')
+  values.set(restStatusKey, 302)
+}
+
+/**
  * Returns whether a REST client has the file already, by the tags that it sends (RFC 9110 section
  * 13.1.2). The REST transport answers 304 anyway; this check saves the work of creating the file.
  */

@@ -1,8 +1,12 @@
 import type { HandlerContext } from '@connectrpc/connect'
 import type { Attachment } from '#gen/branchline/v1/release_pb.ts'
 import type { App } from '../../app.ts'
-import { restStatusKey } from '../../core/wire/call.ts'
-import { rangeTextOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
+import {
+  rangeTextOf,
+  redirectMethodOf,
+  setDownloadHeaders,
+  setRedirect,
+} from '../../core/wire/downloads.ts'
 import { dispositionOf, httpBodies } from '../../core/wire/http-bodies.ts'
 import { atSecond } from '../../core/wire/times.ts'
 import type { Download, DownloadRequest, StoredFile } from './stored-files.ts'
@@ -26,23 +30,13 @@ export function attachmentMessage(app: App, file: StoredFile): Attachment {
 
 /** Returns what the client of a call wants of a file. A file never changes, so its name is its tag. */
 export function downloadRequestOf(context: HandlerContext, uuid: string): DownloadRequest {
-  const { requestHeader, requestMethod, protocolName } = context
-  const isRedirected =
-    protocolName === 'rest' &&
-    !requestHeader.has('if-none-match') &&
-    !SHOWN_BY_PAGES.has(requestHeader.get('sec-fetch-dest') ?? '')
+  const { requestHeader, requestMethod } = context
   return {
     rangeText: rangeTextOf(context, `"${uuid}"`),
     isCounted: requestMethod !== 'HEAD' && !requestHeader.has('if-none-match'),
-    redirectMethod: isRedirected ? (requestMethod === 'HEAD' ? 'HEAD' : 'GET') : undefined,
+    redirectMethod: redirectMethodOf(context),
   }
 }
-
-/**
- * Uses of a file by a page (`Sec-Fetch-Dest`). The Content-Security-Policy of the pages allows files of
- * this server only.
- */
-const SHOWN_BY_PAGES = new Set(['image', 'video', 'audio', 'track'])
 
 /** How clients are to treat a file. */
 export interface FileTreatment {
@@ -61,11 +55,10 @@ export async function* fileBodies(
 ): ReturnType<typeof httpBodies> {
   const { uuid, name, bytes } = file
   if (redirect) {
-    const as = { contentType, disposition: dispositionOf(disposition, name) }
-    context.responseHeader.set('location', await redirect(as))
-    // The URL is secret, and ends.
-    context.responseHeader.set('cache-control', 'no-store')
-    context.values.set(restStatusKey, 302)
+    setRedirect(
+      context,
+      await redirect({ contentType, disposition: dispositionOf(disposition, name) }),
+    )
   } else setDownloadHeaders(context, { disposition, name, entityTag: `"${uuid}"`, bytes, range })
   yield* httpBodies(contentType, chunks)
 }

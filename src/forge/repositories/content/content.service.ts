@@ -18,10 +18,17 @@ import { signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { callerOf, restStatusKey } from '../../core/wire/call.ts'
 import { defineService } from '../../core/wire/define-service.ts'
-import { hasFile, rangeOf, setDownloadHeaders } from '../../core/wire/downloads.ts'
-import { httpBodies } from '../../core/wire/http-bodies.ts'
+import {
+  hasFile,
+  rangeOf,
+  redirectMethodOf,
+  setDownloadHeaders,
+  setRedirect,
+} from '../../core/wire/downloads.ts'
+import { dispositionOf, httpBodies } from '../../core/wire/http-bodies.ts'
 import { zonedTime } from '../../core/wire/times.ts'
 import type { OpenRepository } from '../access/permissions.ts'
+import { OCTETS } from '../attachments/attachment.message.ts'
 import {
   commitMeta,
   commitUser,
@@ -166,7 +173,7 @@ function contentMethods(app: App): ContentMethods {
     async *getRawFile({ owner, repo, path, ref, refPath, refKind, form }, context) {
       if (form !== '' && form !== 'media') throw new DomainError('INVALID_FIELD', { field: 'form' })
       const kind = readRefKind(refKind)
-      const { name, blobId, bytes, isText, chunks } = await getRawFile(
+      const { name, blobId, bytes, isText, chunks, urlInStore } = await getRawFile(
         app,
         callerOf(context),
         { owner, repo },
@@ -179,6 +186,13 @@ function contentMethods(app: App): ContentMethods {
       )
       const entityTag = `"${blobId}"`
       const range = rangeOf(context, entityTag, bytes)
+      const method = redirectMethodOf(context)
+      if (urlInStore && method) {
+        const disposition = dispositionOf('attachment', name)
+        setRedirect(context, await urlInStore({ method, contentType: OCTETS, disposition }))
+        yield { contentType: OCTETS }
+        return
+      }
       setDownloadHeaders(context, {
         disposition: isText ? 'inline' : 'attachment',
         name,
@@ -186,10 +200,7 @@ function contentMethods(app: App): ContentMethods {
         bytes,
         range,
       })
-      yield* httpBodies(
-        isText ? 'text/plain; charset=utf-8' : 'application/octet-stream',
-        chunks(range),
-      )
+      yield* httpBodies(isText ? 'text/plain; charset=utf-8' : OCTETS, chunks(range))
     },
 
     async getEditorConfig({ owner, repo, path, ref }, context) {

@@ -16,6 +16,7 @@ import {
   type TreeEntry,
   treePath,
 } from '../../../platform/git/objects/trees.ts'
+import type { DownloadAs } from '../../../platform/objects/object-store.ts'
 import type { Caller } from '../../core/access.ts'
 import { type ByteRange, partOf } from '../../core/byte-ranges.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -66,6 +67,8 @@ interface RawFile {
   readonly isText: boolean
   /** Returns the content, or a range of it. */
   chunks(range: ByteRange | undefined): AsyncIterable<Buffer>
+  /** Returns the URL of the content in a store from which clients may read; undefined elsewhere. */
+  readonly urlInStore?: ((as: DownloadAs) => Promise<string>) | undefined
 }
 
 /** The number of entries shown of a directory. Larger directories are usually generated. */
@@ -166,13 +169,15 @@ async function storedLfsObject(
   app: ReposApp,
   repositoryId: number,
   { oid }: LfsPointer,
-): Promise<Pick<RawFile, 'blobId' | 'bytes' | 'chunks'> | undefined> {
+): Promise<Omit<RawFile, 'name' | 'isText'> | undefined> {
   const stored = app.settings.lfs ? await intactContents(app, [repositoryId], [oid]) : undefined
   const content = stored?.get(oid)
   if (!content) return undefined
+  const { direct } = app.objects.of(content.store)
   return {
     blobId: oid,
     bytes: content.bytes,
+    urlInStore: direct && ((as) => direct.downloadUrl(lfsKey(oid), as)),
     async *chunks(range) {
       const opened = await app.objects.of(content.store).get(lfsKey(oid), range)
       // Another process has just lost the file.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { lfsAt, lfsObject } from '../../../support/lfs.ts'
+import { lfsAt, lfsObject, pointerOf } from '../../../support/lfs.ts'
 import { restAt } from '../../../support/rest.ts'
 import { addressOf, type S3Server, s3Obstacle, startS3Server } from '../../../support/s3-server.ts'
 import { createTestUsers, startTestServer, type TestServer } from '../../../support/server.ts'
@@ -62,6 +62,31 @@ describe.skipIf(obstacle)(
       const left = await server.app.objects.current.list('incoming/').next()
       expect(left.done).toBe(true)
       expect(JSON.stringify(server.logged)).not.toMatch(/X-Amz|Signature/)
+    })
+
+    it('send those who read a file to its object in the store, but not pages', async () => {
+      const film = await lfsAt(`${server.url}/bob/films`).upload(bob, 'a film of a path')
+      const content = Buffer.from(pointerOf(film)).toString('base64')
+      const path = '/repos/bob/films/contents/a film.bin'
+      const rest = restAt(server.url)
+      expect((await rest(bob, 'POST', path, { content, message: 'Film' })).status).toBe(201)
+      const media = `${server.url}/api/v1/repos/bob/films/media/a%20film.bin`
+      const ask = (headers: object, method = 'GET') =>
+        fetch(media, { method, redirect: 'manual', headers: { ...bob, ...headers } })
+      const sent = await ask({})
+      expect([sent.status, sent.headers.get('cache-control')]).toEqual([302, 'no-store'])
+      const location = sent.headers.get('location') ?? ''
+      expect(new URL(location).origin).toBe(s3.url)
+      const part = await fetch(location, { headers: { range: 'bytes=2-5' } })
+      expect([part.status, await part.text()]).toEqual([206, 'film'])
+      expect(part.headers.get('content-disposition')).toContain('attachment; filename="a film.bin"')
+      const head = await ask({}, 'HEAD')
+      const there = await fetch(head.headers.get('location') ?? '', { method: 'HEAD' })
+      expect([head.status, there.headers.get('content-length')]).toEqual([302, '16'])
+      for (const use of ['image', 'empty'])
+        expect(await (await ask({ 'sec-fetch-dest': use })).text()).toBe('a film of a path')
+      expect((await ask({ 'if-none-match': `"${film.oid}"` })).status).toBe(304)
+      expect((await fetch(media, { redirect: 'manual' })).status).toBe(404)
     })
 
     it('give nobody an object whose bytes somebody else has sent', async () => {
