@@ -16,11 +16,14 @@ export interface LfsSshAnswer {
 export class LfsSshDriver {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #packets: PacketReader
+  /** Settled when the session has ended, which may be before anybody asks. */
+  readonly #closed: Promise<unknown>
   #stderr = ''
 
   /** @param args of `ssh`. */
   constructor(args: readonly string[]) {
     this.#child = spawn('ssh', args)
+    this.#closed = once(this.#child, 'close')
     this.#child.stdin.on('error', () => {})
     this.#child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr += chunk.toString()
@@ -74,11 +77,9 @@ export class LfsSshDriver {
 
   /** Ends the input, and returns how the session ended. */
   async end(): Promise<{ readonly code: number | null; readonly stderr: string }> {
-    const { child } = { child: this.#child }
-    const closed = once(child, 'close')
-    child.stdin.end()
-    child.stdout.resume()
-    await closed
-    return { code: child.exitCode, stderr: this.#stderr }
+    this.#child.stdin.end()
+    this.#child.stdout.resume()
+    await this.#closed
+    return { code: this.#child.exitCode, stderr: this.#stderr }
   }
 }

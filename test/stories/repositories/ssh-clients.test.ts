@@ -128,10 +128,10 @@ import asyncio, asyncssh, sys
 async def main():
     options = dict(username='git', client_keys=['ed'], known_hosts=None)
     async with asyncssh.connect('127.0.0.1', int(sys.argv[1]), **options) as connection:
-        result = await connection.execFile("git-upload-pack 'bob/shared'", input='0000')
+        result = await connection.run("git-upload-pack 'bob/shared'", input='0000')
         print('refs/heads/main' in result.stdout, result.exit_status)
-        print((await connection.execFile()).exit_status)
-asyncio.execFile(main())
+        print((await connection.run()).exit_status)
+asyncio.run(main())
 `)
     expect(shown).toBe('True 0\n0')
   })
