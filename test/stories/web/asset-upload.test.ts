@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a release'), () => {
 
     const stranger = await web.open('/bob/tools/releases/tag/v1')
     await stranger.page.getByRole('link', { name: 'tools.txt' }).waitFor()
-    expect(await stranger.page.getByRole('button', { name: 'Upload' }).count()).toBe(0)
+    await expect.poll(() => stranger.page.getByRole('button', { name: 'Upload' }).count()).toBe(0)
     expect(stranger.faults).toEqual([])
     await stranger.leave()
 

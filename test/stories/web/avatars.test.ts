@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)(browserSuite('avatars on web pages'), () => {
     const { ask, users } = web.forge
     const letters = await web.open('/bob/garden/issues/1')
     await letters.page.getByRole('article', { name: 'carol commented' }).waitFor()
-    expect(await letters.page.locator('.avatar > img').count()).toBe(0)
+    await expect.poll(() => letters.page.locator('.avatar > img').count()).toBe(0)
     await letters.leave()
 
     const picture = { avatarUrl: `data:image/png;base64,${DOT}` }
@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)(browserSuite('avatars on web pages'), () => {
     await page.getByRole('article', { name: 'carol commented' }).waitFor()
     await page.getByRole('region', { name: 'Details' }).waitFor()
     await expect.poll(() => page.evaluate<number>(DRAWN)).toBe(3)
-    expect(await page.locator('.avatar > img').count()).toBe(3)
+    await expect.poll(() => page.locator('.avatar > img').count()).toBe(3)
     expect(faults).toEqual([])
     await leave()
   })

@@ -107,9 +107,10 @@ describe.skipIf(!hasChromium)(browserSuite('a conversation about a pull request'
     await page.getByRole('option', { name: '@carol' }).waitFor()
     await expectAccessible(page)
     await page.keyboard.press('Enter')
+    await expect.poll(() => text.inputValue()).toBe('> Two\n> lines\n\nRight, @carol ')
     await page.keyboard.type('and #Poe')
     await page.getByRole('option', { name: '#1 Poems' }).click()
-    expect(await text.inputValue()).toBe('> Two\n> lines\n\nRight, @carol and #1 ')
+    await expect.poll(() => text.inputValue()).toBe('> Two\n> lines\n\nRight, @carol and #1 ')
     await page.getByRole('button', { name: 'Send the comment' }).click()
     await page.getByRole('article', { name: 'bob commented' }).waitFor()
 

@@ -41,7 +41,9 @@ describe.skipIf(!hasChromium)(browserSuite('the colours of changes'), () => {
         await colourOf(keyword),
       )
       // A mark has no role in this version of the tests' library.
-      expect(await changes.locator('mark').allTextContents()).toEqual(['width', 'length'])
+      await expect
+        .poll(() => changes.locator('mark').allTextContents())
+        .toEqual(['width', 'length'])
       await changes.getByText('"<img src=x onerror=alert(1)>"', { exact: true }).first().waitFor()
       await expectAccessible(page)
       await page.emulateMedia({ colorScheme: 'dark' })
@@ -61,12 +63,12 @@ describe.skipIf(!hasChromium)(browserSuite('the colours of changes'), () => {
     await page.getByText(`${FILES + 1} changed files`, { exact: true }).waitFor()
     const keywords = page.getByText('export', { exact: true })
     await keywords.first().waitFor()
-    expect(await keywords.count()).toBeLessThan(MAX_COLOURED)
+    await expect.poll(() => keywords.count()).toBeLessThan(MAX_COLOURED)
 
     await choose(page, 'many/file-555.ts')
     const chosen = page.getByRole('region', { name: 'Changes of many/file-555.ts' })
     await chosen.getByText('export', { exact: true }).waitFor()
-    expect(await keywords.count()).toBeLessThan(MAX_COLOURED)
+    await expect.poll(() => keywords.count()).toBeLessThan(MAX_COLOURED)
 
     await choose(page, 'long.ts')
     await page.getByText('+2,001').click()
@@ -78,7 +80,7 @@ describe.skipIf(!hasChromium)(browserSuite('the colours of changes'), () => {
       .getByRole('region', { name: 'Changes of many/file-300.ts' })
       .getByText('export', { exact: true })
       .waitFor()
-    expect(await long.getByText('export', { exact: true }).count()).toBe(0)
+    await expect.poll(() => long.getByText('export', { exact: true }).count()).toBe(0)
     expect(faults).toEqual([])
     await leave()
   })
@@ -87,7 +89,7 @@ describe.skipIf(!hasChromium)(browserSuite('the colours of changes'), () => {
     const { page, faults, leave } = await web.open('/bob/geometry/src/branch/area/src/area.ts')
     const content = page.getByRole('region', { name: 'Content of src/area.ts' })
     await content.getByText('export', { exact: true }).first().waitFor()
-    expect(await content.locator('code').textContent()).toBe(AFTER)
+    await expect.poll(() => content.locator('code').textContent()).toBe(AFTER)
     await expectAccessible(page)
     expect(faults).toEqual([])
     await leave()

@@ -23,7 +23,7 @@ describe.skipIf(!hasChromium)(browserSuite('a pull request with thousands of fil
     await page.getByText('3,001 changed files', { exact: true }).waitFor()
     const drawn = page.getByRole('region', { name: /^Changes of / })
     await drawn.first().waitFor()
-    expect(await drawn.count()).toBeLessThan(200)
+    await expect.poll(() => drawn.count()).toBeLessThan(200)
     await expectAccessible(page)
 
     await page.getByText('List of files').click()
@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)(browserSuite('a pull request with thousands of fil
     const chosen = page.getByRole('region', { name: 'Changes of folder-2/file-2321.txt' })
     await chosen.waitFor()
     await expect.poll(() => chosen.evaluate(isInView)).toBe(true)
-    expect(await drawn.count()).toBeLessThan(400)
+    await expect.poll(() => drawn.count()).toBeLessThan(400)
     await expectAccessible(page)
     await page.reload()
     await chosen.waitFor()
@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)(browserSuite('a pull request with thousands of fil
     // Large files are closed at first.
     const large = page.getByRole('region', { name: 'Changes of long.txt' })
     await page.getByText('+3,000').waitFor()
-    await expect(large.count()).resolves.toBe(0)
+    await expect.poll(() => large.count()).toBe(0)
     await page.getByText('+3,000').click()
     await large.waitFor()
     expect(faults).toEqual([])

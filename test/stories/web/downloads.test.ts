@@ -80,10 +80,12 @@ describe.skipIf(!hasChromium)(browserSuite('downloads'), () => {
     const { url } = web.forge.server
     const command = page.getByRole('region', { name: 'Command that downloads large.bin' })
     await command.waitFor()
-    expect(await command.textContent()).toMatch(
-      `curl -fL -H "Authorization: Bearer $TOKEN" -o 'large.bin' '${url}/attachments/`,
-    )
-    expect(await page.getByRole('button', { name: 'large.bin', exact: true }).count()).toBe(0)
+    await expect
+      .poll(() => command.textContent())
+      .toMatch(`curl -fL -H "Authorization: Bearer $TOKEN" -o 'large.bin' '${url}/attachments/`)
+    await expect
+      .poll(() => page.getByRole('button', { name: 'large.bin', exact: true }).count())
+      .toBe(0)
     await expectReadable(page)
     expect(faults).toEqual([])
     await leave()
@@ -100,7 +102,7 @@ describe.skipIf(!hasChromium)(browserSuite('downloads'), () => {
       const drafts = page.getByRole('button', { name: 'draft.bin', exact: true })
       if (who === 'bob')
         expect(await download(page, 'draft.bin')).toEqual(['draft.bin', hashOf(ASSET)])
-      else expect(await drafts.count()).toBe(0)
+      else await expect.poll(() => drafts.count()).toBe(0)
       await page.goto('/bob/open')
       await page.getByText('Clone or download').click()
       await page.getByRole('link', { name: 'ZIP archive' }).waitFor()

@@ -70,7 +70,9 @@ describe.skipIf(!hasChromium)(browserSuite('the focus of a person with a keyboar
     const { ask, users } = web.forge
     await ask(users.carol, 'POST', '/repos/bob/tools/issues/1/comments', comment)
     await page.getByText('Meanwhile').waitFor()
-    expect(await page.evaluate('document.activeElement.matches("body, main")')).toBe(true)
+    await expect
+      .poll(() => page.evaluate('document.activeElement.matches("body, main")'))
+      .toBe(true)
     await leave()
   })
 })

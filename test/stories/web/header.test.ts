@@ -16,14 +16,14 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
     await page.keyboard.press('ArrowDown')
     const profile = page.getByRole('link', { name: 'bob', exact: true })
     await profile.waitFor()
-    expect(await focused.textContent()).toContain('bob')
+    await expect.poll(() => focused.textContent()).toContain('bob')
     await expectAccessible(page)
     await page.keyboard.press('ArrowUp')
     const last = page.getByRole('button', { name: 'Sign out' })
-    expect(await focused.textContent()).toContain('Sign out')
+    await expect.poll(() => focused.textContent()).toContain('Sign out')
     await page.keyboard.press('Escape')
     await last.first().waitFor({ state: 'hidden' })
-    expect(await focused.getAttribute('aria-label')).toBe('Account of bob')
+    await expect.poll(() => focused.getAttribute('aria-label')).toBe('Account of bob')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('link', { name: 'Access token' }).click()
     await page.waitForURL('**/user/settings/tokens')
@@ -67,9 +67,12 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
       ['Settings', 'General'],
     ] as const) {
       const tab = page.getByRole('navigation', { name: tabs }).getByRole('link', { name })
-      const { x = 0, width = 0 } = (await tab.boundingBox()) ?? {}
-      expect(x).toBeGreaterThanOrEqual(0)
-      expect(x + width).toBeLessThanOrEqual(PHONE.width)
+      const edge = async (side: 'left' | 'right') => {
+        const { x = -1, width = 0 } = (await tab.boundingBox()) ?? {}
+        return side === 'left' ? x : x + width
+      }
+      await expect.poll(() => edge('left')).toBeGreaterThanOrEqual(0)
+      await expect.poll(() => edge('right')).toBeLessThanOrEqual(PHONE.width)
     }
     await expectFits(page)
     expect(faults).toEqual([])
@@ -81,8 +84,9 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
     await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
     await page.getByRole('navigation', { name: 'Site' }).first().waitFor({ state: 'hidden' })
-    const text = await page.evaluate<string>('getComputedStyle(document.body).color')
-    expect(text).toBe('rgb(27, 28, 36)')
+    await expect
+      .poll(() => page.evaluate<string>('getComputedStyle(document.body).color'))
+      .toBe('rgb(27, 28, 36)')
     expect(faults).toEqual([])
     await leave()
   })
@@ -99,17 +103,17 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
       await page.keyboard.press('Escape')
     }
     await choose('dark')
-    expect(await background()).not.toBe(light)
+    await expect.poll(() => background()).not.toBe(light)
     await page.reload()
     await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
-    expect(await background()).not.toBe(light)
+    await expect.poll(() => background()).not.toBe(light)
     await choose('contrast')
     await expectAccessible(page)
     await page.emulateMedia({ colorScheme: 'dark' })
     await expectAccessible(page)
     await choose('system')
     await page.emulateMedia({ colorScheme: 'light' })
-    expect(await background()).toBe(light)
+    await expect.poll(() => background()).toBe(light)
     expect(faults).toEqual([])
     await leave()
   })

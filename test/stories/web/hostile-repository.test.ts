@@ -89,23 +89,25 @@ describe.skipIf(!hasChromium)(browserSuite('a hostile repository'), () => {
       'document.querySelectorAll("main script, main iframe, main form[action], main style, main base").length',
     )
     expect(scripts).toBe(0)
-    expect(
-      await page.evaluate('document.querySelectorAll("main [onerror], main [style]").length'),
-    ).toBe(0)
+    await expect
+      .poll(() => page.evaluate('document.querySelectorAll("main [onerror], main [style]").length'))
+      .toBe(0)
     expect(dialogs).toEqual([])
     expect(foreign).toEqual([])
-    expect(new URL(page.url()).origin).toBe(forge.server.url)
+    await expect.poll(() => new URL(page.url()).origin).toBe(forge.server.url)
   })
 
   it('has links that lead where they say, and pictures of other servers as links', async () => {
     const { page } = visitor
     await page.goto('/bob/hostile/src/branch/main/README.md')
     const badge = page.getByRole('link', { name: 'a badge' })
-    expect(await badge.getAttribute('rel')).toBe('nofollow noopener noreferrer')
+    await expect.poll(() => badge.getAttribute('rel')).toBe('nofollow noopener noreferrer')
     await page.getByText('first link').click()
     await page.getByText('second link').click()
     expect(visitor.dialogs).toEqual([])
-    expect(new URL(page.url()).pathname).toBe('/bob/hostile/src/branch/main/README.md')
+    await expect
+      .poll(() => new URL(page.url()).pathname)
+      .toBe('/bob/hostile/src/branch/main/README.md')
   })
 
   it('is shown as text with the names that it has', async () => {
@@ -113,7 +115,7 @@ describe.skipIf(!hasChromium)(browserSuite('a hostile repository'), () => {
     await page.goto('/bob/hostile')
     await page.getByRole('link', { name: FILE }).click()
     await page.getByText('const hostile').waitFor()
-    expect(await page.title()).toContain(FILE)
+    await expect.poll(() => page.title()).toContain(FILE)
   })
 
   it('shows a drawing to a stranger, and runs no script of it', async () => {
@@ -123,7 +125,7 @@ describe.skipIf(!hasChromium)(browserSuite('a hostile repository'), () => {
     await expect
       .poll(() => page.evaluate(`document.querySelector('img[alt="a drawing"]').naturalWidth`))
       .toBe(7)
-    expect(await drawing.getAttribute('src')).toMatch(/^data:image\/svg\+xml/)
+    await expect.poll(() => drawing.getAttribute('src')).toMatch(/^data:image\/svg\+xml/)
     expect(dialogs).toEqual([])
     expect(foreign).toEqual([])
   })

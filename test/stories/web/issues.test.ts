@@ -167,8 +167,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
 
     const carol = await web.open('/bob/hut/pulls/1', 'carol')
     await carol.page.getByRole('heading', { name: 'Build a shed #1' }).waitFor()
-    expect(await carol.page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
-    expect(await carol.page.getByText('Administration').count()).toBe(0)
+    await expect
+      .poll(() => carol.page.getByRole('button', { name: 'Close the issue' }).count())
+      .toBe(0)
+    await expect.poll(() => carol.page.getByText('Administration').count()).toBe(0)
   })
 
   it('close an issue that repeats one of another repository', {
@@ -209,7 +211,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await carol.page.getByRole('link', { name: 'Wet' }).click()
     await carol.page.getByRole('link', { name: 'Rain #1' }).waitFor()
     await carol.page.getByRole('link', { name: 'Sun #2' }).first().waitFor({ state: 'detached' })
-    expect(await carol.page.getByRole('button', { name: /view/ }).count()).toBe(0)
+    await expect.poll(() => carol.page.getByRole('button', { name: /view/ }).count()).toBe(0)
 
     await bob.page.getByRole('button', { name: 'Delete the view Wet' }).click()
     await bob.page.getByRole('button', { name: 'Yes, delete the view Wet' }).click()
@@ -227,7 +229,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     await bob.page.getByLabel('Select all on this page').press('Space')
     await bob.page.getByRole('button', { name: 'Change 3 issues' }).waitFor()
     await bob.page.getByLabel('Select #2').press('Space')
-    expect(await bob.page.getByLabel('Select all on this page').isChecked()).toBe(false)
+    await expect.poll(() => bob.page.getByLabel('Select all on this page').isChecked()).toBe(false)
     await expectReadable(bob.page)
     await bob.page.getByLabel('State of the selected issues').selectOption('closed')
     await bob.page.getByLabel('Label to add').fill('old')
@@ -240,7 +242,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     ])
     const carol = await web.open('/bob/many/issues', 'carol')
     await carol.page.getByRole('link', { name: 'two #2' }).waitFor()
-    expect(await carol.page.getByRole('checkbox').count()).toBe(0)
+    await expect.poll(() => carol.page.getByRole('checkbox').count()).toBe(0)
   })
 
   it('show the former texts of a comment', { timeout: STORY_TIMEOUT_MS }, async () => {
@@ -326,7 +328,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
   }, async () => {
     const { page } = await web.open('/bob/garden/issues/1')
     await page.getByRole('heading', { name: 'The roses are dry #1' }).waitFor()
-    expect(await page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('button', { name: 'Close the issue' }).count()).toBe(0)
     await page.goto('/bob/garden/issues/new')
     await page.getByText('to open an issue').waitFor()
     await page.goto('/bob/garden/issues/7')
@@ -346,15 +348,15 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of issues'), () => {
     const { page } = await web.open('/bob/shed/issues', 'carol')
     await page.getByRole('link', { name: 'New issue' }).click()
     await page.getByRole('link', { name: 'Forum' }).waitFor()
-    expect(await page.getByRole('link', { name: 'Blank issue' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('link', { name: 'Blank issue' }).count()).toBe(0)
     await expectReadable(page)
     await page.getByRole('link', { name: 'Idea' }).click()
     await page.getByLabel('Description').waitFor()
-    expect(await page.getByLabel('Description').inputValue()).toBe('What if?')
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('What if?')
     await page.goto('/bob/shed/issues/new/choose')
     await page.getByRole('link', { name: 'Bug' }).click()
     await page.getByText('Thanks for telling').waitFor()
-    expect(await page.getByLabel('Title').inputValue()).toBe('[Bug]: ')
+    await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('[Bug]: ')
     await page.getByLabel('Title').fill('[Bug]: It leaks')
     await page.getByLabel('Version').fill('1.2')
     await page.getByLabel('System').selectOption('Linux')

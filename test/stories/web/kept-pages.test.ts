@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page that the browser has kept'), 
     await ask(users.bob, 'PATCH', `${PATH}/issues/1`, { title: 'Grown' })
     await issue.page.evaluate(COME_BACK)
     await issue.page.getByRole('heading', { name: 'Grown' }).waitFor()
-    expect(await draft.inputValue()).toBe('Half a thought')
+    await expect.poll(() => draft.inputValue()).toBe('Half a thought')
     expect(issue.faults).toEqual([])
     await issue.leave()
   })

@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
     await page.getByRole('button', { name: 'Add the deploy key' }).click()
     const item = page.getByRole('listitem').filter({ hasText: 'builder' })
     await item.getByText('read and write', { exact: true }).waitFor()
-    expect(await page.getByLabel('Public SSH key').inputValue()).toBe('')
+    await expect.poll(() => page.getByLabel('Public SSH key').inputValue()).toBe('')
     await expectReadable(page)
     expect(faults).toEqual([])
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
     await page.getByLabel('Public SSH key').fill(KEY)
     await page.getByRole('button', { name: 'Add the deploy key' }).click()
     await page.getByRole('alert').getByText('Reason: DEPLOY_KEY_EXISTS').waitFor()
-    expect(await page.getByLabel('Name of the deploy key').inputValue()).toBe('another')
+    await expect.poll(() => page.getByLabel('Name of the deploy key').inputValue()).toBe('another')
 
     await item.getByRole('button', { name: 'Delete the deploy key builder' }).click()
     await item.getByRole('button', { name: 'Yes, delete the deploy key builder' }).click()
@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
     await added.getByLabel('Users who may change the tags').fill('nobody-here')
     await added.getByRole('button').click()
     await page.getByRole('alert').getByText('Reason: UNKNOWN_ALLOWLIST_NAME').waitFor()
-    expect(await added.getByRole('textbox', { name: /^Tags/ }).inputValue()).toBe('w*')
+    await expect.poll(() => added.getByRole('textbox', { name: /^Tags/ }).inputValue()).toBe('w*')
     await leave()
   })
 
@@ -103,11 +103,11 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
     expect(refused.body.message).toContain('closed for today')
     await page.reload()
     await script.waitFor()
-    expect(await script.inputValue()).toContain('closed for today')
+    await expect.poll(() => script.inputValue()).toContain('closed for today')
     await hook.getByRole('button', { name: 'Remove the script of pre-receive' }).click()
     await hook.getByRole('button', { name: 'Yes, remove the script of pre-receive' }).click()
     await hook.getByText('active').first().waitFor({ state: 'detached' })
-    expect(await script.inputValue()).toBe('')
+    await expect.poll(() => script.inputValue()).toBe('')
     await forge.ask(forge.users.bob, 'POST', '/repos/bob/tools/branches', branch)
     expect(faults).toEqual([])
     await leave()
@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
   it('show Git hooks to administrators of the server only', async () => {
     const { page, faults, leave } = await open('/bob/tools/settings/hooks/git', 'bob')
     await page.getByText('Git hooks are for administrators of the server').waitFor()
-    expect(await page.getByRole('link', { name: 'Git hooks' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('link', { name: 'Git hooks' }).count()).toBe(0)
     await expectAccessible(page)
     expect(faults).toEqual([])
     await leave()
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)(browserSuite('deploy keys, tag rules and Git hooks
       await page.getByRole('link', { name: part }).click()
       await page.getByText('The repository is archived.').waitFor()
       await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-      expect(await page.getByRole('main').getByRole('button').count()).toBe(0)
+      await expect.poll(() => page.getByRole('main').getByRole('button').count()).toBe(0)
       await expectReadable(page)
     }
     expect(faults).toEqual([])

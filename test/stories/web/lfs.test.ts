@@ -4,7 +4,7 @@ import type { Forge } from '../../support/forge.ts'
 import { lfsAt, lfsObject, pointerOf } from '../../support/lfs.ts'
 import { openWebSuite } from '../../support/web-visitors.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
 
 const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"></svg>'
 const PLAY = 'Two in a room. One goes.'
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)(browserSuite('files in Git LFS'), () => {
     )
     const { page, faults, leave } = await web.open(`/bob/films/commit/${sha}`, 'bob')
     await page.getByText('LFS: 14 bytes → 24 bytes').waitFor()
-    expect(await page.getByText('oid sha256').count()).toBe(0)
+    await expect.poll(() => page.getByText('oid sha256').count()).toBe(0)
     await expectAccessible(page)
     expect(faults).toEqual([])
     await leave()

@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of organisations'), () => 
 
     await confirmBy(page, 'Delete the team', 'builders')
     await page.getByRole('link', { name: 'New team' }).waitFor()
-    expect(await page.getByRole('link', { name: 'builders' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('link', { name: 'builders' }).count()).toBe(0)
     expect(faults).toEqual([])
   })
 
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of organisations'), () => 
     await page.getByRole('button', { name: 'Create the rule' }).click()
     await page.getByText('pushes by some, merges by some').waitFor()
     await page.getByRole('link', { name: 'main', exact: true }).click()
-    expect(await page.getByLabel('Teams who may push').inputValue()).toBe('Owners')
+    await expect.poll(() => page.getByLabel('Teams who may push').inputValue()).toBe('Owners')
     await page.getByLabel('Teams who may merge').fill('')
     await page.getByRole('button', { name: 'Save the rule' }).click()
     await page.getByText('pushes by some', { exact: true }).waitFor()

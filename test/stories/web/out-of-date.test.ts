@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
     await page.getByRole('link', { name: 'Branches' }).click()
     await page.getByRole('link', { name: 'Compare topic' }).waitFor()
     expect(loads).toBe(1)
-    expect(await page.getByRole('alert').count()).toBe(0)
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await leave()
   })
 
@@ -44,12 +44,12 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
     const note = page.getByRole('alert')
     await note.getByText('This page is out of date.').waitFor()
     await note.getByRole('button', { name: 'Reload the page' }).waitFor()
-    expect(await page.getByRole('heading', { name: 'bob / tools' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('heading', { name: 'bob / tools' }).count()).toBe(0)
     expect(loads).toBe(1)
     await expectAccessible(page)
     await page.getByRole('link', { name: 'Explore' }).click()
     await page.getByRole('link', { name: 'bob/tools' }).waitFor()
-    expect(await note.count()).toBe(0)
+    await expect.poll(() => note.count()).toBe(0)
     await leave()
   })
 
@@ -61,11 +61,11 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
     await expectNoAnswer(page)
     await page.getByRole('link', { name: 'Branches' }).click()
     await expectNoAnswer(page)
-    expect(await page.getByRole('heading', { name: 'bob / tools' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('heading', { name: 'bob / tools' }).count()).toBe(0)
     await expectAccessible(page)
     await page.context().setOffline(false)
     await page.getByRole('link', { name: 'Compare topic' }).waitFor()
-    expect(await page.getByRole('alert').count()).toBe(0)
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await leave()
   })
 
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
     await page.unroute('**/-/assets/pull-details-*.js')
     await page.getByRole('button', { name: 'Reload the page' }).click()
     await page.getByRole('heading', { name: 'Details' }).waitFor()
-    expect(await page.getByLabel('Comment').inputValue()).toBe('Typed')
+    await expect.poll(() => page.getByLabel('Comment').inputValue()).toBe('Typed')
     await leave()
   })
 
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
 async function expectNoAnswer(page: Page): Promise<void> {
   const note = page.getByRole('alert')
   await note.getByText('The server does not answer.').waitFor()
-  expect(await note.textContent()).not.toContain('fetch')
+  await expect.poll(() => note.textContent()).not.toContain('fetch')
 }
 
 async function prepare({ ask, users: { bob } }: Forge): Promise<void> {

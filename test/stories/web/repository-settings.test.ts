@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     const carol = await open('/bob/tools', 'carol')
     await carol.page.getByRole('heading', { name: 'bob / tools' }).waitFor()
     await awaitSignedIn(carol.page)
-    expect(await carol.page.getByRole('link', { name: 'Settings' }).count()).toBe(0)
+    await expect.poll(() => carol.page.getByRole('link', { name: 'Settings' }).count()).toBe(0)
     await carol.page.goto('/bob/tools/settings/hooks')
     await carol.page.getByText('Only administrators of the repository').waitFor()
     expect(carol.faults).toEqual([])
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     })
     await page.reload()
     await page.getByText('Tools for work').waitFor()
-    expect(await topics.getByLabel('Topics').inputValue()).toBe('forge\ngit')
+    await expect.poll(() => topics.getByLabel('Topics').inputValue()).toBe('forge\ngit')
     expect(await forge.ask(forge.users.bob, 'GET', '/repos/bob/quiet')).toMatchObject({
       website: 'https://tools.example/',
       private: true,
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await description.getByLabel('Default branch').fill('missing')
     await description.getByRole('button').click()
     await page.getByRole('alert').getByText('Reason: INVALID_DEFAULT_BRANCH').waitFor()
-    expect(await description.getByLabel('Default branch').inputValue()).toBe('missing')
+    await expect.poll(() => description.getByLabel('Default branch').inputValue()).toBe('missing')
     await expectAccessible(page)
     await leave()
   })
@@ -176,10 +176,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.getByRole('button', { name: 'Create the rule' }).click()
     await page.getByText('pushes by some, 2 approvals, checks, texts of commits').waitFor()
     await page.getByRole('link', { name: 'release/*' }).click()
-    expect(await page.getByLabel('Messages of commits match').inputValue()).toBe('#[0-9]+')
+    await expect
+      .poll(() => page.getByLabel('Messages of commits match').inputValue())
+      .toBe('#[0-9]+')
     await page.getByLabel('Messages of commits match').fill('')
     await page.getByLabel('Largest file, in bytes').fill('0')
-    expect(await page.getByLabel('Users who may push').inputValue()).toBe('bob')
+    await expect.poll(() => page.getByLabel('Users who may push').inputValue()).toBe('bob')
     await page.getByRole('combobox', { name: 'Who may push' }).selectOption('nobody')
     await page.getByLabel('Checks that must succeed').fill('')
     await page.getByLabel('Each commit needs a verified signature').check()
@@ -230,7 +232,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await renaming.getByLabel('New name').fill('moved')
     await confirmBy(page, 'Rename the repository', 'bob/moving')
     await page.getByRole('heading', { name: 'bob / moved' }).waitFor()
-    expect(new URL(page.url()).pathname).toBe('/bob/moved/settings')
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/bob/moved/settings')
 
     await confirmBy(page, 'Archive the repository', 'bob/moved')
     await page.getByRole('button', { name: 'Restore the repository' }).waitFor()

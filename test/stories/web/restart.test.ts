@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
       // A call fails, and the text stays.
       await page.getByRole('button', { name: 'Send the comment' }).click()
       await page.getByRole('alert').first().waitFor()
-      expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
+      await expect.poll(() => textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
       await start()
       await page
         .getByText('Reconnecting.')
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)(browserSuite('a page while the server restarts'), 
         .waitFor({ state: 'detached', ...PATIENT })
       await comment(`After ${signal}`)
       await page.getByText(`After ${signal}`).waitFor()
-      expect(await textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
+      await expect.poll(() => textOf(page).inputValue()).toBe(`Mine, over ${signal}`)
       await page.getByRole('button', { name: 'Send the comment' }).click()
       await page.getByRole('article').getByText(`Mine, over ${signal}`).waitFor()
       await awaitSignedIn(page)

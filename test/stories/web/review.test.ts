@@ -36,8 +36,8 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     // A pending review is for its author only.
     await bob.page.getByRole('link', { name: 'Files' }).click()
     await bob.page.getByRole('heading', { name: 'Your review' }).waitFor()
-    await expect(bob.page.getByText('An area is a product.').count()).resolves.toBe(0)
-    await expect(bob.page.getByLabel('Approve').count()).resolves.toBe(0)
+    await expect.poll(() => bob.page.getByText('An area is a product.').count()).toBe(0)
+    await expect.poll(() => bob.page.getByLabel('Approve').count()).toBe(0)
 
     await carol.page.getByLabel('Summary').fill('Please compute the product.')
     await carol.page.getByLabel('Request changes').check()
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     // The words have elements of their own.
     await changes.getByText('one', { exact: true }).waitFor()
     await changes.getByText('two', { exact: true }).waitFor()
-    await expect(changes.getByRole('row').count()).resolves.toBe(6)
+    await expect.poll(() => changes.getByRole('row').count()).toBe(6)
     await page.getByLabel('Layout').selectOption('Side by side')
     await expect.poll(() => changes.getByRole('row').count()).toBe(4)
     await expectBothSizes(page)
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await page.reload()
     await changes.waitFor()
     // The browser remembers the layout.
-    expect(await page.getByLabel('Layout').inputValue()).toBe('split')
+    await expect.poll(() => page.getByLabel('Layout').inputValue()).toBe('split')
 
     await commentAndDelete(page, changes)
 
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await kept.fill('About white space')
     await page.getByLabel('White space').selectOption('Ignore all white space')
     await indented.first().waitFor({ state: 'detached' })
-    expect(await kept.inputValue()).toBe('About white space')
+    await expect.poll(() => kept.inputValue()).toBe('About white space')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await kept.first().waitFor({ state: 'detached' })
     expect(bob.faults).toEqual([])
@@ -240,7 +240,7 @@ async function beginReview(page: Page): Promise<void> {
   await page.getByText('An area is a product.').waitFor()
   const kept = page.getByRole('textbox', { name: 'Comment on old line 2 of src/area.ts' })
   await kept.waitFor()
-  expect(await kept.inputValue()).toBe('This was a sum.')
+  await expect.poll(() => kept.inputValue()).toBe('This was a sum.')
   await page.getByRole('button', { name: 'Add to the review' }).click()
   await page.getByText('2 comments wait for the submission.').waitFor()
 }
@@ -259,6 +259,8 @@ async function commentAndDelete(page: Page, changes: Locator): Promise<void> {
   await changes.getByText('Written by keys').waitFor()
   await expectBothSizes(page)
   await changes.getByRole('button', { name: 'Comment on old line 1 of code.txt' }).click()
+  const other = changes.getByRole('textbox', { name: 'Comment on old line 1 of code.txt' })
+  await expect.poll(() => other.evaluate((field) => field.matches(':focus'))).toBe(true)
   await page.keyboard.type('Thought better of')
   await changes.getByRole('button', { name: 'Begin a review' }).click()
   await page.getByRole('button', { name: 'Discard the pending review' }).click()

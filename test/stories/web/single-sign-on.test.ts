@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)(browserSuite('sign-in by another provider'), () =>
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('button', { name: 'Link Example' }).click()
     await page.getByText('You are bob-there there.').waitFor()
-    expect(new URL(page.url()).pathname).toBe('/user/settings/security')
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/user/settings/security')
     await expectAccessible(page)
     await signOut(page)
     await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()

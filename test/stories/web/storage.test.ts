@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of storage'), () => {
     await page.getByText('2 MB of 10 MB for everything').waitFor()
     await page.getByRole('meter', { name: '2 MB of 10 MB' }).waitFor()
     const file = page.getByRole('link', { name: 'engine.zip' })
-    expect(await file.getAttribute('href')).toContain('/bob/engine/releases/tag/v1')
+    await expect.poll(() => file.getAttribute('href')).toContain('/bob/engine/releases/tag/v1')
     await expectReadable(page)
     await page.goto('/-/organizations/works/storage')
     await page.getByText('of 20 MB for everything').waitFor()
