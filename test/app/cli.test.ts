@@ -3,8 +3,11 @@ import { stat } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
-import { describe, expect, it } from 'vitest'
+import { Command } from 'commander'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { serveOptions } from '../../src/app/config/options.ts'
+import { type Config, readConfig, type ServeFlags } from '../../src/app/config.ts'
 import { migrations } from '../../src/forge/migrations/index.ts'
 import { call, invoke, PROTOCOLS } from '../protocols/invoke.ts'
 import { branchline, serveProcess, withFolder } from '../support/process.ts'
@@ -41,72 +44,12 @@ describe('the command line', () => {
       { BRANCHLINE_LISEN: ':80' },
       'BRANCHLINE_LISEN',
     ],
-    ['a bad address', ['serve', '--listen', '8080'], {}, '--listen'],
-    ['a bad port', ['serve', '--listen', 'localhost:99999'], {}, '--listen'],
-    ['a bad switch', ['serve', '--reflection', 'yes'], {}, '--reflection'],
     [
       'a bad value in the environment',
       ['serve'],
       { BRANCHLINE_REGISTRATION: 'maybe' },
       'BRANCHLINE_REGISTRATION',
     ],
-    ['a bad size', ['serve', '--max-message-bytes', '4MB'], {}, '--max-message-bytes'],
-    [
-      'a bad webhook host',
-      ['serve', '--webhook-allowed-hosts', 'a.internal,*.internal'],
-      {},
-      '"*.internal"',
-    ],
-    [
-      'credentials in its own address',
-      ['serve', '--public-url', 'https://ada:secret@git.example.org'],
-      {},
-      'without credentials',
-    ],
-    ['a bad wait', ['serve', '--webhook-retry-schedule', '5s,5 min'], {}, '"5 min"'],
-    [
-      'a bad origin',
-      ['serve', '--cors-origins', 'https://a.example/path'],
-      {},
-      'https://a.example/path',
-    ],
-    [
-      'a bad header name',
-      ['serve', '--proxy-auth-header', 'Authorization'],
-      {},
-      '--proxy-auth-header',
-    ],
-    ['a network that is none', ['serve', '--trusted-proxies', '10.0.0.0/33'], {}, '10.0.0.0/33'],
-    ['to trust every client (*)', ['serve', '--trusted-proxies', '*'], {}, '--trusted-proxies-any'],
-    [
-      'to trust every client (0.0.0.0/0)',
-      ['serve', '--trusted-proxies', '0.0.0.0/0'],
-      {},
-      '--trusted-proxies-any',
-    ],
-    [
-      'to trust every client (10.1.2.3/0)',
-      ['serve', '--trusted-proxies', '10.1.2.3/0'],
-      {},
-      '--trusted-proxies-any',
-    ],
-    [
-      'to trust every client (::1,::/0)',
-      ['serve', '--trusted-proxies', '::1,::/0'],
-      {},
-      '--trusted-proxies-any',
-    ],
-    ['no workers', ['serve', '--workers', '0'], {}, 'a whole number from 1 to 64, or auto'],
-    ['workers that are no number', ['serve', '--workers', 'abc'], {}, '--workers'],
-    ['too many workers', ['serve'], { BRANCHLINE_WORKERS: '1000' }, 'BRANCHLINE_WORKERS'],
-    [
-      'a window without an end',
-      ['serve', '--maintenance-window', '01:00'],
-      {},
-      'such as 01:30-05:00',
-    ],
-    ['a stop that takes hours', ['serve', '--stop-delay', '2h'], {}, 'a time from 0s to 5m'],
-    ['a certificate without its key', ['serve', '--tls-cert', 'a.pem'], {}, '--tls-key'],
     [
       'a certificate that does not exist',
       ['serve', '--tls-cert', 'a.pem', '--tls-key', 'b.pem'],
@@ -131,6 +74,63 @@ describe('the command line', () => {
     holder.close()
     expect(code).toBe(1)
     expect(stderr).toContain(String(port))
+  })
+})
+
+/** Reads settings as `serve` does, and throws what it would print. */
+function readSettings(args: readonly string[]): Config {
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => {} })
+  for (const option of serveOptions()) command.addOption(option)
+  return readConfig(command.parse(args, { from: 'user' }).opts<ServeFlags>())
+}
+
+describe('the settings', () => {
+  it.each([
+    ['a bad address', ['--listen', '8080'], '--listen'],
+    ['a bad port', ['--listen', 'localhost:99999'], '--listen'],
+    ['a bad switch', ['--reflection', 'yes'], '--reflection'],
+    ['a bad size', ['--max-message-bytes', '4MB'], '--max-message-bytes'],
+    ['a bad webhook host', ['--webhook-allowed-hosts', 'a.internal,*.internal'], '"*.internal"'],
+    [
+      'credentials in its own address',
+      ['--public-url', 'https://ada:secret@git.example.org'],
+      'without credentials',
+    ],
+    ['a bad wait', ['--webhook-retry-schedule', '5s,5 min'], '"5 min"'],
+    ['a bad origin', ['--cors-origins', 'https://a.example/path'], 'https://a.example/path'],
+    ['a bad header name', ['--proxy-auth-header', 'Authorization'], '--proxy-auth-header'],
+    ['a network that is none', ['--trusted-proxies', '10.0.0.0/33'], '10.0.0.0/33'],
+    ['to trust every client (*)', ['--trusted-proxies', '*'], '--trusted-proxies-any'],
+    [
+      'to trust every client (0.0.0.0/0)',
+      ['--trusted-proxies', '0.0.0.0/0'],
+      '--trusted-proxies-any',
+    ],
+    [
+      'to trust every client (10.1.2.3/0)',
+      ['--trusted-proxies', '10.1.2.3/0'],
+      '--trusted-proxies-any',
+    ],
+    [
+      'to trust every client (::1,::/0)',
+      ['--trusted-proxies', '::1,::/0'],
+      '--trusted-proxies-any',
+    ],
+    ['no workers', ['--workers', '0'], 'a whole number from 1 to 64, or auto'],
+    ['workers that are no number', ['--workers', 'abc'], '--workers'],
+    ['a window without an end', ['--maintenance-window', '01:00'], 'such as 01:30-05:00'],
+    ['a stop that takes hours', ['--stop-delay', '2h'], 'a time from 0s to 5m'],
+    ['a certificate without its key', ['--tls-cert', 'a.pem'], '--tls-key'],
+  ])('cannot be %s, and the sentence names it', (_, args, named) => {
+    expect(() => readSettings(args)).toThrow(named)
+  })
+
+  it('come from the environment too', () => {
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+    })
+    vi.stubEnv('BRANCHLINE_WORKERS', '1000')
+    expect(() => readSettings([])).toThrow('BRANCHLINE_WORKERS')
   })
 })
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,9 +59,18 @@ async function migrateSqlite(): Promise<Buffer> {
 /** Creates a data folder with an empty database, so that its first server need not migrate it. */
 export async function createDataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
-  if (postgresUrl === undefined)
-    await writeFile(join(folder, DATABASE_FILE), await emptySqlite(), { mode: 0o600 })
+  await prepareDatabase(folder)
   return folder
+}
+
+/**
+ * Writes an empty SQLite database to a data folder that has none. Does nothing if there is no such
+ * folder, and on PostgreSQL, where databases are empty and migrated already.
+ */
+export async function prepareDatabase(folder: string): Promise<void> {
+  const path = join(folder, DATABASE_FILE)
+  if (postgresUrl !== undefined || !existsSync(folder) || existsSync(path)) return
+  await writeFile(path, await emptySqlite(), { mode: 0o600 })
 }
 
 /**

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PRIVATE_UMASK } from '../../src/app/private-files.ts'
 import { ProcessSpawner } from '../../src/platform/git/processes/process-spawner.ts'
-import { databaseOf, dropDatabaseOf } from './database.ts'
+import { databaseOf, dropDatabaseOf, prepareDatabase } from './database.ts'
 import { runProgram, textOf } from './programs.ts'
 import { noteRunning } from './running-servers.ts'
 
@@ -87,13 +87,17 @@ export interface ServerProcess {
   readonly exited: Promise<number | NodeJS.Signals | null>
 }
 
-/** Starts `serve` on a free port and waits for its ready line. */
+/**
+ * Starts `serve` on a free port and waits for its ready line. A folder that exists gets an empty SQLite
+ * database if it has none. `main` is the program of another build, which gets no database.
+ */
 export async function serveProcess(
   data: string,
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
   main = MAIN,
 ): Promise<ServerProcess> {
+  if (main === MAIN && !args.includes('--database')) await prepareDatabase(data)
   return startServer(
     [process.execPath, main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
     env,

@@ -49,8 +49,9 @@ export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { settings, clock, readSpace, ...config } = options
   const data = config.data ?? (await createDataFolder())
+  const lines: string[] = []
   const logged: Record<string, unknown>[] = []
-  const log = createLogTo({ write: (line) => logged.push(JSON.parse(line)) }, 'debug')
+  const log = createLogTo({ write: (line) => lines.push(line) }, 'debug')
   const server = await startServer(
     {
       listen: { host: '127.0.0.1', port: 0 },
@@ -137,7 +138,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   return {
     ...server,
     data,
-    logged,
+    // Few tests look at the log.
+    get logged() {
+      for (const line of lines.splice(0)) logged.push(JSON.parse(line))
+      return logged
+    },
     close,
     async stop() {
       await close(0)
