@@ -75,8 +75,9 @@ export async function expectAccessible(page: Page): Promise<void> {
 
 /** Expects that nothing is wider than the window. */
 export async function expectFits(page: Page): Promise<void> {
-  const overflow = await page.evaluate<number>(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  )
-  expect(overflow, page.url()).toBe(0)
+  const overflow = () =>
+    page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+  await expect.poll(overflow, { message: page.url() }).toBe(0)
 }

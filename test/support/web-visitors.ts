@@ -112,7 +112,7 @@ export async function confirmBy(page: Page, action: string, name: string): Promi
   if (!(await typed.isVisible())) await page.getByText(action).first().click()
   const button = form.getByRole('button', { name: action })
   await typed.fill(`${name}x`)
-  expect(await button.isDisabled()).toBe(true)
+  await expect.poll(() => button.isDisabled()).toBe(true)
   await typed.fill(name)
   await button.click()
 }
