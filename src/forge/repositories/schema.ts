@@ -239,6 +239,8 @@ interface RepositoriesTable {
   autodetect_manual_merge: Generated<number>
   default_delete_branch_after_merge: Generated<number>
   default_allow_maintainer_edit: Generated<number>
+  /** Whether a merge that deletes its head branch rebases the pull requests stacked on it. */
+  rebase_stacks: Generated<number>
   default_merge_style: Generated<MergeStyle>
   default_update_style: Generated<UpdateStyle>
   /** Default base branch of pull requests; empty for the default branch. */

@@ -248,6 +248,7 @@ function Merging({ name, repository, reload }: SettingsProps): VNode {
       ...Object.fromEntries(allowed),
       defaultMergeStyle: fieldOf(form, 'style'),
       defaultDeleteBranchAfterMerge: isChecked(form, 'delete'),
+      rebaseStacks: isChecked(form, 'stacks'),
       allowManualMerge: isChecked(form, 'manual'),
     })
     reload()
@@ -272,6 +273,11 @@ function Merging({ name, repository, reload }: SettingsProps): VNode {
           label="Delete the branch after a merge, unless somebody chooses otherwise"
           name="delete"
           isChecked={repository.defaultDeleteBranchAfterMerge}
+        />
+        <Checkbox
+          label="When a merge deletes its branch, rebase the pull requests that are stacked on it"
+          name="stacks"
+          isChecked={repository.rebaseStacks}
         />
         <Checkbox
           label="Administrators may mark a pull request as merged by hand"

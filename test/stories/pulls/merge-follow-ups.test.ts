@@ -21,7 +21,7 @@ import {
 /** Two servers start and end, and a hook between them. */
 const TIMEOUT_MS = 300_000
 
-describe('the deletion of a head branch after its merge', () => {
+describe('the deletion of a head branch after its merge, and the rebase of those above', () => {
   it.each(['waits for its checks', 'happens at once'])(
     'survives that the server is killed: a merge that %s',
     async (how) => {
@@ -41,6 +41,10 @@ describe('the deletion of a head branch after its merge', () => {
         const file = { content: 'cm9zZXM=', branch: 'main', new_branch: 'beds' }
         const { commit } = await ask(bob, 'POST', `${path}/contents/beds.txt`, file)
         await ask(bob, 'POST', `${path}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
+        const above = { content: 'cm9zZXM=', branch: 'beds', new_branch: 'roses' }
+        await ask(bob, 'POST', `${path}/contents/roses.txt`, above)
+        await ask(bob, 'POST', `${path}/pulls`, { title: 'Roses', head: 'roses', base: 'beds' })
+        await ask(bob, 'PATCH', path, { rebase_stacks: true })
         // It runs when the merge is recorded, and before anything follows from it.
         const mark = `after-the-merge-of-${first.child.pid}`
         const hooks = createClient(
@@ -80,6 +84,9 @@ describe('the deletion of a head branch after its merge', () => {
           (await restAt(second.url)(bob, 'GET', `${path}${at}`)).status
         expect(await statusOf('/pulls/1/merge')).toBe(204)
         await expect.poll(() => statusOf('/branches/beds')).toBe(404)
+        // In the same push, those above have followed.
+        const onMain = await askBy(restAt(second.url))(bob, 'GET', `${path}/compare/roses...main`)
+        expect(onMain.total_commits).toBe(0)
         second.child.kill('SIGTERM')
         expect(await second.exited).toBe(0)
         expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')

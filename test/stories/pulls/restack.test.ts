@@ -156,3 +156,63 @@ describe('a restack', () => {
     expect((await restack(pulls, 9)).status).toBe(404)
   })
 })
+
+describe('a merge in a repository that rebases stacks', () => {
+  const enable = async (path: string) => {
+    expect((await forge.ask(users.bob, 'GET', path)).rebase_stacks).toBeUndefined()
+    await forge.ask(users.bob, 'PATCH', path, { rebase_stacks: true })
+    expect((await forge.ask(users.bob, 'GET', path)).rebase_stacks).toBe(true)
+  }
+  const merge = (pulls: string, style: string) =>
+    forge.ask(users.bob, 'POST', `${pulls}/1/merge`, { Do: style, delete_branch_after_merge: true })
+  const filesOnBranch = async (path: string, branch: string) => {
+    const files = await forge.ask(users.bob, 'GET', `${path}/contents?ref=${branch}`)
+    return files.map(({ name }: { name: string }) => name)
+  }
+
+  it.each(['merge', 'squash', 'rebase'])(
+    'rebases those above after a %s, and their approvals stay',
+    async (style) => {
+      const { path, pulls } = await stackOf(`by-${style}`)
+      await enable(path)
+      await forge.ask(users.bob, 'PUT', `${path}/collaborators/ada`, { permission: 'write' })
+      // No rule for the branch that the merge deletes: it would stay.
+      for (const rule_name of ['main', 'two'])
+        await forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
+          rule_name,
+          enable_push: true,
+          enable_force_push: true,
+          dismiss_stale_approvals: true,
+        })
+      await forge.change(users.bob, path, 'main', 'main', 'other.txt')
+      for (const number of [2, 3])
+        await forge.ask(users.ada, 'POST', `${pulls}/${number}/reviews`, { event: 'APPROVED' })
+      await merge(pulls, style)
+      const two = await forge.ask(users.bob, 'GET', `${pulls}/2`)
+      expect(two.base.ref).toBe('main')
+      expect((await forge.rest(users.bob, 'GET', `${path}/branches/one`)).status).toBe(404)
+      expect(await forge.ask(users.bob, 'GET', `${pulls}/2/commits`)).toHaveLength(1)
+      expect(await filesOf(pulls, 2)).toEqual(['two.txt'])
+      expect(await filesOf(pulls, 3)).toEqual(['three.txt'])
+      expect(await filesOnBranch(path, 'three')).toContain('other.txt')
+      for (const number of [2, 3])
+        await expect
+          .poll(() => forge.ask(users.bob, 'GET', `${pulls}/${number}/reviews`))
+          .toMatchObject([{ state: 'APPROVED', stale: false, dismissed: false }])
+    },
+  )
+
+  it('keeps the commits of those above if one conflicts, and deletes the branch all the same', async () => {
+    const { path, pulls } = await stackOf('collides')
+    await enable(path)
+    const before = await forge.ask(users.bob, 'GET', `${pulls}/2`)
+    await forge.ask(users.bob, 'POST', `${path}/contents/three.txt`, {
+      content: Buffer.from('another\n').toString('base64'),
+      branch: 'main',
+    })
+    await merge(pulls, 'squash')
+    const after = await forge.ask(users.bob, 'GET', `${pulls}/2`)
+    expect([after.base.ref, after.head.sha]).toEqual(['main', before.head.sha])
+    expect((await forge.rest(users.bob, 'GET', `${path}/branches/one`)).status).toBe(404)
+  })
+})

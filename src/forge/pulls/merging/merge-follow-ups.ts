@@ -1,5 +1,6 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
+import type { RefUpdate } from '../../../platform/git/core/ref-names.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
 import { findScheduler } from '../../accounts/credentials/delegated-tokens.ts'
 import { onBehalfOf, type SignedIn } from '../../core/access.ts'
@@ -7,6 +8,7 @@ import { DomainError, type Reason } from '../../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { Scopes } from '../../core/scopes.ts'
 import { openRepositoryById } from '../../repositories/access/permissions.ts'
+import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { readBranchRules } from '../../repositories/protection/branch-rules.ts'
 import { pushUpdates } from '../../repositories/refs/ref-updates.ts'
@@ -17,6 +19,7 @@ import { findPullRequestById } from '../heads/pull-requests.rows.ts'
 import type { MergeFollowUp, PullRequest } from '../schema.ts'
 import type { MergeResult } from './merge-checks.ts'
 import * as rows from './merge-follow-ups.rows.ts'
+import { movesAbove } from './restack.ts'
 
 /**
  * Follow-ups of merges: deleting the head branch, if the merge asked for that, and listing the
@@ -112,6 +115,7 @@ async function complete(app: ReposApp, pullId: number): Promise<void> {
  * stays; so does one that has moved since the merge. May be called again after a failure.
  *
  * Pull requests into the deleted branch move to the base of the merged one (`pull-branches.ts`).
+ * Where the repository wants that, they are rebased in the same push.
  *
  * @throws temporary refusals and internal errors.
  */
@@ -129,7 +133,8 @@ async function deleteMergedHead(
   const update = { name: `refs/heads/${head_branch}`, from: pull.head_commit, to: undefined }
   try {
     if (!(await isDispensable(app, caller, id, head_branch))) return
-    if ((await readRef(app.git, id, update.name)) === update.from)
+    if ((await readRef(app.git, id, update.name)) !== update.from) return
+    if (!(await deleteWithRestack(app, caller, pull, update)))
       await pushUpdates(app, caller, id, [update])
   } catch (error) {
     if (!(error instanceof DomainError) || isTemporary(error)) throw error
@@ -137,6 +142,33 @@ async function deleteMergedHead(
       { err: error, pullRequest: pull.id },
       'the branch of a merged pull request was not deleted',
     )
+  }
+}
+
+/**
+ * Deletes the head branch of a merged pull request and rebases the stack above it, in one push, where
+ * the repository wants that.
+ *
+ * @returns false if nothing has happened: there is no stack, it conflicts, or a rule refuses.
+ * @throws temporary refusals.
+ */
+async function deleteWithRestack(
+  app: ReposApp,
+  caller: SignedIn,
+  pull: PullRequest,
+  deletion: RefUpdate,
+): Promise<boolean> {
+  const repository = await findRepositoryById(app.db, pull.repository_id)
+  if (repository?.rebase_stacks !== 1) return false
+  try {
+    const moves = await movesAbove(app, caller, pull)
+    if (moves.length === 0) return false
+    await pushUpdates(app, caller, repository.id, [deletion, ...moves])
+    return true
+  } catch (error) {
+    if (!(error instanceof DomainError) || isTemporary(error)) throw error
+    app.log.info({ err: error, pullRequest: pull.id }, 'a stack was not rebased after a merge')
+    return false
   }
 }
 

@@ -59,12 +59,49 @@ async function restackLocked(
   { repository, pull }: OpenPull,
 ): Promise<MovedHead[]> {
   checkWritable(repository)
-  const { id } = repository
+  const moved = await planRestack(app, caller, pull, await firstSteps(app, pull))
+  const updates = moved.map(updateOf)
+  if (updates.length > 0) await pushUpdates(app, caller, repository.id, updates)
+  return moved
+}
+
+/**
+ * Returns the updates that rebase the stack above a merged pull request onto its base, for one push
+ * with the deletion of its head branch. A push of its own after the deletion would come too late:
+ * until then, the pull requests above propose the commits of the merged one too, and lose their
+ * approvals.
+ *
+ * @throws as `restackPulls`.
+ */
+export async function movesAbove(
+  app: ReposApp,
+  caller: SignedIn,
+  pull: PullRequest,
+): Promise<RefUpdate[]> {
+  const { repository_id: id, head_repository_id, head_branch, base_branch, head_commit } = pull
+  if (head_repository_id !== id) return []
+  const onto = await readRef(app.git, id, `refs/heads/${base_branch}`)
+  if (onto === undefined) return []
+  const steps = await stepsAbove(app, id, head_branch, { onto, upstream: head_commit })
+  return (await planRestack(app, caller, pull, steps)).map(updateOf)
+}
+
+function updateOf({ branch, from, to }: MovedHead): RefUpdate {
+  return { name: `refs/heads/${branch}`, from, to }
+}
+
+/** Rebases what is above a pull request, and returns how the branches are to move. */
+async function planRestack(
+  app: ReposApp,
+  caller: SignedIn,
+  pull: PullRequest,
+  steps: Step[],
+): Promise<MovedHead[]> {
+  const { repository_id: id } = pull
   const moved: MovedHead[] = []
   // A branch moves once, and never the branch below the stack, which may be the head of a pull request
   // in the other direction.
   const seen = new Set([pull.base_branch, pull.head_branch])
-  const steps = await firstSteps(app, pull)
   for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
     const { number, head_branch: branch } = step.pull
     if (seen.has(branch)) continue
@@ -77,10 +114,6 @@ async function restackLocked(
     if (to !== from) moved.push({ number, branch, from, to })
     steps.push(...(await stepsAbove(app, id, branch, { onto: to, upstream: from })))
   }
-  const updates = moved.map(
-    ({ branch, from, to }): RefUpdate => ({ name: `refs/heads/${branch}`, from, to }),
-  )
-  if (updates.length > 0) await pushUpdates(app, caller, id, updates)
   return moved
 }
 

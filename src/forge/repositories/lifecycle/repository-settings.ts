@@ -51,6 +51,7 @@ const PULL_SWITCHES = [
   'autodetect_manual_merge',
   'default_delete_branch_after_merge',
   'default_allow_maintainer_edit',
+  'rebase_stacks',
 ] as const
 
 type RepositorySwitch = (typeof SWITCHES)[number] | (typeof PULL_SWITCHES)[number]

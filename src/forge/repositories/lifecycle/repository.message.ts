@@ -146,6 +146,7 @@ const EMPTY: RepositoryMessage = {
   autodetectManualMerge: false,
   defaultDeleteBranchAfterMerge: false,
   defaultAllowMaintainerEdit: false,
+  rebaseStacks: false,
   defaultMergeStyle: '',
   defaultUpdateStyle: '',
   repoTransfer: undefined,
@@ -256,6 +257,7 @@ function setPullSettings(message: RepositoryMessage, { repository }: RepositoryV
   message.autodetectManualMerge = repository.autodetect_manual_merge === 1
   message.defaultDeleteBranchAfterMerge = repository.default_delete_branch_after_merge === 1
   message.defaultAllowMaintainerEdit = repository.default_allow_maintainer_edit === 1
+  message.rebaseStacks = repository.rebase_stacks === 1
   message.defaultMergeStyle = repository.default_merge_style
   message.defaultUpdateStyle = repository.default_update_style
   message.defaultTargetBranch = repository.default_target_branch

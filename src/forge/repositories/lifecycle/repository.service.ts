@@ -200,6 +200,7 @@ function readEdit(request: EditRepositoryRequest): RepositoryEdit {
       autodetect_manual_merge: request.autodetectManualMerge,
       default_delete_branch_after_merge: request.defaultDeleteBranchAfterMerge,
       default_allow_maintainer_edit: request.defaultAllowMaintainerEdit,
+      rebase_stacks: request.rebaseStacks,
     },
   }
 }
