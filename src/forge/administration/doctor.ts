@@ -32,6 +32,7 @@ import type { ReposApp } from '../repositories/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
 import { findAttachment } from '../repositories/releases/release-assets.rows.ts'
 import { wrongCounters } from './counters.rows.ts'
+import { wrongRepetitions } from './repeated-columns.rows.ts'
 import { issueFiles, lfsContents, lfsPlaces, releaseFiles } from './stored-file-rows.ts'
 
 /** A problem in the data. */
@@ -88,6 +89,13 @@ async function* examineCounters(db: Db, fix: boolean): AsyncGenerator<Finding> {
       fix,
       `the row ${key} of ${table}`,
       `its ${column} is ${stored}, and there are ${actual}`,
+      repair,
+    )
+  for await (const { table, key, repair } of wrongRepetitions(db))
+    yield await repairable(
+      fix,
+      `the rows ${key} of ${table}`,
+      'they repeat other values than their source has',
       repair,
     )
   const { texts, indexed } = await countSearch(db)

@@ -27,6 +27,8 @@ export interface ConversationColumns {
   comment_count: Generated<number>
   /** Number of reactions to the conversation itself. Maintained by triggers on `issue_reactions`. */
   reaction_count: Generated<number>
+  /** 1 if the repository is public. Maintained by triggers. */
+  is_public: Generated<number>
   /** Rises with every change that a participant would want to see. */
   change_count: Generated<number>
   create_time: number

@@ -31,6 +31,7 @@ export async function viewDeletedIssue(
       ref: '',
       comment_count: 0,
       reaction_count: 0,
+      is_public: 1 - open.repository.private,
       change_count: 0,
       create_time: 0,
       update_time: 0,

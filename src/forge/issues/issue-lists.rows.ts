@@ -9,7 +9,7 @@ import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
 import { areCommon, hasWords, type SearchedWords } from '../conversations/search-texts.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
-import { readableBy } from '../repositories/access/repository-readers.rows.ts'
+import { isNearTo, readableBy } from '../repositories/access/repository-readers.rows.ts'
 import { type Lead, type Listed, leadsOf, statesOf } from './issue-leads.rows.ts'
 import {
   type IssuePosition,
@@ -33,8 +33,8 @@ import { queryCondition } from './query/query-conditions.rows.ts'
 const MAX_SORTED = 10_000
 const MAX_RANKED = 1_000
 /**
- * The number of conversations whose rights a search tests. It bounds the time that a search blocks the
- * process.
+ * The number of public conversations of a kind and state whose other properties a search tests, where no
+ * index has the properties. It bounds the time that a search blocks the process.
  */
 const MAX_EXAMINED = 50_000
 /** The number up to which a list is counted. */
@@ -83,8 +83,11 @@ export async function listIssues(
   const longer = { ...page, limit: limit + 1 }
   const isBounded = boundOf(selection, sort) !== undefined || firstRepositoryId !== undefined
   const isOfParts = !isBounded && 'repositoryId' in selection.place
+  const isOfRanges = !isBounded && isMerged(selection)
   let query = db.selectFrom('issues').selectAll('issues').select(valuesOf(order))
   if (isOfParts) query = query.where('issues.id', 'in', pageOfParts(db, selection, longer))
+  else if (isOfRanges)
+    query = query.where('issues.id', 'in', newestOfRanges(db, selection, offset + limit + 1, after))
   else if (isBounded) query = query.where('issues.id', 'in', newestIds(db, selection, page))
   else query = query.where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
   if (after && !isOfParts) query = query.where((eb) => eb.or(rangesAfter(order, after)))
@@ -134,23 +137,101 @@ export function boundOf({ place, filter }: IssueSelection, sort: IssueSort): num
 function newestIds(db: Db, selection: Reading, { sort, firstRepositoryId }: IssuePage) {
   const limit = boundOf(selection, sort) ?? MAX_SORTED
   const newest = (repositoryId?: number) =>
+    ordered(
+      db
+        .selectFrom('issues')
+        .select('issues.id')
+        .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+        .$if(repositoryId !== undefined, (query) =>
+          query.where('issues.repository_id', '=', repositoryId ?? 0),
+        ),
+      orderNamed('latest'),
+    ).limit(limit)
+  const all = isMerged(selection) ? newestOfRanges(db, selection, limit) : newest()
+  const lists = firstRepositoryId === undefined ? [all] : [all, newest(firstRepositoryId)]
+  const ids = lists.map((list) => sql`select newest_ids.id from ${list} as newest_ids`)
+  return sql<number>`(${sql.join(ids, sql` union all `)})`
+}
+
+/**
+ * Selects the ids of the newest conversations of a search. Public ones are read by an index for each kind
+ * and state, and private ones by the repositories of the reader, so that those that the reader may not
+ * read cost nothing.
+ */
+function newestOfRanges(db: Db, selection: Reading, limit: number, after?: IssuePosition) {
+  const order = orderNamed('latest')
+  const newest = (range: SearchRange) =>
     db
       .selectFrom(
         ordered(
           db
             .selectFrom('issues')
-            .select('issues.id')
-            .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
-            .$if(repositoryId !== undefined, (query) =>
-              query.where('issues.repository_id', '=', repositoryId ?? 0),
+            .select(['issues.id', 'issues.create_time'])
+            .where((eb) => selected(eb, range.selection, range.kinds))
+            .where(range.condition)
+            .$if(after !== undefined, (query) =>
+              query.where((eb) => eb.or(rangesAfter(order, after ?? []))),
             ),
-          orderNamed('latest'),
+          order,
         )
           .limit(limit)
           .as('newest_ones'),
       )
-      .select('newest_ones.id')
-  return firstRepositoryId === undefined ? newest() : newest().unionAll(newest(firstRepositoryId))
+      .selectAll()
+  const [first, ...others] = rangesOf(selection).map(newest)
+  if (!first) throw new Error('a search has a range')
+  const merged = others.reduce((all, one) => all.unionAll(one), first)
+  return db
+    .selectFrom(merged.as('merged_ones'))
+    .select('merged_ones.id')
+    .orderBy('merged_ones.create_time', 'desc')
+    .orderBy('merged_ones.id', 'desc')
+    .limit(limit)
+}
+
+/** Conversations that a search reads in the order of their creation. */
+interface SearchRange {
+  /** With the state of the range. */
+  readonly selection: Reading
+  readonly kinds: readonly (0 | 1)[]
+  readonly condition: Expression<SqlBool>
+}
+
+/** Returns the ranges of a search, which have all that the reader may read. */
+function rangesOf(selection: Reading): SearchRange[] {
+  const { place } = selection
+  if (!('reader' in place)) throw new Error('a list of one repository has no ranges')
+  const { userId, administrator, publicOnly, restricted } = place.reader
+  const kinds = kindsOf(selection.kinds)
+  const isBounded = isExamined(selection)
+  const open = kinds.flatMap((kind) =>
+    statesOf(selection).map((isOpen) => ({
+      kinds: [kind],
+      selection: { ...selection, filter: { ...selection.filter, isOpen: isOpen === 1 } },
+      condition: isBounded ? sql<SqlBool>`${IS_PUBLIC} and ${isRecent(kind, isOpen)}` : IS_PUBLIC,
+    })),
+  )
+  if (publicOnly || (userId === undefined && administrator === 'none')) return open
+  const own = (isPrivate: Expression<SqlBool>) => ({ selection, kinds, condition: isPrivate })
+  const isPrivate = sql<SqlBool>`issues.is_public = 0`
+  const isNew = sql<SqlBool>`issues.id > (select max(newest.id) from issues as newest) - ${sql.lit(MAX_EXAMINED)}`
+  if (administrator !== 'none')
+    return [...open, own(isBounded ? sql<SqlBool>`${isPrivate} and ${isNew}` : isPrivate)]
+  const isNear = sql<SqlBool>`issues.repository_id in (${nearRepositories(userId ?? 0, restricted)})`
+  // A restricted user reads public repositories by a grant, too.
+  return restricted ? [own(isNear)] : [...open, own(sql<SqlBool>`${isPrivate} and ${isNear}`)]
+}
+
+/** The condition of the index of public conversations. */
+const IS_PUBLIC = sql<SqlBool>`issues.is_public = 1`
+
+/** Selects the ids of the repositories near to a user: the private ones, or all. */
+function nearRepositories(userId: number, all: boolean) {
+  return expressionBuilder<Schema, never>()
+    .selectFrom('repositories')
+    .select('repositories.id')
+    .where((eb) => isNearTo(eb, userId))
+    .$if(!all, (query) => query.where('repositories.private', '=', 1))
 }
 
 /**
@@ -251,6 +332,7 @@ function listedRows(selection: Reading, { table, column, values, repositoryId }:
 
 /** Selects the ids of the latest conversations of a list. */
 export function selectIds(db: Db, selection: Reading, limit: number) {
+  if (isMerged(selection)) return newestOfRanges(db, selection, limit)
   return db
     .selectFrom('issues')
     .select('issues.id')
@@ -278,14 +360,29 @@ export async function countIssues(db: Db, asked: IssueSelection): Promise<number
   const alone = listedAlone(selection)
   const found = alone
     ? sql`${alone.ids} limit ${MAX_COUNTED + 1}`
-    : db
-        .selectFrom('issues')
-        .select('issues.id')
-        .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
-        .limit(MAX_COUNTED + 1)
+    : isMerged(selection)
+      ? foundInRanges(db, selection)
+      : db
+          .selectFrom('issues')
+          .select('issues.id')
+          .where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
+          .limit(MAX_COUNTED + 1)
   const { rows } = await sql<{ count: number }>`select count(*) as count
     from (${found}) as counted_ones`.execute(db)
   return Number(rows[0]?.count)
+}
+
+/** Selects the ids of the conversations of a search in any order, as far as they are counted. */
+function foundInRanges(db: Db, selection: Reading) {
+  const found = rangesOf(selection).map((range) => {
+    const query = db
+      .selectFrom('issues')
+      .select('issues.id')
+      .where((eb) => selected(eb, range.selection, range.kinds))
+      .where(range.condition)
+    return sql`select found_ids.id from ${query} as found_ids`
+  })
+  return sql`${sql.join(found, sql` union all `)} limit ${MAX_COUNTED + 1}`
 }
 
 /** Returns the lead of a list with a label or an assignee and no other filter but kinds and a state. */
@@ -330,7 +427,6 @@ function selected(
       : eb('issues.is_pull', 'in', kinds),
     ...conditions(eb, selection, listed),
     ...(filter.terms ? [isMeant(eb, selection)] : []),
-    ...(isWindowed(selection) ? [isRecent()] : []),
   ])
 }
 
@@ -344,19 +440,27 @@ function inRepository(eb: Issues, id: number, isNarrow = false): Expression<SqlB
 }
 
 /**
- * Returns whether a query tests the rights of each conversation of the instance, because nothing else
- * leads to few of them.
+ * Returns whether a search merges the newest conversations of its ranges, because nothing else leads to
+ * few of them.
  */
-function isWindowed({ place, filter, isCommon }: Reading): boolean {
+function isMerged({ place, filter, isCommon }: Reading): boolean {
   const { posterId, assigneeId, mentionedId, requestedId, reviewerId } = filter
   const people = [posterId, assigneeId, mentionedId, requestedId, reviewerId]
   const hasRareWords = filter.terms !== undefined && isCommon !== true
   return 'reader' in place && !hasRareWords && people.every((id) => id === undefined)
 }
 
-/** The condition that a conversation is one of the newest of the instance. */
-function isRecent(): Expression<SqlBool> {
-  return sql<SqlBool>`issues.id > (select coalesce(max(newest.id), 0) from issues as newest) - ${sql.lit(MAX_EXAMINED)}`
+/** Returns whether a search tests more than kind, state and rights. */
+function isExamined({ filter: { isOpen: _, ...others } }: Reading): boolean {
+  return Object.values(others).some((value) => value !== undefined)
+}
+
+/** The condition that a public conversation is one of the newest of its kind and state. */
+function isRecent(kind: 0 | 1, isOpen: 0 | 1): Expression<SqlBool> {
+  const isInState = isOpen === 1 ? sql`(state = 'OPEN') = true` : sql`(state = 'OPEN') = false`
+  return sql<SqlBool>`issues.create_time >= coalesce((select newest.create_time from issues as newest
+    where newest.is_public = 1 and newest.is_pull = ${kind} and ${isInState}
+    order by newest.create_time desc limit 1 offset ${sql.lit(MAX_EXAMINED)}), 0)`
 }
 
 function isReadable(
