@@ -63,7 +63,8 @@ export async function labelConversation(
 }
 
 /**
- * Removes a label from a conversation, if it has the label.
+ * Removes a label from a conversation, if it has the label. A number that no label has is the name of a
+ * label, because clients of compatible systems send names in the place of numbers.
  *
  * @throws as `Conversations.open` for 'write'; LABEL_NOT_FOUND
  */
@@ -71,12 +72,15 @@ export async function unlabelConversation(
   app: ConversationsApp,
   caller: SignedIn,
   name: ConversationName,
-  labelId: number,
+  reference: LabelReference,
 ): Promise<void> {
   const open = await app.conversations.open(app, caller, name, 'write')
   const owners = await labelOwnersFor(app, caller, open)
-  if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId))
-    throw new DomainError('LABEL_NOT_FOUND')
+  const [labelId] = [
+    ...(await idsOfLabels(app, owners, [reference])),
+    ...(await idsOfLabels(app, owners, [String(reference)])),
+  ]
+  if (labelId === undefined) throw new DomainError('LABEL_NOT_FOUND')
   await changeLabels(app, caller, open, (present) => present.filter((id) => id !== labelId))
 }
 

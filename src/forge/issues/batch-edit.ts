@@ -20,6 +20,7 @@ import type { Conversation } from '../conversations/schema.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, outsideError, type Reason } from '../core/errors.ts'
 import type { ConversationName, RepositoryName } from '../core/names.ts'
+import { checkNotArchived } from '../repositories/access/permissions.ts'
 import { wakeWatchers } from '../repositories/activity/repository-events.ts'
 import { numbersOfQuery } from './issue-lists.ts'
 import { findNamed } from './open-issues.ts'
@@ -76,7 +77,8 @@ interface ChosenConversations {
  * failure stops none of the others. With a request id, a repeated request goes on where the first one
  * stopped, and returns the results of both.
  *
- * @throws as `openConversations`; INVALID_FIELD, INVALID_REQUEST_ID, REQUEST_ID_REUSED
+ * @throws as `openConversations`; REPOSITORY_ARCHIVED, INVALID_FIELD, INVALID_REQUEST_ID,
+ *   REQUEST_ID_REUSED
  */
 export async function batchEdit(
   app: ConversationsApp,
@@ -87,6 +89,7 @@ export async function batchEdit(
   { request, notifies, validatesOnly }: BatchOptions & { readonly request: RepeatableRequest },
 ): Promise<readonly BatchResult[]> {
   const open = await openConversations(app, caller, name)
+  checkNotArchived(open.repository)
   const numbers = [...new Set(chosen.numbers)].sort((a, b) => a - b)
   const hasQuery = chosen.query !== ''
   if (numbers.length > MAX_CONVERSATIONS || hasQuery === numbers.length > 0)

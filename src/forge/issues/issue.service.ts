@@ -235,12 +235,12 @@ function labelMethods(app: App): LabelMethods {
       return {}
     },
 
-    async removeIssueLabel({ owner, repo, index, id }, context) {
+    async removeIssueLabel({ owner, repo, index, id, label: named }, context) {
       await unlabelConversation(
         app,
         signedIn(callerOf(context)),
         { owner, repo, number: Number(index) },
-        Number(id),
+        named || Number(id),
       )
       return {}
     },

@@ -133,6 +133,13 @@ describe('a change of several issues', () => {
     expect((await get(path, 1)).state).toBe('open')
   })
 
+  it('is refused in an archived repository', async () => {
+    const path = await fresh('archived', users.bob)
+    await forge.ask(users.bob, 'PATCH', path, { archived: true })
+    const { status } = await batch(users.bob, path, { numbers: [1], state: 'closed' })
+    expect(status).toBe(423)
+  })
+
   it('tells nobody on request', async () => {
     const path = await fresh('quiet', users.eve, users.eve)
     const threads = async () =>

@@ -462,6 +462,26 @@ describe('the conversation of an issue', () => {
     expect((await label('DELETE')).status).toBe(204)
   })
 
+  it('loses a label by its number or its name', async () => {
+    const path = await fresh('named-labels')
+    await forge.ask(users.eve, 'POST', `${path}/issues`, { title: 'a' })
+    const ids: number[] = []
+    for (const name of ['bug', 'p/1', '99999']) {
+      const label = await forge.ask(users.bob, 'POST', `${path}/labels`, { name, color: 'ff0000' })
+      ids.push(label.id)
+    }
+    const labels = ['bug', 'p/1', '99999']
+    await forge.ask(users.bob, 'PUT', `${path}/issues/1/labels`, { labels })
+    const remove = async (label: string | number, who = users.carol) =>
+      (await forge.rest(who, 'DELETE', `${path}/issues/1/labels/${label}`)).status
+    expect(await remove('bug', users.eve)).toBe(403)
+    expect(await remove('unknown')).toBe(404)
+    expect(await remove(99998)).toBe(404)
+    for (const label of [String(ids[0]), 'p/1', 'p%2F1', '99999'])
+      expect(await remove(label), label).toBe(204)
+    expect(await forge.ask(users.bob, 'GET', `${path}/issues/1/labels`)).toEqual([])
+  })
+
   it('is not found by a label of a former owner of the repository', async () => {
     await forge.ask(users.bob, 'POST', '/orgs', { username: 'former' })
     await forge.ask(users.bob, 'POST', '/orgs/former/labels', { name: 'theirs', color: 'abc' })
