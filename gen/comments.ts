@@ -4630,7 +4630,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.Release.url", "URL over REST."],
   ["branchline.v1.Release.zipball_url", "URL of the files of the tag as a zip archive."],
   ["branchline.v1.ReleaseNoteService", "Texts for releases."],
-  ["branchline.v1.ReleaseNoteService.GenerateReleaseNotes", "Writes the notes of a release from the pull requests that were merged since the release before, and\nstores nothing. For those who may write releases.\n\nA pull request counts if the commit of its merge is in the release and not in the one before. The\nnotes name at most 500 pull requests and have at most 100 KiB, and say how many are left out. A\ncaller who may not read pull requests gets notes without them."],
+  ["branchline.v1.ReleaseNoteService.GenerateReleaseNotes", "Writes the notes of a release from the pull requests that were merged since the release before, and\nstores nothing. For those who may write releases.\n\nA pull request counts if the commit of its merge is in the release and not in the one before. The\nnotes name at most 500 pull requests and have at most 100 KiB, and say how many are left out. A\ncaller who may not read pull requests gets notes without them.\n\nThe file `.gitea/release.yml` of the release, or `.github/release.yml`, sorts the pull requests by\ntheir labels into categories with headings, and leaves out those of some labels and authors. A\nfile that is faulty, or has more than 64 KiB, has no effect."],
   ["branchline.v1.ReleaseReference", "The release of an event."],
   ["branchline.v1.ReleaseReference.id", "Its number."],
   ["branchline.v1.ReleaseReference.tag_name", "Its tag at that time."],

@@ -112,6 +112,10 @@ export const ReleaseNoteService: GenService<{
    * notes name at most 500 pull requests and have at most 100 KiB, and say how many are left out. A
    * caller who may not read pull requests gets notes without them.
    *
+   * The file `.gitea/release.yml` of the release, or `.github/release.yml`, sorts the pull requests by
+   * their labels into categories with headings, and leaves out those of some labels and authors. A
+   * file that is faulty, or has more than 64 KiB, has no effect.
+   *
    * @generated from rpc branchline.v1.ReleaseNoteService.GenerateReleaseNotes
    */
   generateReleaseNotes: {

@@ -96,6 +96,66 @@ it('keeps a title on its line, and leaves out what is missing', async () => {
   )
 })
 
+it('sorts pull requests by the categories of the repository', async () => {
+  const path = await repository('sorted')
+  const labels = new Map<string, number>()
+  for (const name of ['Bug', 'internal', 'docs'])
+    labels.set(name, (await ask(bob, 'POST', `${path}/labels`, { name, color: '#aabbcc' })).id)
+  const file = `changelog:
+  exclude:
+    labels: [internal]
+    authors: [dave]
+  categories:
+    - title: Fixed
+      labels: [bug, 7]
+      exclude: { authors: [carol] }
+    - title: 'Words &  more'
+      labels: [docs]
+    - labels: [without a title]
+    - title: Empty
+      labels: [nothing]
+`
+  const content = (text: string) => Buffer.from(text).toString('base64')
+  const address = `${path}/contents/.github/release.yml`
+  await ask(bob, 'POST', address, { content: content(file) })
+  const urls: Record<string, string> = {}
+  for (const [title, who, label] of [
+    ['Mended', bob, 'Bug'],
+    ['Mended by another', carol, 'Bug'],
+    ['Described', bob, 'docs'],
+    ['Hidden', bob, 'internal'],
+    ['Plain', bob, undefined],
+  ] as const) {
+    urls[title] = await merged(path, who, title, 'merge')
+    const number = urls[title].split('/').at(-1)
+    const chosen = label === undefined ? [] : [labels.get(label)]
+    await ask(bob, 'POST', `${path}/issues/${number}/labels`, { labels: chosen })
+  }
+  const { body } = await notes(path, { tag_name: 'v1' })
+  expect(body.body).toContain(`## What's Changed
+### Fixed
+* Mended by @bob in ${urls.Mended}
+
+### Words & more
+* Described by @bob in ${urls.Described}
+
+### Other Changes
+* Plain by @bob in ${urls.Plain}
+* Mended by another by @carol in ${urls['Mended by another']}
+
+## New Contributors`)
+  expect(body.body).not.toContain('Hidden')
+  for (const faulty of ['changelog: [', 'changelog: { categories: 7 }', '[]', '\n']) {
+    const now = await ask(bob, 'GET', address)
+    await ask(bob, 'PUT', address, { sha: now.sha, content: content(faulty) })
+    const plain = await notes(path, { tag_name: 'v1' })
+    expect(plain.status).toBe(200)
+    expect(plain.body.body).toContain(
+      `## What's Changed\n* Plain by @bob in ${urls.Plain}\n* Hidden`,
+    )
+  }
+})
+
 it('is for those who write releases, and says what is wrong', async () => {
   await ask(bob, 'POST', '/user/repos', { name: 'rights', auto_init: true, private: true })
   const path = '/repos/bob/rights'

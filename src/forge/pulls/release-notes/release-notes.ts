@@ -1,6 +1,7 @@
 import { latestCommits, losesCommits } from '../../../platform/git/history/new-commits.ts'
 import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
+import { labelsOfConversations } from '../../conversations/labels.rows.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
@@ -10,6 +11,13 @@ import type { ReposApp } from '../../repositories/ports.ts'
 import { readTag, readTagInAnyCase } from '../../repositories/refs/ref-index.ts'
 import { isTagName, resolveTarget } from '../../repositories/refs/tags.ts'
 import { listReleases } from '../../repositories/releases/releases.rows.ts'
+import {
+  type Categorized,
+  grouped,
+  isLeftOut,
+  type NoteCategories,
+  readNoteCategories,
+} from './note-categories.ts'
 import { findFirstMerges, findPullsByMergeCommits, type NotedPull } from './release-notes.rows.ts'
 
 /** What the notes are about. Empty texts are defaults. */
@@ -65,8 +73,11 @@ export async function generateReleaseNotes(
     previousTagName === ''
       ? await previousRelease(app, open, { tagName, to })
       : await namedTag(app, open, previousTagName)
-  const pulls = await mergedPulls(app, open, previous?.commitId, to)
-  return { title: tagName, body: await printNotes(app, open, { pulls, tagName, previous }) }
+  const merged = await mergedPulls(app, open, previous?.commitId, to)
+  const categories = await readNoteCategories(app, caller, open, to)
+  const pulls = (await described(app, merged)).filter((pull) => !isLeftOut(categories, pull))
+  const facts = { pulls, categories, tagName, previous }
+  return { title: tagName, body: await printNotes(app, open, facts) }
 }
 
 /** The tag of a release, and its commit. */
@@ -115,32 +126,61 @@ async function mergedPulls(
   return findPullsByMergeCommits(app.db, repository.id, commits)
 }
 
+/** A pull request with what decides about its place in the notes. */
+interface DescribedPull extends NotedPull, Categorized {
+  /** The name of the author as the notes print it. */
+  readonly by: string
+}
+
+async function described(app: ReposApp, pulls: readonly NotedPull[]): Promise<DescribedPull[]> {
+  const owners = await findOwnersByIds(app.db, authorsOf(pulls))
+  const labels = await labelsOfConversations(
+    app.db,
+    pulls.map(({ id }) => id),
+  )
+  return pulls.map((pull) => {
+    const { id, poster_id, original_author } = pull
+    // The name of an author on another server may be that of another person here.
+    const isImported = original_author !== ''
+    const account = (poster_id === null ? undefined : owners.get(poster_id))?.name ?? GHOST.name
+    return {
+      ...pull,
+      labels: (labels.get(id) ?? []).map(({ name }) => name),
+      author: isImported ? '' : account,
+      by: isImported ? oneLine(original_author) : `@${account}`,
+    }
+  })
+}
+
 async function printNotes(
   app: ReposApp,
   { repository, owner }: OpenRepository,
   facts: {
-    pulls: readonly NotedPull[]
+    pulls: readonly DescribedPull[]
+    categories: NoteCategories
     tagName: string
     previous: TaggedCommit | undefined
   },
 ): Promise<string> {
-  const { pulls, tagName, previous } = facts
+  const { pulls, categories, tagName, previous } = facts
   const base = `${app.publicUrl()}/${owner.name}/${repository.name}`
-  const authorOf = await namesOfAuthors(app, pulls)
-  const lines = pulls.map(
-    (pull) => `* ${oneLine(pull.title)} by ${authorOf(pull)} in ${base}/pulls/${pull.number}`,
+  const lineOf = ({ title, by, number }: DescribedPull) =>
+    `* ${oneLine(title)} by ${by} in ${base}/pulls/${number}`
+  // The limits keep the latest ones.
+  const shown = pulls.slice(0, withinLimits(pulls.map(lineOf)).length)
+  const left = pulls.length - shown.length
+  const groups = grouped(categories, shown).map(({ title, pulls }) =>
+    [...(title === '' ? [] : [`### ${title}`]), ...pulls.map(lineOf)].join('\n'),
   )
-  const shown = withinLimits(lines)
-  const left = lines.length - shown.length
   const newcomers = (await firstPulls(app, repository.id, pulls)).map(
-    (pull) => `* ${authorOf(pull)} made their first contribution in ${base}/pulls/${pull.number}`,
+    ({ by, number }) => `* ${by} made their first contribution in ${base}/pulls/${number}`,
   )
   const all =
     previous === undefined
       ? `${base}/commits/tag/${encodeURIComponent(tagName)}`
       : `${base}/compare/${encodeURIComponent(previous.tagName)}...${encodeURIComponent(tagName)}`
   const parts = [
-    shown.length > 0 && `## What's Changed\n${shown.join('\n')}`,
+    shown.length > 0 && `## What's Changed\n${groups.join('\n\n')}`,
     left > 0 && `* And ${left} more pull requests`,
     newcomers.length > 0 && `## New Contributors\n${withinLimits(newcomers).join('\n')}`,
     `**Full Changelog**: ${all}`,
@@ -153,18 +193,6 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-async function namesOfAuthors(
-  app: ReposApp,
-  pulls: readonly NotedPull[],
-): Promise<(pull: NotedPull) => string> {
-  const owners = await findOwnersByIds(app.db, authorsOf(pulls))
-  return ({ poster_id, original_author }) =>
-    // The name of an author on another server may be that of another person here.
-    original_author !== ''
-      ? oneLine(original_author)
-      : `@${(poster_id === null ? undefined : owners.get(poster_id))?.name ?? GHOST.name}`
-}
-
 function authorsOf(pulls: readonly NotedPull[]): number[] {
   return [...new Set(pulls.flatMap(({ poster_id }) => poster_id ?? []))]
 }
@@ -173,12 +201,12 @@ function authorsOf(pulls: readonly NotedPull[]): number[] {
 async function firstPulls(
   app: ReposApp,
   repositoryId: number,
-  pulls: readonly NotedPull[],
-): Promise<NotedPull[]> {
+  pulls: readonly DescribedPull[],
+): Promise<DescribedPull[]> {
   const own = pulls.filter(({ original_author }) => original_author === '')
   const times = await findFirstMerges(app.db, repositoryId, authorsOf(own))
   // Of several in the same second, the one with the lowest number.
-  const firsts = new Map<number, NotedPull>()
+  const firsts = new Map<number, DescribedPull>()
   for (const pull of own)
     if (pull.poster_id !== null && times.get(pull.poster_id) === pull.merge_time)
       firsts.set(pull.poster_id, pull)
