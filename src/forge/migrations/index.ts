@@ -184,8 +184,8 @@ export const migrations: readonly Migration[] = [
   { name: '0101-viewed-files', ...viewedFiles },
   { name: '0107-issue-lists', ...issueLists },
   { name: '0111-commit-rules', ...commitRules },
-  { name: '0119-stack-rebases', ...stackRebases },
   { name: '0114-public-issues', ...publicIssues },
+  { name: '0119-stack-rebases', ...stackRebases },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */
