@@ -1975,8 +1975,9 @@ export const IssueService: GenService<{
   },
   /**
    * Searches the issues and pull requests of all repositories that the caller may read. Words that more
-   * than 1,000 texts have, and filters without words and users other than kind and state, are searched for among the newest 50,000
-   * public ones of each kind and state, and among all that the caller may read of private repositories.
+   * than 1,000 texts have, and filters other than kind, state and users, are searched for among the newest
+   * 50,000 public ones of each kind and state, and among those in the private repositories of the caller;
+   * for administrators, among those of the newest 50,000 of the instance that are private.
    *
    * @generated from rpc branchline.v1.IssueService.SearchIssues
    */
