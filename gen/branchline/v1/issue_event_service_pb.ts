@@ -277,7 +277,8 @@ export const IssueEventService: GenService<{
   /**
    * Streams which issues and pull requests that concern the caller have changed, in all repositories:
    * those that the caller opened, and those that are assigned to the caller, mention the caller, or ask
-   * for the caller's review by name. A change that ends an assignment or such a request is the last one.
+   * for the caller's review by name. A change that ends an assignment or such a request is sent, too, and
+   * perhaps those of the minute after.
    *
    * Each response names one issue or pull request that the caller may read at the time of sending, once
    * for all its changes since the last response about it. Reactions and deletions are left out. The first

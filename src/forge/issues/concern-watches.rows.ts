@@ -3,6 +3,9 @@ import type { Db } from '../../platform/database/schema.ts'
 
 /** The events of some users' issues and pull requests, in the events of all repositories. */
 
+/** The time within which the entry of a timeline and the event of the same change are made. */
+const TRANSACTION_SECONDS = 60
+
 /** The range of the stored events of all repositories. */
 interface EventRange {
   /** Id of the latest event; 0 without events. */
@@ -58,7 +61,8 @@ export async function listConcerningEvents(
 
 /**
  * Selects events with each user whom they concern: the author, assignees, those whom a text mentions,
- * those who are asked for a review, and those who were assigned or asked until the change.
+ * those who are asked for a review, and those who were assigned or asked until the change or shortly
+ * before.
  */
 function concerned(condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const isConversation = sql`event.audience in ('issues', 'pulls') and ${condition}`
@@ -84,6 +88,7 @@ function concerned(condition: RawBuilder<unknown>): RawBuilder<unknown> {
     union all ${rowsOf(
       former,
       sql`join issue_timeline as entry on entry.issue_id = event.subject_id`,
-      sql`entry.type in ('assignees', 'review_request') and entry.create_time >= event.time / 1000`,
+      sql`entry.type in ('assignees', 'review_request')
+        and entry.create_time >= event.time / 1000 - ${TRANSACTION_SECONDS}`,
     )}`
 }

@@ -44,8 +44,11 @@ async function watch(
     leave: () => watcher.leave(),
     /** The next changed issue, and the cursor after it. */
     async next(): Promise<{ named: string; cursor: string }> {
-      const { issue, cursor: after } = await watcher.next()
-      return { named: `${issue?.repository?.fullName}#${issue?.number}`, cursor: after }
+      for (;;) {
+        const { issue, cursor: after } = await watcher.next()
+        // A heartbeat of a slow machine names nothing.
+        if (issue) return { named: `${issue.repository?.fullName}#${issue.number}`, cursor: after }
+      }
     },
   }
 }
