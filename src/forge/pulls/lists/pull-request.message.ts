@@ -17,7 +17,6 @@ import { teamMessage } from '../../organizations/team.service.ts'
 import { gitUrls, repositoryMessageWith } from '../../repositories/lifecycle/repository.message.ts'
 import type { RepositoryView } from '../../repositories/lifecycle/repository-views.ts'
 import { queueEntryMessage } from '../queue/queue-entry.message.ts'
-import type { StackedPull } from './pull-stacks.rows.ts'
 import type { PullSide, PullView } from './pull-views.ts'
 
 /** The id of a repository that was deleted or that the viewer may not read. */
@@ -133,7 +132,11 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
   }
 }
 
-function stackedMessage({ number, title, head_commit }: StackedPull): StackedPullRequest {
+function stackedMessage({
+  number,
+  title,
+  head_commit,
+}: PullView['stack'][number]): StackedPullRequest {
   return {
     $typeName: 'branchline.v1.StackedPullRequest',
     number: BigInt(number),
