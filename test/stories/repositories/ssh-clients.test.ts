@@ -2,8 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { ROOT } from '../../support/markdown.ts'
 import { execFile, execFileSync } from '../../support/programs.ts'
 import { createSshKey, hasSsh } from '../../support/ssh-client.ts'
+import { isLongTier } from '../../support/tier.ts'
+
+const GO_CLIENT = join(ROOT, 'test', 'clients', 'ssh-go')
+/** With an empty cache, Go fetches and compiles the library. */
+const COMPILE_TIMEOUT_MS = 600_000
 
 // Only a file whose tests run stops its servers after them.
 let forge: Forge
@@ -64,6 +70,26 @@ describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not ins
     }
   })
   afterAll(() => forge.stop())
+
+  it.skipIf(!isLongTier || !isInstalled('go', 'version'))(
+    'golang.org/x/crypto, by each key exchange (in the long tier)',
+    async () => {
+      const program = join(forge.client.home, 'ssh-go')
+      await execFile('go', ['build', '-o', program, '.'], { cwd: GO_CLIENT })
+      for (const name of ['ed', 'rsa'])
+        await shareBy(`go-${name}`, 'ssh', program, '-i', join(forge.client.home, name))
+      const exchanges = ['mlkem768x25519-sha256', 'curve25519-sha256', 'ecdh-sha2-nistp256']
+      for (const exchange of exchanges) {
+        const command = [program, '-i', join(forge.client.home, 'ed'), '-k', exchange]
+        await shareBy(`go-${exchange}`, 'ssh', ...command)
+      }
+      const old = ['-i', join(forge.client.home, 'ed'), '-k', 'diffie-hellman-group1-sha1']
+      await expect(
+        execFile(program, [...old, '-p', port, 'git@127.0.0.1', "git-upload-pack 'bob/shared'"]),
+      ).rejects.toThrow('no common algorithm for key exchange')
+    },
+    COMPILE_TIMEOUT_MS,
+  )
 
   it.skipIf(!isInstalled('dbclient', '-h'))('Dropbear', async () => {
     for (const name of ['ed', 'rsa']) {
