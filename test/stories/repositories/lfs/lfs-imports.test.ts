@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../../src/platform/outbound/allowed-hosts.ts'
@@ -6,6 +5,7 @@ import { testClock } from '../../../support/app.ts'
 import { openForge, startForge } from '../../../support/forge.ts'
 import { type GitUpstream, startGitUpstream } from '../../../support/git-upstream.ts'
 import { LFS_JSON, lfsAt, lfsObject, pointerOf } from '../../../support/lfs.ts'
+import { execFileSync } from '../../../support/programs.ts'
 import { createToken } from '../../../support/server.ts'
 
 const clock = testClock()

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { openForge, refusalOf } from '../../../support/forge.ts'
 import { lfsAt, lfsObject, pointerOf } from '../../../support/lfs.ts'
+import { execFileSync } from '../../../support/programs.ts'
 
 const { server, users, ask, rest, grpc } = await openForge({ settings: { lfsPushCheck: false } })
 const { bob, carol } = users
