@@ -44,12 +44,13 @@ export const GATES = {
 } as const
 export type Gate = keyof typeof GATES
 
-const AT_THE_DOOR = [
+/** Those that a call meets before the server looks anything up. */
+export const AT_THE_DOOR: readonly Gate[] = [
   'BAD_CREDENTIALS',
   'UNAUTHENTICATED',
   'SCOPE_MISSING',
   'PUBLIC_ONLY_TOKEN',
-] as const
+]
 
 /** Those before what is nobody else's. */
 export const ACCOUNT_GATES: readonly Gate[] = [

@@ -2,7 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { RPC_PROTOCOLS } from '../../support/server.ts'
 import type { Cell, Matrix } from './cells.ts'
-import type { Needs } from './model.ts'
+import { AT_THE_DOOR, type Gate, type Needs } from './model.ts'
 import { callerFacts } from './test-users.ts'
 
 /** A row of a table: a method, and what its cells are made of. */
@@ -50,8 +50,9 @@ export function modelsOf<R extends Row>(rows: readonly R[]): ReadonlySet<R> {
 
 /**
  * Describes who gets what of each method, by one protocol, and one of each kind of refusal by every
- * route over REST. The model of each access class is called by everybody on everything, and with
- * each refusal by all protocols; another method of the class by one caller for each gate, and by
+ * route over REST. The model of each access class is called by everybody on everything (in the usual
+ * tier, on two places by who is refused before the server looks for the place), and with each refusal
+ * by all protocols; another method of the class by one caller for each gate, and by
  * every token, whose scopes it names itself.
  */
 export function describeRefusals<R extends Row>({
@@ -64,7 +65,8 @@ export function describeRefusals<R extends Row>({
   const others = rows.filter((row) => !models.has(row))
 
   it.each(named([...models]))('every caller: $name', async ({ row }) => {
-    expect(await matrix().byRpc(row.method, cellsOf(row))).toEqual([])
+    const cells = isFull ? cellsOf(row) : withoutRepeats(cellsOf(row), rows.indexOf(row))
+    expect(await matrix().byRpc(row.method, cells)).toEqual([])
   })
 
   it.each(named(others))('a caller for each gate, and each token: $name', async ({ row }) => {
@@ -86,6 +88,21 @@ export function describeRefusals<R extends Row>({
       expect(await matrix().byRest(row.method, samplesOf(cellsOf(row)))).toEqual([])
     })
   })
+}
+
+/**
+ * Leaves out most cells of callers who are refused before the server looks for what the call is about.
+ * Two places are left for each of these callers, others for each method.
+ */
+function withoutRepeats(cells: readonly Cell[], nth: number): Cell[] {
+  const isAtTheDoor = ({ expected }: Cell) => AT_THE_DOOR.includes(expected as Gate)
+  const refused = cells.filter(isAtTheDoor)
+  const chosen = [...new Set(refused.map(({ caller }) => caller))].flatMap((one) => {
+    const alike = refused.filter(({ caller }) => caller === one)
+    const places = [nth, nth + Math.ceil(alike.length / 2)]
+    return places.flatMap((place) => alike[place % alike.length] ?? [])
+  })
+  return [...cells.filter((cell) => !isAtTheDoor(cell)), ...new Set(chosen)]
 }
 
 /**
