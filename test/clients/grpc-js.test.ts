@@ -128,7 +128,10 @@ describe('grpc-js', () => {
 
   it('gives up at its deadline, and so does the server', async () => {
     const before = watchesEnded()
-    const { ended } = await watch(connect(), { deadline: Date.now() + 3_000 })
+    const client = connect()
+    // On a busy machine, the deadline may otherwise pass before there is a connection.
+    await callUnary(client, method.getUser, { name: 'users/bob' })
+    const { ended } = await watch(client, { deadline: Date.now() + 3_000 })
     expect(await ended).toMatchObject({ code: status.DEADLINE_EXCEEDED })
     await expect.poll(watchesEnded).toBe(before + 1)
   })

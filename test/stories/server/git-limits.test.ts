@@ -38,7 +38,7 @@ async function fill({ ask, users, client, server }: Forge): Promise<void> {
   await client.git('mine', 'push', '-q')
 }
 
-beforeAll(() => fill(forge), 60_000)
+beforeAll(() => fill(forge))
 
 afterEach(async () => {
   for (const answer of answers.splice(0)) answer.destroy()
@@ -124,5 +124,5 @@ describe('slots of Git processes without limits for this machine', () => {
     const answer = await askAt(url, '127.0.0.1', ARCHIVE, { authorization })
     expect(answer.statusCode).toBe(200)
     expect(await sizeOf(answer)).toBeGreaterThan(HUGE_BYTES)
-  }, 60_000)
+  })
 })

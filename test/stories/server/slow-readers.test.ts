@@ -47,7 +47,7 @@ beforeAll(async () => {
   await client.git('mine', 'add', '.')
   await client.commit('mine', 'large')
   await client.git('mine', 'push', '-q')
-}, 60_000)
+})
 
 afterEach(async () => {
   for (const connection of slow.splice(0)) connection.close()
@@ -114,7 +114,7 @@ describe('large responses that no client reads', () => {
     for (const connection of slow.splice(0)) connection.close()
     await expect.poll(waitingBytes).toBe(0)
     expect((await memory()) - before).toBeLessThan(400)
-  }, 60_000)
+  })
 
   it.each(RPC_PROTOCOLS)(
     'make %s refuse further calls of the peer, with a reason, until they are closed',
@@ -198,7 +198,7 @@ describe('the OpenAPI document', () => {
     expect(reasonsOf(await Promise.all(asked))).toEqual({ '200 none': 2000 })
     expect(await probe()).toBe(1)
     expect((await memory()) - before).toBeLessThan(200)
-  }, 60_000)
+  })
 
   it('is compressed if the client accepts that, and not sent again to a client with its ETag', async () => {
     const get = (headers: Record<string, string>) =>
@@ -276,5 +276,5 @@ describe('streams that stay open', () => {
     expect(await probe()).toBe(1)
     for (const session of sessions.splice(0)) session.destroy()
     await expect.poll(() => watch(connect())).toBe('open')
-  }, 60_000)
+  })
 })
