@@ -14,3 +14,8 @@ const FAULTS = ['badTimezone', 'missingSpaceBeforeDate', 'zeroPaddedFilemode']
 export function acceptedFaults(check: 'receive.fsck' | 'fetch.fsck' | 'fsck'): string[] {
   return FAULTS.map((fault) => `${check}.${fault}=ignore`)
 }
+
+/** Returns the value of `--strict` of `git index-pack` that accepts objects with these faults. */
+export function strictFaults(): string {
+  return FAULTS.map((fault) => `${fault}=ignore`).join(',')
+}
