@@ -127,7 +127,7 @@ const ROWS_OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   administration: ['accounts', 'conversations', 'memos', 'repositories'],
   conversations: ['accounts', 'repositories', 'webhooks'],
   deliveries: ['accounts', 'conversations', 'pulls', 'repositories', 'webhooks'],
-  imports: ['conversations', 'issues', 'pulls', 'repositories'],
+  imports: ['accounts', 'conversations', 'issues', 'pulls', 'repositories'],
   issues: ['accounts', 'conversations', 'pulls', 'repositories'],
   memos: ['accounts', 'webhooks'],
   notifications: ['accounts', 'conversations', 'pulls', 'repositories'],

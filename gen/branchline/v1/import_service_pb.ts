@@ -8,7 +8,11 @@ import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import { file_branchline_v1_error_reason } from "./error_reason_pb.ts";
 import type { MigrateRepositoryRequestSchema } from "./mirror_service_pb.ts";
 import { file_branchline_v1_mirror_service } from "./mirror_service_pb.ts";
+import type { RepositorySchema } from "./repository_pb.ts";
+import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { HttpBody, HttpBodySchema } from "../../google/api/httpbody_pb.ts";
+import { file_google_api_httpbody } from "../../google/api/httpbody_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
@@ -18,7 +22,71 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/import_service.proto.
  */
 export const file_branchline_v1_import_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL2ltcG9ydF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIi8KEEdldEltcG9ydFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSIxChJXYXRjaEltcG9ydFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSIyChNDYW5jZWxJbXBvcnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiMQoSTGlzdEltcG9ydHNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiYgoTTGlzdEltcG9ydHNSZXNwb25zZRItCgdpbXBvcnRzGAEgAygLMhwuYnJhbmNobGluZS52MS5Qcm9qZWN0SW1wb3J0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFItECCg1Qcm9qZWN0SW1wb3J0EgoKAmlkGAEgASgDEg0KBXN0YXRlGAIgASgJEg8KB3NlcnZpY2UYAyABKAkSLwoIcHJvZ3Jlc3MYBCABKAsyHS5icmFuY2hsaW5lLnYxLkltcG9ydFByb2dyZXNzEioKBmVycm9ycxgFIAMoCzIaLmJyYW5jaGxpbmUudjEuSW1wb3J0RXJyb3ISDwoHbWVzc2FnZRgGIAEoCRIxCg13YWl0aW5nX3VudGlsGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNcmVwb3NpdG9yeV9pZBgKIAEoAyKtAwoOSW1wb3J0UHJvZ3Jlc3MSKwoHb2JqZWN0cxgBIAEoCzIaLmJyYW5jaGxpbmUudjEuSW1wb3J0Q291bnQSKgoGbGFiZWxzGAIgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIuCgptaWxlc3RvbmVzGAMgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIqCgZpc3N1ZXMYBCABKAsyGi5icmFuY2hsaW5lLnYxLkltcG9ydENvdW50EiwKCGNvbW1lbnRzGAUgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIxCg1wdWxsX3JlcXVlc3RzGAYgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIrCgdyZXZpZXdzGAcgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIsCghyZWxlYXNlcxgIIAEoCzIaLmJyYW5jaGxpbmUudjEuSW1wb3J0Q291bnQSKgoGYXNzZXRzGAkgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudCIqCgtJbXBvcnRDb3VudBIMCgRkb25lGAEgASgDEg0KBXRvdGFsGAIgASgDIjkKC0ltcG9ydEVycm9yEgwKBGtpbmQYASABKAkSCwoDcmVmGAIgASgJEg8KB21lc3NhZ2UYAyABKAkyxggKDUltcG9ydFNlcnZpY2US4AIKC1N0YXJ0SW1wb3J0EicuYnJhbmNobGluZS52MS5NaWdyYXRlUmVwb3NpdG9yeVJlcXVlc3QaHC5icmFuY2hsaW5lLnYxLlByb2plY3RJbXBvcnQiiQKQAgD6phkDCMkBgqcZFggDEhB3cml0ZTpyZXBvc2l0b3J5KAGKpxkDCLEBiqcZAwiDAYqnGQIIBYqnGQMI+AWKpxkDCI0BiqcZQAiXARI7VGhlIGNhbGxlciBtYXkgbm90IGNyZWF0ZSByZXBvc2l0b3JpZXMgaW4gdGhlIG9yZ2FuaXNhdGlvbi6KpxlVCBkSUVRoZSBvd25lciBpcyBhbm90aGVyIHVzZXIgYW5kIHRoZSBjYWxsZXIgaXMgbm90IGFuIGFkbWluaXN0cmF0b3Igb2YgdGhlIGluc3RhbmNlLoqnGQMIswGC0+STAhk6ASoiFC9hcGkvdjEvdXNlci9pbXBvcnRzEp8BCglHZXRJbXBvcnQSHy5icmFuY2hsaW5lLnYxLkdldEltcG9ydFJlcXVlc3QaHC5icmFuY2hsaW5lLnYxLlByb2plY3RJbXBvcnQiU5ACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYqnGQMI+gWC0+STAiUSIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaW1wb3J0EqsBCgtXYXRjaEltcG9ydBIhLmJyYW5jaGxpbmUudjEuV2F0Y2hJbXBvcnRSZXF1ZXN0GhwuYnJhbmNobGluZS52MS5Qcm9qZWN0SW1wb3J0IlmQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCPoFgtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2ltcG9ydDp3YXRjaDABEqABCgxDYW5jZWxJbXBvcnQSIi5icmFuY2hsaW5lLnYxLkNhbmNlbEltcG9ydFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCPoFgtPkkwIlKiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2ltcG9ydBK3AQoLTGlzdEltcG9ydHMSIS5icmFuY2hsaW5lLnYxLkxpc3RJbXBvcnRzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuTGlzdEltcG9ydHNSZXNwb25zZSJhkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSD3JlYWQ6cmVwb3NpdG9yeSgBiqcZAggUgtPkkwIfYgdpbXBvcnRzEhQvYXBpL3YxL3VzZXIvaW1wb3J0cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_mirror_service, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL2ltcG9ydF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIjYKF0V4cG9ydFJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiZQoXSW1wb3J0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSEQoJcmVwb19uYW1lGAIgASgJEigKCmF0dGFjaG1lbnQYAyABKAsyFC5nb29nbGUuYXBpLkh0dHBCb2R5Ii8KEEdldEltcG9ydFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSIxChJXYXRjaEltcG9ydFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSIyChNDYW5jZWxJbXBvcnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiMQoSTGlzdEltcG9ydHNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiYgoTTGlzdEltcG9ydHNSZXNwb25zZRItCgdpbXBvcnRzGAEgAygLMhwuYnJhbmNobGluZS52MS5Qcm9qZWN0SW1wb3J0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFItECCg1Qcm9qZWN0SW1wb3J0EgoKAmlkGAEgASgDEg0KBXN0YXRlGAIgASgJEg8KB3NlcnZpY2UYAyABKAkSLwoIcHJvZ3Jlc3MYBCABKAsyHS5icmFuY2hsaW5lLnYxLkltcG9ydFByb2dyZXNzEioKBmVycm9ycxgFIAMoCzIaLmJyYW5jaGxpbmUudjEuSW1wb3J0RXJyb3ISDwoHbWVzc2FnZRgGIAEoCRIxCg13YWl0aW5nX3VudGlsGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNcmVwb3NpdG9yeV9pZBgKIAEoAyKtAwoOSW1wb3J0UHJvZ3Jlc3MSKwoHb2JqZWN0cxgBIAEoCzIaLmJyYW5jaGxpbmUudjEuSW1wb3J0Q291bnQSKgoGbGFiZWxzGAIgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIuCgptaWxlc3RvbmVzGAMgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIqCgZpc3N1ZXMYBCABKAsyGi5icmFuY2hsaW5lLnYxLkltcG9ydENvdW50EiwKCGNvbW1lbnRzGAUgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIxCg1wdWxsX3JlcXVlc3RzGAYgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIrCgdyZXZpZXdzGAcgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudBIsCghyZWxlYXNlcxgIIAEoCzIaLmJyYW5jaGxpbmUudjEuSW1wb3J0Q291bnQSKgoGYXNzZXRzGAkgASgLMhouYnJhbmNobGluZS52MS5JbXBvcnRDb3VudCIqCgtJbXBvcnRDb3VudBIMCgRkb25lGAEgASgDEg0KBXRvdGFsGAIgASgDIjkKC0ltcG9ydEVycm9yEgwKBGtpbmQYASABKAkSCwoDcmVmGAIgASgJEg8KB21lc3NhZ2UYAyABKAkyrQ0KDUltcG9ydFNlcnZpY2US4AIKC1N0YXJ0SW1wb3J0EicuYnJhbmNobGluZS52MS5NaWdyYXRlUmVwb3NpdG9yeVJlcXVlc3QaHC5icmFuY2hsaW5lLnYxLlByb2plY3RJbXBvcnQiiQKQAgD6phkDCMkBgqcZFggDEhB3cml0ZTpyZXBvc2l0b3J5KAGKpxkDCLEBiqcZAwiDAYqnGQIIBYqnGQMI+AWKpxkDCI0BiqcZQAiXARI7VGhlIGNhbGxlciBtYXkgbm90IGNyZWF0ZSByZXBvc2l0b3JpZXMgaW4gdGhlIG9yZ2FuaXNhdGlvbi6KpxlVCBkSUVRoZSBvd25lciBpcyBhbm90aGVyIHVzZXIgYW5kIHRoZSBjYWxsZXIgaXMgbm90IGFuIGFkbWluaXN0cmF0b3Igb2YgdGhlIGluc3RhbmNlLoqnGQMIswGC0+STAhk6ASoiFC9hcGkvdjEvdXNlci9pbXBvcnRzEp8BCglHZXRJbXBvcnQSHy5icmFuY2hsaW5lLnYxLkdldEltcG9ydFJlcXVlc3QaHC5icmFuY2hsaW5lLnYxLlByb2plY3RJbXBvcnQiU5ACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5iqcZAwiEAYqnGQMI+gWC0+STAiUSIy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaW1wb3J0EqsBCgtXYXRjaEltcG9ydBIhLmJyYW5jaGxpbmUudjEuV2F0Y2hJbXBvcnRSZXF1ZXN0GhwuYnJhbmNobGluZS52MS5Qcm9qZWN0SW1wb3J0IlmQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCPoFgtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2ltcG9ydDp3YXRjaDABEqABCgxDYW5jZWxJbXBvcnQSIi5icmFuY2hsaW5lLnYxLkNhbmNlbEltcG9ydFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYqnGQMIhAGKpxkDCPoFgtPkkwIlKiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2ltcG9ydBK3AQoLTGlzdEltcG9ydHMSIS5icmFuY2hsaW5lLnYxLkxpc3RJbXBvcnRzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuTGlzdEltcG9ydHNSZXNwb25zZSJhkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAMSD3JlYWQ6cmVwb3NpdG9yeSgBiqcZAggUgtPkkwIfYgdpbXBvcnRzEhQvYXBpL3YxL3VzZXIvaW1wb3J0cxLnAQoQRXhwb3J0UmVwb3NpdG9yeRImLmJyYW5jaGxpbmUudjEuRXhwb3J0UmVwb3NpdG9yeVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IpIBkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmKpxkDCIwBiqcZLQgaEilUaGUgdG9rZW4gZG9lcyBub3QgaGF2ZSBgcmVhZDppc3N1ZWAgdG9vLoqnGQMI+QWKpxkDCLMBiqcZAwjBAYLT5JMCJRIjL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9leHBvcnQwARL6AgoQSW1wb3J0UmVwb3NpdG9yeRImLmJyYW5jaGxpbmUudjEuSW1wb3J0UmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkioAKQAgD6phkDCMkBgqcZFggDEhB3cml0ZTpyZXBvc2l0b3J5KAGKpxkDCLUFiqcZAwi2BYqnGQMIqwKKpxkDCIMBiqcZAggFiqcZAwiGAYqnGQMIjQGKpxlACJcBEjtUaGUgY2FsbGVyIG1heSBub3QgY3JlYXRlIHJlcG9zaXRvcmllcyBpbiB0aGUgb3JnYW5pc2F0aW9uLoqnGVUIGRJRVGhlIG93bmVyIGlzIGFub3RoZXIgdXNlciBhbmQgdGhlIGNhbGxlciBpcyBub3QgYW4gYWRtaW5pc3RyYXRvciBvZiB0aGUgaW5zdGFuY2UuiqcZAwizAYLT5JMCIjoKYXR0YWNobWVudCIUL2FwaS92MS9yZXBvcy9pbXBvcnQoARol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_branchline_v1_mirror_service, file_branchline_v1_repository, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+
+/**
+ * Request of ExportRepository.
+ *
+ * @generated from message branchline.v1.ExportRepositoryRequest
+ */
+export type ExportRepositoryRequest = Message<"branchline.v1.ExportRepositoryRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.ExportRepositoryRequest.
+ * Use `create(ExportRepositoryRequestSchema)` to create a new message.
+ */
+export const ExportRepositoryRequestSchema: GenMessage<ExportRepositoryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_import_service, 0);
+
+/**
+ * A part of an upload. All fields but the data count in the first message only.
+ *
+ * @generated from message branchline.v1.ImportRepositoryRequest
+ */
+export type ImportRepositoryRequest = Message<"branchline.v1.ImportRepositoryRequest"> & {
+  /**
+   * Name of the user or organisation that is to own the repository. Empty for the caller.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository. Required.
+   *
+   * @generated from field: string repo_name = 2;
+   */
+  repoName: string;
+
+  /**
+   * A part of the archive or, if the content type of the first message is multipart/form-data, of a form
+   * with the archive in the field `attachment`.
+   *
+   * @generated from field: google.api.HttpBody attachment = 3;
+   */
+  attachment?: HttpBody | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.ImportRepositoryRequest.
+ * Use `create(ImportRepositoryRequestSchema)` to create a new message.
+ */
+export const ImportRepositoryRequestSchema: GenMessage<ImportRepositoryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_import_service, 1);
 
 /**
  * Request of GetImport.
@@ -46,7 +114,7 @@ export type GetImportRequest = Message<"branchline.v1.GetImportRequest"> & {
  * Use `create(GetImportRequestSchema)` to create a new message.
  */
 export const GetImportRequestSchema: GenMessage<GetImportRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 0);
+  messageDesc(file_branchline_v1_import_service, 2);
 
 /**
  * Request of WatchImport.
@@ -74,7 +142,7 @@ export type WatchImportRequest = Message<"branchline.v1.WatchImportRequest"> & {
  * Use `create(WatchImportRequestSchema)` to create a new message.
  */
 export const WatchImportRequestSchema: GenMessage<WatchImportRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 1);
+  messageDesc(file_branchline_v1_import_service, 3);
 
 /**
  * Request of CancelImport.
@@ -102,7 +170,7 @@ export type CancelImportRequest = Message<"branchline.v1.CancelImportRequest"> &
  * Use `create(CancelImportRequestSchema)` to create a new message.
  */
 export const CancelImportRequestSchema: GenMessage<CancelImportRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 2);
+  messageDesc(file_branchline_v1_import_service, 4);
 
 /**
  * Request of ListImports.
@@ -130,7 +198,7 @@ export type ListImportsRequest = Message<"branchline.v1.ListImportsRequest"> & {
  * Use `create(ListImportsRequestSchema)` to create a new message.
  */
 export const ListImportsRequestSchema: GenMessage<ListImportsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 3);
+  messageDesc(file_branchline_v1_import_service, 5);
 
 /**
  * A page of imports.
@@ -165,7 +233,7 @@ export type ListImportsResponse = Message<"branchline.v1.ListImportsResponse"> &
  * Use `create(ListImportsResponseSchema)` to create a new message.
  */
 export const ListImportsResponseSchema: GenMessage<ListImportsResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 4);
+  messageDesc(file_branchline_v1_import_service, 6);
 
 /**
  * An import of a project.
@@ -189,7 +257,8 @@ export type ProjectImport = Message<"branchline.v1.ProjectImport"> & {
   state: string;
 
   /**
-   * Kind of the other server: `github`, `gitea`, `forgejo`, `gitlab` or `branchline`.
+   * Kind of the other server: `github`, `gitea`, `forgejo`, `gitlab` or `branchline`; `archive` for an
+   * archive.
    *
    * @generated from field: string service = 3;
    */
@@ -250,7 +319,7 @@ export type ProjectImport = Message<"branchline.v1.ProjectImport"> & {
  * Use `create(ProjectImportSchema)` to create a new message.
  */
 export const ProjectImportSchema: GenMessage<ProjectImport> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 5);
+  messageDesc(file_branchline_v1_import_service, 7);
 
 /**
  * How many records of each kind are imported.
@@ -327,7 +396,7 @@ export type ImportProgress = Message<"branchline.v1.ImportProgress"> & {
  * Use `create(ImportProgressSchema)` to create a new message.
  */
 export const ImportProgressSchema: GenMessage<ImportProgress> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 6);
+  messageDesc(file_branchline_v1_import_service, 8);
 
 /**
  * A number of records.
@@ -355,7 +424,7 @@ export type ImportCount = Message<"branchline.v1.ImportCount"> & {
  * Use `create(ImportCountSchema)` to create a new message.
  */
 export const ImportCountSchema: GenMessage<ImportCount> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 7);
+  messageDesc(file_branchline_v1_import_service, 9);
 
 /**
  * Something that could not be imported, or not as a whole.
@@ -390,12 +459,12 @@ export type ImportError = Message<"branchline.v1.ImportError"> & {
  * Use `create(ImportErrorSchema)` to create a new message.
  */
 export const ImportErrorSchema: GenMessage<ImportError> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_import_service, 8);
+  messageDesc(file_branchline_v1_import_service, 10);
 
 /**
- * Imports of whole projects from other servers: a Git repository with its labels, milestones, issues,
- * pull requests, reviews and releases. An import runs on after its start, and after a restart of the
- * server. Until it ends, the repository accepts no changes.
+ * Imports of whole projects from other servers and from archives: a Git repository with its labels,
+ * milestones, issues, pull requests, reviews and releases. An import from a server runs on after its
+ * start, and after a restart of the server. Until it ends, the repository accepts no changes.
  *
  * @generated from service branchline.v1.ImportService
  */
@@ -452,6 +521,35 @@ export const ImportService: GenService<{
     methodKind: "unary";
     input: typeof ListImportsRequestSchema;
     output: typeof ListImportsResponseSchema;
+  },
+  /**
+   * Returns a project as a tar archive that ImportRepository reads: `manifest.json`, a Git bundle, a list
+   * of records for each kind, and the files of releases. All of it is as at one moment. The archive has
+   * no secrets, no e-mail addresses and no objects of Git LFS. For readers of the code; what the caller
+   * may not read is left out, and `left_out` of the manifest names those kinds.
+   *
+   * @generated from rpc branchline.v1.ImportService.ExportRepository
+   */
+  exportRepository: {
+    methodKind: "server_streaming";
+    input: typeof ExportRepositoryRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Creates a repository from an archive of ExportRepository, and returns the repository once all records
+   * are there. Without a response, nothing of the repository remains, even if the server was killed.
+   * GetImport tells what could not be imported.
+   *
+   * The author of a text is who imports, with the login in the archive as `original_author`. If an
+   * administrator of the instance imports, an account with that login is the author. Nobody is told of
+   * what is imported.
+   *
+   * @generated from rpc branchline.v1.ImportService.ImportRepository
+   */
+  importRepository: {
+    methodKind: "client_streaming";
+    input: typeof ImportRepositoryRequestSchema;
+    output: typeof RepositorySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_import_service, 0);

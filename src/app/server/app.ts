@@ -123,6 +123,7 @@ export async function createApp({
     mergeChecks: createMergeChecks(),
     patience: { mergeCheckMs: 3_000, headRefsMs: 2_000, closingMs: 5_000, importMs: 10_000 },
     runningUpdates: new Set(),
+    runningArchives: new Set(),
     sizeMeasurements: new Map(),
     quotaRefusals: new QuotaRefusals(),
     maintenance: { running: new Map(), figures: new MaintenanceFigures() },

@@ -25,6 +25,7 @@ import type {
   SourcePerson,
 } from './project-records.ts'
 import type { ProjectImport } from './schema.ts'
+import type { AccountFinder } from './source-accounts.ts'
 import { SourceError } from './sources/source-client.ts'
 import { resultsInOrder } from './sources/source-values.ts'
 import { readPullFacts, storePullRecord } from './stored-pulls.ts'
@@ -41,8 +42,7 @@ import { storeAsset, storeRelease } from './stored-releases.ts'
 export interface RunningImport {
   readonly job: ProjectImport
   readonly source: ProjectSource
-  /** The origin that a provider of identities has, if its accounts are those of the source. */
-  readonly origin: string
+  readonly findAccounts: AccountFinder
   /** Who imports. */
   readonly importerId: number
 }
@@ -98,12 +98,12 @@ async function importRecord<K extends Listed>(
   const item = { kind, ...loaded }
   if (loaded.problem !== undefined) return noteProblem(app, run, item, loaded.problem)
   try {
-    const accounts = await accountsOf(app, run, loaded.record)
+    const accountOf = await run.findAccounts(peopleIn(loaded.record))
     const store = await storeOf(app, run, kind, loaded.record)
     await storeItem(app, run, item, {
       added: addedBy(kind, loaded.record),
       async work(tx, leftOut) {
-        await store(tx, targetOf(run, accounts, leftOut), loaded.record)
+        await store(tx, targetOf(run, accountOf, leftOut), loaded.record)
         if ('dependsOn' in loaded.record) await noteDependencies(tx, run.job.id, loaded.record)
       },
     })
@@ -204,42 +204,18 @@ async function noteTotal(app: ReposApp, id: number, kind: Counted, total: number
   })
 }
 
-/** Returns the accounts here of the people in a record: those with an identity of the source. */
-async function accountsOf(
-  app: ReposApp,
-  { origin }: RunningImport,
-  record: ListedRecords[Listed],
-): Promise<ReadonlyMap<string, number>> {
-  const people = peopleIn(record)
-  const names = people.flatMap(({ id, login }) => [String(id), login])
-  return rows.identitiesOf(app.db, origin, [...new Set(names)])
-}
-
 function peopleIn(value: unknown): SourcePerson[] {
   if (typeof value !== 'object' || value === null) return []
   if ('login' in value && 'id' in value) return [value as SourcePerson]
   return Object.values(value).flatMap(peopleIn)
 }
 
-/** The claims that have the id and the login of an account at forges that are providers. */
-const ID_CLAIMS = ['id', 'sub']
-const LOGIN_CLAIMS = ['login', 'username', 'preferred_username', 'nickname']
-
 function targetOf(
   { job, importerId }: RunningImport,
-  accounts: ReadonlyMap<string, number>,
+  accountOf: Target['accountOf'],
   leftOut: (message: string) => void,
 ): Target {
-  const first = (claims: readonly string[], value: string) =>
-    claims.map((claim) => accounts.get(`${claim} ${value}`)).find((id) => id !== undefined)
-  return {
-    repositoryId: job.repository_id,
-    importerId,
-    leftOut,
-    accountOf: ({ id, login }) =>
-      (id > 0 ? first(ID_CLAIMS, String(id)) : undefined) ??
-      (login !== '' ? first(LOGIN_CLAIMS, login) : undefined),
-  }
+  return { repositoryId: job.repository_id, importerId, leftOut, accountOf }
 }
 
 /** Downloads the assets of a release, one after the other. */

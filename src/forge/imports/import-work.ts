@@ -20,7 +20,9 @@ import { countsOf, countsWith } from './import-progress.ts'
 import { openSecrets } from './import-secrets.ts'
 import * as rows from './project-imports.rows.ts'
 import { LISTED, type Listed } from './project-records.ts'
+import { ARCHIVE, settleArchive } from './running-archives.ts'
 import type { ProjectImport, ProjectImportChanges } from './schema.ts'
+import { linkedAccounts } from './source-accounts.ts'
 import { SourceError, SourcePause } from './sources/source-client.ts'
 import { identityOrigin, openSource, type Service } from './sources/sources.ts'
 
@@ -70,6 +72,7 @@ async function runImport(app: ReposApp, id: number, until: AbortSignal): Promise
       const job = await rows.findProjectImport(app.db, id)
       if (!job || job.due_time === null || until.aborted) return
       repositoryId = job.repository_id
+      if (job.service === ARCHIVE) return await settleArchive(app, job)
       if (job.state === 'WAITING') await advance(app, job, { tries: job.tries })
       await runStep(app, job, until)
       app.signals.importSteps.notify()
@@ -88,7 +91,7 @@ async function runImport(app: ReposApp, id: number, until: AbortSignal): Promise
 async function runStep(app: ReposApp, job: ProjectImport, until: AbortSignal): Promise<void> {
   // Nobody is shown as the author any more.
   if (job.user_id === null) return end(app, job, 'FAILED', 'the account that imports was deleted')
-  if (job.phase === 'finish') return finish(app, runningOf(app, job, job.user_id, until))
+  if (job.phase === 'finish') return finishImport(app, runningOf(app, job, job.user_id, until))
   const run = runningOf(app, job, job.user_id, until)
   if (job.phase === 'objects') {
     await fetchObjects(app, run, until)
@@ -114,8 +117,8 @@ function runningOf(
   const service = job.service as Service
   const url = new URL(job.url)
   const name = { service, url, token, numberOffset: job.number_offset }
-  const origin = identityOrigin(service, url)
-  return { job, importerId, origin, source: openSource(app, name, until) }
+  const findAccounts = linkedAccounts(app, identityOrigin(service, url))
+  return { job, importerId, findAccounts, source: openSource(app, name, until) }
 }
 
 /** Returns the phase after the present one, among those that the import has. */
@@ -151,7 +154,7 @@ async function fetchObjects(
 }
 
 /** Does what needs all records, and ends the import. */
-async function finish(app: ReposApp, run: RunningImport): Promise<void> {
+export async function finishImport(app: ReposApp, run: RunningImport): Promise<void> {
   await importDependencies(app, run)
   app.signals.pullHeads.notify()
   app.signals.mergeFollowUps.notify()

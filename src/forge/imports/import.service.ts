@@ -6,11 +6,17 @@ import type { App } from '../app.ts'
 import { signedIn } from '../core/access.ts'
 import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
+import { httpBodies, setFileHeaders } from '../core/wire/http-bodies.ts'
 import { readNumberedPage } from '../core/wire/pages.ts'
 import { atSecond } from '../core/wire/times.ts'
+import { readUpload } from '../core/wire/uploads.ts'
 import { migrateRepository } from '../repositories/lifecycle/migrate.ts'
 import { importedKinds, migrationDraft } from '../repositories/lifecycle/mirror.service.ts'
+import { repositoryMessage } from '../repositories/lifecycle/repository.message.ts'
+import { importArchive } from './archive-import.ts'
+import { archiveRules } from './archive-upload.ts'
 import type { Count } from './import-progress.ts'
+import { exportProject } from './project-export.ts'
 import {
   cancelProjectImport,
   getProjectImport,
@@ -29,6 +35,27 @@ function importService(app: App): ServiceImpl<typeof ImportService> {
       const { owner, repository } = await migrateRepository(app, caller, draft, context.signal)
       const name = { owner: owner.name, repo: repository.name }
       return importMessage(await getProjectImport(app, caller, name))
+    },
+
+    async *exportRepository({ owner, repo }, context) {
+      const caller = signedIn(callerOf(context))
+      const { name, chunks } = await exportProject(app, caller, { owner, repo })
+      setFileHeaders(context, 'attachment', name)
+      yield* httpBodies('application/x-tar', chunks)
+    },
+
+    async importRepository(requests, context) {
+      return readUpload(requests, archiveRules(app), async (request, file) => {
+        const caller = signedIn(callerOf(context))
+        const target = { ownerName: request.owner, name: request.repoName }
+        const content = async () => (await file()).content
+        const { signal } = context
+        return repositoryMessage(
+          app,
+          caller,
+          await importArchive(app, caller, target, content, signal),
+        )
+      })
     },
 
     async getImport({ owner, repo }, context) {

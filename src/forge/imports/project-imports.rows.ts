@@ -13,6 +13,11 @@ async function markImporting(tx: Tx, repositoryId: number, importing: 0 | 1): Pr
   await tx.updateTable('repositories').set({ importing }).where('id', '=', repositoryId).execute()
 }
 
+/** Sets the website of a new repository. */
+export async function setWebsiteOf(tx: Tx, repositoryId: number, website: string): Promise<void> {
+  await tx.updateTable('repositories').set({ website }).where('id', '=', repositoryId).execute()
+}
+
 export function findProjectImport(db: Db, id: number): Promise<ProjectImport | undefined> {
   return db.selectFrom('project_imports').selectAll().where('id', '=', id).executeTakeFirst()
 }

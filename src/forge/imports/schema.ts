@@ -34,6 +34,8 @@ interface ProjectImportsTable {
   create_time: number
   /** Unix seconds; null while the import runs. */
   end_time: number | null
+  /** The number of the server that imports an archive; null for a server that is alone. */
+  server_id: Generated<number | null>
 }
 
 /** The last three are final. */

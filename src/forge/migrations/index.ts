@@ -91,6 +91,7 @@ import * as issueLists from './0107-issue-lists.ts'
 import * as commitRules from './0111-commit-rules.ts'
 import * as stackRebases from './0119-stack-rebases.ts'
 import * as publicIssues from './0114-public-issues.ts'
+import * as archiveImports from './0117-archive-imports.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -186,6 +187,7 @@ export const migrations: readonly Migration[] = [
   { name: '0111-commit-rules', ...commitRules },
   { name: '0114-public-issues', ...publicIssues },
   { name: '0119-stack-rebases', ...stackRebases },
+  { name: '0117-archive-imports', ...archiveImports },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

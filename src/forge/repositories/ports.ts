@@ -32,6 +32,8 @@ export interface ReposApp extends AccountsApp {
   readonly patience: Patience
   /** The pending ref updates on which this process works, by their numbers. */
   readonly runningUpdates: Set<number>
+  /** The repositories into which this process imports archives, by their numbers. */
+  readonly runningArchives: Set<number>
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
   readonly maintenance: MaintenanceWork

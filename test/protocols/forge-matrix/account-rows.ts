@@ -305,6 +305,11 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { ...signedIn, scopes: ['write:repository'], privateData: true },
     { cloneAddr: 'file:///', repoName: 'copy' },
   ),
+  row(
+    ImportService.method.importRepository,
+    { ...signedIn, scopes: ['write:repository'], privateData: true },
+    { repoName: 'a/b' },
+  ),
   row(ImportService.method.listImports, {
     ...signedIn,
     scopes: ['read:repository'],

@@ -298,6 +298,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(imports.getImport, administratorsWhoLook),
   row(imports.watchImport, administratorsWhoLook),
   row(imports.cancelImport, { ...administrators, writes: false }),
+  row(imports.exportRepository, { ...members, scopes: ['read:repository', 'read:issue'] }),
   row(maintenance.getRepositoryMaintenance, administratorsWhoLook),
   row(
     maintenance.requestRepositoryMaintenance,

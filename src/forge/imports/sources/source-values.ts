@@ -70,6 +70,13 @@ export class SourceObject {
     return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
   }
 
+  /** Returns the whole numbers above 0 of a list. */
+  numbers(key: string): readonly number[] {
+    const value = this.#value[key]
+    if (!Array.isArray(value)) return []
+    return value.filter((one) => typeof one === 'number' && Number.isSafeInteger(one) && one > 0)
+  }
+
   /** Returns the id of the object as a text. */
   get id(): string {
     return String(this.number('id'))
