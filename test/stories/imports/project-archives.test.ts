@@ -45,10 +45,10 @@ async function imported(
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   const response = await fetch(`${server.url}/api/v1/repos/import?${query}`, {
     method: 'POST',
-    body: archive,
+    body: typeof archive === 'string' ? archive : new Uint8Array(archive),
     headers: { authorization: who.authorization, 'content-type': 'application/x-tar' },
   })
-  return { status: response.status, body: await response.json() }
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 /** The lists of an archive without what differs between two repositories. */
@@ -218,7 +218,7 @@ describe('an import of an archive', () => {
 
   it('takes a form too', async () => {
     const form = new FormData()
-    form.append('attachment', new Blob([await archiveOf(archive)]), 'engine.tar')
+    form.append('attachment', new Blob([new Uint8Array(await archiveOf(archive))]), 'engine.tar')
     const response = await fetch(`${server.url}/api/v1/repos/import?repo_name=form`, {
       method: 'POST',
       body: form,
