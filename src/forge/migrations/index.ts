@@ -89,9 +89,9 @@ import * as codeIndex from './0100-code-index.ts'
 import * as viewedFiles from './0101-viewed-files.ts'
 import * as issueLists from './0107-issue-lists.ts'
 import * as commitRules from './0111-commit-rules.ts'
-import * as stackRebases from './0119-stack-rebases.ts'
 import * as publicIssues from './0114-public-issues.ts'
 import * as archiveImports from './0117-archive-imports.ts'
+import * as stackRebases from './0119-stack-rebases.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -186,8 +186,8 @@ export const migrations: readonly Migration[] = [
   { name: '0107-issue-lists', ...issueLists },
   { name: '0111-commit-rules', ...commitRules },
   { name: '0114-public-issues', ...publicIssues },
-  { name: '0119-stack-rebases', ...stackRebases },
   { name: '0117-archive-imports', ...archiveImports },
+  { name: '0119-stack-rebases', ...stackRebases },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */
