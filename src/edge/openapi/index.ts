@@ -51,6 +51,8 @@ export function createOpenApi(
     const method = OPERATION_METHODS.find((known) => known.toUpperCase() === binding.httpMethod)
     if (method === undefined) continue
     const path = shared(documentPath(binding.template))
+    // A second way whose parameter has another name only, such as a name in the place of a number.
+    if (paths[path.text]?.[method] !== undefined) continue
     const operation = operationOf(
       binding,
       operationId(binding.rpc),

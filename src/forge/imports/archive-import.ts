@@ -30,7 +30,7 @@ import type { RepositoryView } from '../repositories/lifecycle/repository-views.
 import type { ReposApp } from '../repositories/ports.ts'
 import { type Quota, quotaOfOwner } from '../repositories/quotas/quota-checks.ts'
 import { BUNDLE } from './archive-format.ts'
-import { invalid, type UnpackedArchive, unpackArchive } from './archive-upload.ts'
+import { invalidArchive, type UnpackedArchive, unpackArchive } from './archive-upload.ts'
 import { ImportEndedError, importPage } from './import-pages.ts'
 import { countsOf, countsWith } from './import-progress.ts'
 import { finishImport } from './import-work.ts'
@@ -189,7 +189,7 @@ async function fillDraft(
     return bytes
   } catch (error) {
     await discardDraft(draft)
-    throw error instanceof BundleError ? invalid(error.message) : error
+    throw error instanceof BundleError ? invalidArchive(error.message) : error
   }
 }
 

@@ -111,11 +111,11 @@ interface Parts {
 
 async function partsOf(db: Db, found: readonly PullRequest[]): Promise<Parts> {
   const ids = found.map(({ id }) => id)
-  const comments = inOrder(found, await rows.commentsOf(db, ids), (row) => row.issue_id)
+  const comments = inOrder(found, await rows.exportedComments(db, ids), (row) => row.issue_id)
   const reviews = inOrder(found, await rows.reviewsOf(db, ids), (row) => row.pull_request_id)
   const reviewIds = reviews.map(({ id }) => id)
   const lineComments = reviewIds.length === 0 ? [] : await rows.lineCommentsOf(db, reviewIds)
-  const reactions = await rows.reactionsOf(db, ids)
+  const reactions = await rows.exportedReactions(db, ids)
   const assignees = await assigneesOfConversations(db, ids)
   const dependencies = await rows.dependenciesOf(db, ids)
   const milestoneIds = new Set(found.flatMap(({ milestone_id }) => milestone_id ?? []))

@@ -53,7 +53,7 @@ export function archiveRules({ settings }: ReposApp) {
     allowsEmpty: false,
     tooLarge: () =>
       new DomainError('ARCHIVE_OVER_LIMIT', { max_bytes: String(settings.maxPushBytes) }),
-    noFile: () => invalid('the request has no archive'),
+    noFile: () => invalidArchive('the request has no archive'),
   }
 }
 
@@ -71,7 +71,7 @@ export async function unpackArchive(
 ): Promise<UnpackedArchive> {
   await mkdir(join(folder, ASSETS), { mode: 0o700 })
   const names = await unpack(app, folder, content)
-  for (const name of FILES) if (!names.has(name)) throw invalid(`it has no ${name}`)
+  for (const name of FILES) if (!names.has(name)) throw invalidArchive(`it has no ${name}`)
   const manifest = await readManifest(join(folder, MANIFEST))
   return { folder, manifest, counts: await checkLists(folder) }
 }
@@ -114,7 +114,7 @@ async function unpack(
       if (!(await app.disk.hasRoom(size))) throw new DomainError('DISK_FULL')
       // The end of the archive may have ended the entry. Node would wait for its end for ever, since
       // the entry is no stream of Node.
-      if (entry.destroyed) throw invalid(CUT)
+      if (entry.destroyed) throw invalidArchive(CUT)
       const file = createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600 })
       await pipeline(chunksOf(entry as AsyncIterable<Buffer>), file)
     }
@@ -122,7 +122,7 @@ async function unpack(
     if (error instanceof DomainError) throw error
     if (failure !== undefined) throw failure
     const isOfSystem = error instanceof Error && 'syscall' in error
-    throw isOfSystem ? error : invalid(CUT)
+    throw isOfSystem ? error : invalidArchive(CUT)
   } finally {
     entries.destroy()
     await read
@@ -139,10 +139,11 @@ async function* chunksOf(entry: AsyncIterable<Buffer>): AsyncGenerator<Buffer, v
 function checkEntry(name: string, type: string | null | undefined, names: Set<string>): void {
   const isKnown = FILES.has(name) || ASSET.test(name)
   if (!isKnown || (type !== 'file' && type !== null && type !== undefined))
-    throw invalid(`the entry ${name.slice(0, 100)} is not part of a project`)
-  if (names.has(name)) throw invalid(`it has ${name} twice`)
+    throw invalidArchive(`the entry ${name.slice(0, 100)} is not part of a project`)
+  if (names.has(name)) throw invalidArchive(`it has ${name} twice`)
   names.add(name)
-  if (names.size > MAX_ASSETS + FILES.size) throw invalid(`it has more than ${MAX_ASSETS} files`)
+  if (names.size > MAX_ASSETS + FILES.size)
+    throw invalidArchive(`it has more than ${MAX_ASSETS} files`)
 }
 
 function checkAsset({ settings }: ReposApp, size: number): void {
@@ -152,13 +153,13 @@ function checkAsset({ settings }: ReposApp, size: number): void {
 
 async function readManifest(file: string): Promise<Manifest> {
   const text = await readFile(file)
-  if (text.length > MAX_MANIFEST_BYTES) throw invalid(`${MANIFEST} is too large`)
+  if (text.length > MAX_MANIFEST_BYTES) throw invalidArchive(`${MANIFEST} is too large`)
   const manifest = SourceObject.of(parse(text.toString()))
   if (manifest.text('format') !== ARCHIVE_FORMAT)
-    throw invalid(`${MANIFEST} does not describe a project`)
+    throw invalidArchive(`${MANIFEST} does not describe a project`)
   const version = manifest.number('version')
   if (version === 0 || version > ARCHIVE_VERSION)
-    throw invalid(`version ${version} of the format is not known`)
+    throw invalidArchive(`version ${version} of the format is not known`)
   const repository = manifest.part('repository')
   const branch = repository.text('default_branch')
   return {
@@ -223,7 +224,7 @@ async function eachLine(
 ): Promise<number> {
   const name = listEntry(list)
   let count = 0
-  const fail = (cause: string) => invalid(`line ${count} of ${name}: ${cause}`)
+  const fail = (cause: string) => invalidArchive(`line ${count} of ${name}: ${cause}`)
   for await (const text of linesOf(createReadStream(join(folder, name)))) {
     count += 1
     if (text === undefined) throw fail('the line is too long')
@@ -236,6 +237,6 @@ async function eachLine(
 }
 
 /** Returns the error of an archive that is no project. */
-export function invalid(cause: string): DomainError {
+export function invalidArchive(cause: string): DomainError {
   return new DomainError('INVALID_PROJECT_ARCHIVE', { cause })
 }

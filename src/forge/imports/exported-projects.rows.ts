@@ -53,7 +53,7 @@ export function conversationsAfter(
 }
 
 /** Returns the comments of conversations, oldest first. */
-export function commentsOf(db: Db, ids: readonly number[]): Promise<IssueComment[]> {
+export function exportedComments(db: Db, ids: readonly number[]): Promise<IssueComment[]> {
   return db
     .selectFrom('issue_comments')
     .selectAll()
@@ -64,7 +64,7 @@ export function commentsOf(db: Db, ids: readonly number[]): Promise<IssueComment
 }
 
 /** Returns the reactions to conversations and to their comments, in an order that imports keep. */
-export function reactionsOf(db: Db, ids: readonly number[]): Promise<IssueReaction[]> {
+export function exportedReactions(db: Db, ids: readonly number[]): Promise<IssueReaction[]> {
   return db
     .selectFrom('issue_reactions')
     .selectAll()

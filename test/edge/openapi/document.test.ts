@@ -61,6 +61,15 @@ function withoutTexts(value: unknown): unknown {
   )
 }
 
+/** Returns the routes that differ in more than the names of their parameters, which OpenAPI forbids. */
+function firstsOfShape(served: readonly RouteEntry[]): RouteEntry[] {
+  const seen = new Set<string>()
+  return served.filter(({ rpc, method, template }) => {
+    const shape = `${rpc} ${method} ${template.replaceAll(/\{[^}]*\}/g, '{}')}`
+    return !seen.has(shape) && seen.add(shape)
+  })
+}
+
 const user = { $ref: '#/components/schemas/branchline.v1.User' }
 const json = (content: Schema) => ({ content: { 'application/json': { schema: content } } })
 const failure = json({ $ref: '#/components/schemas/google.rpc.Status' })
@@ -85,7 +94,9 @@ describe('the document', () => {
 
   it('describes every route once, and nothing else', () => {
     const described = operations().map(({ operationId }) => operationId)
-    const served = routes.map(({ rpc }) => rpc.replace('branchline.v1.', '').replace('/', '_'))
+    const served = firstsOfShape(routes).map(({ rpc }) =>
+      rpc.replace('branchline.v1.', '').replace('/', '_'),
+    )
     // The second way to reach a method is `_2`.
     expect(described.map((id) => id.replace(/_\d+$/, '')).toSorted()).toEqual(served.toSorted())
     expect(new Set(described).size).toBe(described.length)
