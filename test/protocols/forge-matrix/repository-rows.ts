@@ -448,7 +448,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.editIssue, issueEditors, { index: PULL, contentVersion: NO_NUMBER }),
   // Without a title.
   row(issues.createIssue, issueMakers),
-  row(issues.batchEditIssues, subscribers, { numbers: [NO_NUMBER] }),
+  row(issues.batchEditIssues, { ...subscribers, writes: true }, { numbers: [NO_NUMBER] }),
   // Of an issue that is not there.
   row(issues.deleteIssue, subscribers, { index: NO_NUMBER }),
   row(issues.setIssueDeadline, labellers, { index: PULL }),
