@@ -118,7 +118,7 @@ type PlainFlags = Omit<
 export interface ServeFlags extends PlainFlags {
   publicUrl?: string
   workers: Workers
-  sshListen?: HostPort | 'same'
+  sshListen: HostPort | 'same' | 'off'
   sshPublic?: { readonly host: string; readonly port?: number }
   sshUser: string
   sshHostKeys: string[]
@@ -130,7 +130,7 @@ export interface ServeFlags extends PlainFlags {
   tlsKey?: string
   webhookRetrySchedule: number[]
   hookTimeout: number
-  pruneAfter?: number
+  pruneAfter: number | 'off'
   limbo: number
   quotaAccount?: number
   quotaOrganization?: number
@@ -138,7 +138,7 @@ export interface ServeFlags extends PlainFlags {
   quotaInstance?: number
   quotaDefaultGroups: string[]
   lfsLinkExpiry: number
-  lfsUnreferencedAfter?: number
+  lfsUnreferencedAfter: number | 'off'
   stopDelay: number
   mailDir?: string
   mailSmtp?: Omit<SmtpServer, 'passwordFile'>
@@ -152,7 +152,7 @@ export interface ServeFlags extends PlainFlags {
   proxyAuthEmailHeader?: string
   proxyAuthNameHeader?: string
   gitMemory: number
-  diskReserve?: number
+  diskReserve: number | 'auto'
   web: boolean
 }
 
@@ -197,7 +197,7 @@ export function readConfig(flags: ServeFlags): Config {
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
     gitMemoryBytes: flags.gitMemory,
-    diskReserveBytes: flags.diskReserve,
+    diskReserveBytes: unlessWord(flags.diskReserve),
     stopDelayMs: flags.stopDelay,
     reflection: flags.reflection,
     webFolder: flags.web ? WEB_FOLDER : undefined,
@@ -232,6 +232,11 @@ function smtpOf({
   return { ...mailSmtp, passwordFile }
 }
 
+/** Returns a number; undefined for a word in its place, which stands for no number. */
+export function unlessWord(value: number | 'off' | 'auto'): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
 /** @throws Error with a sentence for the operator. */
 function sshOf({
   sshListen,
@@ -244,7 +249,7 @@ function sshOf({
   sshBanner,
   trustedProxies,
 }: ServeFlags): SshConfig | undefined {
-  if (sshListen === undefined) {
+  if (sshListen === 'off') {
     const isUsed = sshUserCa !== undefined || sshBanner !== undefined || sshProxyProtocol
     if (isUsed || sshHostKeys.length > 0)
       throw new Error(
@@ -258,7 +263,7 @@ function sshOf({
   if (sshProxyProtocol && sshListen === 'same')
     throw new Error('--ssh-proxy-protocol needs a port of its own in --ssh-listen')
   return {
-    listen: sshListen ?? 'sshd',
+    listen: sshListen === 'off' ? 'sshd' : sshListen,
     public: sshPublic ?? {},
     user: sshUser,
     hostKeyFiles: sshHostKeys,
@@ -312,7 +317,7 @@ function settingsOf(flags: ServeFlags): Settings {
     maxLfsBytes: flags.maxLfsBytes,
     lfsLinkExpiryMs: flags.lfsLinkExpiry,
     lfsPushCheck: flags.lfsPushCheck,
-    lfsUnreferencedAfterMs: flags.lfsUnreferencedAfter,
+    lfsUnreferencedAfterMs: unlessWord(flags.lfsUnreferencedAfter),
     refuseLfsPointers: flags.refuseLfsPointers,
     maxFileBytes: flags.maxFileBytes,
     maxRepositories: flags.maxRepositories,
@@ -325,7 +330,7 @@ function settingsOf(flags: ServeFlags): Settings {
     },
     maintenance: flags.maintenance,
     maintenanceWindow: flags.maintenanceWindow,
-    pruneAfterMs: flags.pruneAfter,
+    pruneAfterMs: unlessWord(flags.pruneAfter),
     limboMs: flags.limbo,
     gitHooks: flags.gitHooks,
     hookTimeoutMs: flags.hookTimeout,

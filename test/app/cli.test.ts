@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { createClient } from '@connectrpc/connect'
 import { Command } from 'commander'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -123,6 +124,24 @@ describe('the settings', () => {
     ['a certificate without its key', ['--tls-cert', 'a.pem'], '--tls-key'],
   ])('cannot be %s, and the sentence names it', (_, args, named) => {
     expect(() => readSettings(args)).toThrow(named)
+  })
+
+  it('mean the same when a default is given by its word, such as off', () => {
+    const printed = (args: readonly string[]) => inspect(readSettings(args), { depth: null })
+    const unset = printed([])
+    const given = serveOptions().flatMap(({ long, defaultValueDescription: text }) =>
+      long && text && text !== 'none' ? [[long, text]] : [],
+    )
+    expect(given).toContainEqual(['--ssh-listen', 'off'])
+    expect(given).toContainEqual(['--disk-reserve', 'auto'])
+    for (const args of given) expect(printed(args), args.join(' ')).toBe(unset)
+  })
+
+  it.each([
+    ['--prune-after', 'pruneAfterMs'],
+    ['--lfs-unreferenced-after', 'lfsUnreferencedAfterMs'],
+  ] as const)('%s off means never', (flag, name) => {
+    expect(readSettings([flag, 'off']).settings[name]).toBeUndefined()
   })
 
   it('come from the environment too', () => {

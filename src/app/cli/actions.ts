@@ -39,7 +39,7 @@ import {
   publicPartOf,
   rotateHostKeys,
 } from '../../platform/ssh/host-keys.ts'
-import { type LogLevel, readConfig, type ServeFlags } from '../config.ts'
+import { type LogLevel, readConfig, type ServeFlags, unlessWord } from '../config.ts'
 import {
   type DataPlace,
   hostKeysFolderOf,
@@ -322,7 +322,7 @@ export async function restoreLimbo(name: string, place: DataPlace): Promise<void
 export interface MaintainFlags extends DataPlace {
   readonly all: boolean
   readonly step: readonly string[]
-  readonly pruneAfter?: number
+  readonly pruneAfter: number | 'off'
   readonly logLevel: LogLevel
 }
 
@@ -362,7 +362,7 @@ async function maintainAlone(db: Db, { data, logLevel, pruneAfter }: MaintainFla
   const app = await createApp({
     db,
     folder: data,
-    settings: { ...OPERATOR_SETTINGS, pruneAfterMs: pruneAfter },
+    settings: { ...OPERATOR_SETTINGS, pruneAfterMs: unlessWord(pruneAfter) },
     log: createLog(logLevel),
   })
   await finishMaintenance(app)

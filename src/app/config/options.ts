@@ -462,12 +462,15 @@ function toggle(flag: string, description: string, preset: 'on' | 'off'): Option
   return setting(`${flag} <on|off>`, description, preset, values.onOff)
 }
 
-/** Creates an option with its environment variable. `parse` reads the default too. */
+/**
+ * Creates an option with its environment variable. `parse` reads the default too. A parsed value is never
+ * undefined, for which Commander takes the empty text.
+ */
 function setting(
   flags: string,
   description: string,
   preset?: string,
-  parse?: (text: string) => unknown,
+  parse?: (text: string) => NonNullable<unknown>,
 ): Option {
   const option = new Option(flags, description)
   option.env(ENVIRONMENT_PREFIX + option.name().toUpperCase().replaceAll('-', '_'))

@@ -126,10 +126,9 @@ export function mailAddress(text: string): string {
 /** The port of SSH (RFC 4253, section 4.1). */
 export const SSH_PORT = 22
 
-/** Returns an address, `same` for that of HTTP, or undefined for `off`. */
-export function sshAddress(text: string): HostPort | 'same' | undefined {
-  if (text === 'off') return undefined
-  return text === 'same' ? 'same' : hostPort(text)
+/** Returns an address, or `same` for that of HTTP. */
+export function sshAddress(text: string): HostPort | 'same' | 'off' {
+  return text === 'same' || text === 'off' ? text : hostPort(text)
 }
 
 /** Returns a host as users name it, with an optional port. */
@@ -300,14 +299,14 @@ export function stopDelay(text: string): number {
   return milliseconds
 }
 
-/** Returns milliseconds; undefined for never. */
-export function pruneAge(text: string): number | undefined {
-  return text === 'off' ? undefined : daysOrHours(text, 1, ', or off')
+/** Returns milliseconds, or `off` for never. */
+export function pruneAge(text: string): number | 'off' {
+  return text === 'off' ? text : daysOrHours(text, 1, ', or off')
 }
 
-/** Returns milliseconds; undefined for never. */
-export function lfsUnreferencedAge(text: string): number | undefined {
-  return text === 'off' ? undefined : daysOrHours(text, 7, ', or off')
+/** Returns milliseconds, or `off` for never. */
+export function lfsUnreferencedAge(text: string): number | 'off' {
+  return text === 'off' ? text : daysOrHours(text, 7, ', or off')
 }
 
 /** Returns milliseconds. */
@@ -375,9 +374,9 @@ export function gitMemorySize(text: string): number {
   return bytes
 }
 
-/** Returns bytes; undefined for a share of the file system. */
-export function diskReserve(text: string): number | undefined {
-  if (text === 'auto') return undefined
+/** Returns bytes, or `auto` for a share of the file system. */
+export function diskReserve(text: string): number | 'auto' {
+  if (text === 'auto') return text
   return text === 'off' ? 0 : byteSize(text)
 }
 

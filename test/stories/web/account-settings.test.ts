@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await expectAccessible(page)
     await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('laptop')
     await page.getByLabel('Your account').selectOption('read')
-    await page.getByLabel('Repositories').selectOption('read and change')
+    await page.getByLabel('Repositories: code').selectOption('read and change')
     await page.getByRole('button', { name: 'Create the token' }).click()
     const region = page.getByRole('region', { name: 'Token', exact: true })
     await region.waitFor()
