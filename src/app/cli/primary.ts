@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { readConfig, type ServeFlags } from '../config.ts'
@@ -34,39 +33,12 @@ export async function serveByWorkers(flags: ServeFlags): Promise<void> {
     },
   })
   drainOnSignal(workers, log)
-  reactToHangUp(workers, ssh !== undefined && ssh.listen !== 'sshd')
+  // Without SSH the signal ends the process, as by default.
+  if (ssh && ssh.listen !== 'sshd') process.on('SIGHUP', () => workers.readHostKeys())
   const { url, sshPort } = await workers.start()
   print(`branchline listening on ${url}`)
   const address = sshAddressOf({ listen, ssh }, sshPort ?? portOf(new URL(url)))
   if (address !== undefined) print(`branchline ssh listening on ${address}`)
-}
-
-/**
- * Restarts the worker processes on SIGHUP if their program was replaced since they were started.
- * Otherwise they read the host keys of SSH again. Without SSH the signal then ends this process, as by
- * default.
- */
-function reactToHangUp(workers: WorkerProcesses, hasSsh: boolean): void {
-  let started = programVersion()
-  const react = () => {
-    const version = programVersion()
-    if (version !== started) {
-      started = version
-      void workers.restart()
-    } else if (hasSsh) {
-      workers.readHostKeys()
-    } else {
-      process.off('SIGHUP', react)
-      process.kill(process.pid, 'SIGHUP')
-    }
-  }
-  process.on('SIGHUP', react)
-}
-
-/** Returns a text that differs when the program of the worker processes was replaced. */
-function programVersion(): string {
-  const stats = statSync(WORKER_PROGRAM, { throwIfNoEntry: false })
-  return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`
 }
 
 /** Drains all worker processes on the first signal, and ends them at once on the second. */

@@ -67,9 +67,6 @@ export class WorkerProcesses {
   readonly #group: { readonly id: number; readonly host: GroupHost } | undefined
   #handover: ConnectionHandover | undefined
   #sshHandover: ConnectionHandover | undefined
-  /** The process whose place another one takes without a failure. */
-  #leaving: WorkerProcess | undefined
-  #isRestarting = false
   /** The end of a process before all of them were ready. */
   #lost: WorkerEnd | undefined
   #state: 'starting' | 'serving' | 'stopping' = 'starting'
@@ -129,37 +126,6 @@ export class WorkerProcesses {
     return (await Promise.all(ends)).every((isFinished) => isFinished)
   }
 
-  /**
-   * Replaces all worker processes, one after the other, so that the others serve meanwhile. Each one
-   * finishes its calls. Stops at the first process that cannot start, and leaves the others as they
-   * are. A call during a restart has no effect.
-   */
-  async restart(): Promise<void> {
-    if (this.#isRestarting || this.#state !== 'serving') return
-    this.#isRestarting = true
-    const { count, log } = this.#options
-    try {
-      for (let number = 1; number <= count; number++) {
-        const worker = this.#running.get(number)
-        // One that is not ready has just been started.
-        if (!worker?.isReady) continue
-        this.#leaving = worker
-        // Without the announcement of a stop, because the port stays open.
-        worker.drain()
-        await worker.ended
-        await this.#startOne(number)
-      }
-      log.info('all worker processes were restarted')
-    } catch (err) {
-      // A stop ends a restart, too.
-      if (this.#state === 'serving')
-        log.error({ err }, 'the restart of the worker processes has stopped')
-    } finally {
-      this.#isRestarting = false
-      this.#leaving = undefined
-    }
-  }
-
   /** Lets all worker processes read the host keys of SSH again. */
   readHostKeys(): void {
     for (const worker of this.#running.values()) worker.readHostKeys()
@@ -211,8 +177,8 @@ export class WorkerProcesses {
         this.#group?.host.remove(hosted)
         this.#metrics.keep(worker)
         this.#tellGitMemory()
-        if (this.#state !== 'serving') this.#lost ??= end
-        else if (worker !== this.#leaving) this.#replace(worker, end)
+        if (this.#state === 'serving') this.#replace(worker, end)
+        else this.#lost ??= end
         reject(new Error(end.reason))
       })
     })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { mkdtemp, rm, utimes } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,9 +18,6 @@ import { createTestUsers, PASSWORD, type TestUsers, transportTo } from '../../su
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
 const WORKERS = 3
-
-/** The program of the worker processes as it is shipped. */
-const WORKER_PROGRAM = new URL('../../../dist/worker-program.js', import.meta.url).pathname
 
 /** Starting several servers takes seconds on a busy machine. */
 const TIMEOUT_MS = 180_000
@@ -227,31 +224,6 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     await Promise.all(calls)
     await replaced(pids, workers)
     expect(await readiness(server.url)).toBe(200)
-  })
-
-  it('replaces one process after the other on SIGHUP when the program was replaced', async () => {
-    const { server, workers } = await serve()
-    const calls = createAccounts(server.url, 'upgraded')
-    await calls[0]
-    const pids = workers()
-    const now = new Date()
-    await utimes(WORKER_PROGRAM, now, now)
-    const restarted = server.logged('all worker processes were restarted')
-    server.child.kill('SIGHUP')
-    while (workers().some((pid) => pids.includes(pid)))
-      expect(await readiness(server.url)).toBe(200)
-    await restarted
-    await Promise.all(calls)
-    await replaced(pids, workers)
-  })
-
-  it('ends on SIGHUP as by default when the program is the same, without SSH', async () => {
-    const { server, workers } = await serve()
-    const pids = workers()
-    server.child.kill('SIGHUP')
-    await server.exited
-    expect(server.child.signalCode).toBe('SIGHUP')
-    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
   })
 
   it('finishes the calls in flight on SIGTERM, and exits with 0', async () => {
