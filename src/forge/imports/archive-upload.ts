@@ -39,6 +39,9 @@ export interface Manifest {
 
 const MAX_MANIFEST_BYTES = 64 * 1024
 
+/** The order of their numbers is in memory while the archive is checked. */
+const MAX_CONVERSATIONS = 1_000_000
+
 /** Each costs an inode for as long as the archive is imported. */
 const MAX_ASSETS = 10_000
 
@@ -105,6 +108,8 @@ async function unpack(
         continue
       }
       checkEntry(name, type, names)
+      if (name === MANIFEST && size > MAX_MANIFEST_BYTES)
+        throw invalidArchive(`${MANIFEST} is too large`)
       if (ASSET.test(name)) checkAsset(app, size)
       else left -= size
       if (left < 0)
@@ -152,9 +157,7 @@ function checkAsset({ settings }: ReposApp, size: number): void {
 }
 
 async function readManifest(file: string): Promise<Manifest> {
-  const text = await readFile(file)
-  if (text.length > MAX_MANIFEST_BYTES) throw invalidArchive(`${MANIFEST} is too large`)
-  const manifest = SourceObject.of(parse(text.toString()))
+  const manifest = SourceObject.of(parse(await readFile(file, 'utf8')))
   if (manifest.text('format') !== ARCHIVE_FORMAT)
     throw invalidArchive(`${MANIFEST} does not describe a project`)
   const version = manifest.number('version')
@@ -190,6 +193,8 @@ async function checkLists(folder: string): Promise<Record<ListName, number>> {
     counts[list] = await eachLine(folder, list, (line, fail) => {
       const number = line.number('number')
       if (number === 0 || order.has(number)) throw fail('the number is missing, or used twice')
+      if (order.size >= MAX_CONVERSATIONS)
+        throw fail(`there are more than ${MAX_CONVERSATIONS} issues and pull requests`)
       order.set(number, order.size)
     })
   for (const list of ['comments', 'reviews'] as const) {

@@ -190,6 +190,7 @@ describe('an import of an archive', () => {
       `line 1 of comments.ndjson: ${misplaced}`,
     ],
     ['version', () => changed('manifest.json', strange), 'version 2 of the format is not known'],
+    ['large', () => changed('manifest.json', ' '.repeat(65_537)), 'manifest.json is too large'],
     ['bundle', () => changed('repository.bundle', 'PACK'), 'the file is no bundle'],
     ['pack', () => changed('repository.bundle', noBranch), 'the bundle is damaged'],
   ]
