@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 
-/** Repeats whether the repository is public. */
-const publish = (where: string) => `update issues
-  set is_public = (select 1 - private from repositories where repositories.id = issues.repository_id)
+/** Repeats whether the repository is public. The foreign key refuses an issue of none. */
+const publish = (where: string) => `update issues set is_public = coalesce(
+  (select 1 - private from repositories where repositories.id = issues.repository_id), 0)
   where ${where}; end`
 
 const TRIGGERS: Readonly<Record<string, string>> = {
