@@ -14,9 +14,7 @@ import { ThemeChoice } from '../components/theme-choice.tsx'
 export function HeaderMenus({ user }: { user: User | undefined }): VNode {
   return (
     <>
-      <search class="find wide">
-        <SearchForm label="Find a repository" />
-      </search>
+      <Search />
       {user && <UserMenus user={user} />}
       {!user && (
         <Menu label="Display" button={<Icon name="sun-moon" />}>
@@ -24,9 +22,6 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
         </Menu>
       )}
       <Menu label="Places" className="plain phone" button={<Icon name="menu" />}>
-        <search class="find">
-          <SearchForm label="Search repositories" />
-        </search>
         <a href="/explore">Explore</a>
         {user && (
           <>
@@ -40,17 +35,21 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
   )
 }
 
-/** @param props.label the name of the field. A wide header and the menu of a phone have one each. */
-function SearchForm({ label }: { label: string }): VNode {
-  const find = (form: HTMLFormElement) => {
-    form.closest<HTMLElement>('[popover]')?.hidePopover()
-    goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`)
-  }
+function Search(): VNode {
   return (
-    <form onSubmit={onSubmit(find)}>
-      <Icon name="search" />
-      <input type="search" name="q" aria-label={label} placeholder="Find a repository" />
-    </form>
+    <search class="find wide">
+      <form
+        onSubmit={onSubmit((form) => goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`))}
+      >
+        <Icon name="search" />
+        <input
+          type="search"
+          name="q"
+          aria-label="Find a repository"
+          placeholder="Find a repository"
+        />
+      </form>
+    </search>
   )
 }
 
