@@ -19,14 +19,16 @@ const EVENTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Counts a repository in the row of the present connection. PostgreSQL numbers its connections from
- * 1, and reuses the numbers of those that have ended
- * (https://www.postgresql.org/docs/15/monitoring-stats.html#MONITORING-STATS-BACKEND-FUNCS-TABLE),
- * so no two transactions at a time write the same row, and the number of rows is bounded.
+ * The position of the present connection among those of the server. Two transactions at a time can
+ * have the same one, when another connection ends in between: `0120-connection-shards`.
  */
-const COUNT_IN_SHARD = `create function count_repository_in_shard() returns trigger language plpgsql as $trigger$
+export const POSITION_OF_CONNECTION =
+  '(select id from pg_stat_get_backend_idset() as id where pg_stat_get_backend_pid(id) = pg_backend_pid())'
+
+/** Counts a repository in the row of the present connection. */
+export const COUNT_REPOSITORY_IN_SHARD = `create or replace function count_repository_in_shard() returns trigger language plpgsql as $trigger$
   declare
-    own integer := (select id from pg_stat_get_backend_idset() as id where pg_stat_get_backend_pid(id) = pg_backend_pid());
+    own integer := ${POSITION_OF_CONNECTION};
   begin
     if tg_op = 'UPDATE' and old.private = new.private then return null; end if;
     if tg_op <> 'INSERT' then
@@ -49,7 +51,7 @@ export async function up(db: Tx): Promise<void> {
   for (const trigger of Object.keys(TRIGGERS)) await dropTrigger(db, trigger)
   await rebuild(db, true)
   if (!isPostgres(db)) return createTriggers(db, OF_SQLITE)
-  await sql.raw(COUNT_IN_SHARD).execute(db)
+  await sql.raw(COUNT_REPOSITORY_IN_SHARD).execute(db)
   for (const [name, event] of Object.entries(EVENTS))
     await sql
       .raw(

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { isPostgres, WITHOUT_ROWID } from '../../platform/database/dialects/dialects.ts'
 import { createTrigger, dropTrigger } from '../../platform/database/dialects/triggers.ts'
 import type { Tx } from '../../platform/database/schema.ts'
+import { POSITION_OF_CONNECTION } from './0046-repository-count-shards.ts'
 
 /** The triggers for each row. `condition` is what a counted row has beside its state. */
 const triggers = (condition: string): Readonly<Record<string, string>> => ({
@@ -24,9 +25,9 @@ const EVENTS: Readonly<Record<string, string>> = {
 }
 
 /** Counts an account in the row of the present connection. See `0046-repository-count-shards`. */
-const COUNT_IN_SHARD = `create function count_user_in_shard() returns trigger language plpgsql as $trigger$
+export const COUNT_USER_IN_SHARD = `create or replace function count_user_in_shard() returns trigger language plpgsql as $trigger$
   declare
-    own integer := (select id from pg_stat_get_backend_idset() as id where pg_stat_get_backend_pid(id) = pg_backend_pid());
+    own integer := ${POSITION_OF_CONNECTION};
   begin
     if tg_op = 'UPDATE' and old.state = new.state then return null; end if;
     if tg_op <> 'INSERT' then
@@ -48,7 +49,7 @@ export async function up(db: Tx): Promise<void> {
   for (const trigger of Object.keys(OF_ONE_ROW)) await dropTrigger(db, trigger)
   await rebuild(db, true)
   if (!isPostgres(db)) return createTriggers(db, OF_SHARD_0)
-  await sql.raw(COUNT_IN_SHARD).execute(db)
+  await sql.raw(COUNT_USER_IN_SHARD).execute(db)
   for (const [name, event] of Object.entries(EVENTS))
     await sql
       .raw(

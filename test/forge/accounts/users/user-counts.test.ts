@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../../../src/forge/accounts/users/users.rows.ts'
 import { wrongCounters } from '../../../../src/forge/administration/counters.rows.ts'
@@ -32,6 +33,24 @@ describe('the numbers of accounts', () => {
         await sql`update users set state = 'ARCHIVED' where id = ${ada.id}`.execute(tx)
         // This transaction ends only after the next one, which must not wait for a row of it.
         await addUser(app, 'ben')
+      })
+      expect(await findWrong()).toEqual([])
+    },
+  )
+
+  it.runIf(isOnPostgres)(
+    'do so while other connections end (skipped on SQLite, which has one writer)',
+    async () => {
+      const other = new pg.Client(process.env.BRANCHLINE_TEST_POSTGRES)
+      await other.connect()
+      await sql`select 1`.execute(app.db)
+      const dora = await addUser(app, 'dora')
+      // From here on, the pool has connections that are older and newer than that of the transaction.
+      await Promise.all(Array.from({ length: 4 }, () => sql`select pg_sleep(0.1)`.execute(app.db)))
+      await transaction(app.db, async (tx) => {
+        await sql`update users set state = 'ARCHIVED' where id = ${dora.id}`.execute(tx)
+        await other.end()
+        await Promise.all(['finn', 'gus', 'hal'].map((name) => addUser(app, name)))
       })
       expect(await findWrong()).toEqual([])
     },
