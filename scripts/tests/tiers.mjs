@@ -28,6 +28,9 @@ const BROWSERS = ['stories/web', 'clients/browser']
  */
 const ABOUT_PROTOCOLS = ['clients', 'protocols', 'edge', 'platform/http', 'platform/rpc']
 
+/** What depends on the database most: queries, rules about rows, and concurrent changes. */
+const ABOUT_ROWS = ['platform/database/', 'forge/', 'races']
+
 /** @returns {Pass} */
 const onSqlite = (/** @type {string[]} */ files, /** @type {string[]} */ more) => ({
   database: 'SQLite',
@@ -51,8 +54,7 @@ export const tiers = {
     hasChecks: true,
     passes: [
       onSqlite([], [WITHOUT_LONG]),
-      // What depends on the database most: queries, rules about rows, and concurrent changes.
-      onPostgres(['platform/database/', 'forge/', 'races'], [WITHOUT_LONG]),
+      onPostgres(ABOUT_ROWS, [WITHOUT_LONG]),
     ],
     leftOut:
       'the other tests on PostgreSQL (npm run test:postgres), long tests (npm run test:long)',
@@ -67,11 +69,12 @@ export const tiers = {
           WITHOUT_LONG,
           '--exclude=stories/web/**',
           ...ABOUT_PROTOCOLS.map((path) => `--exclude=${path}/**`),
+          ...ABOUT_ROWS.map((path) => `--exclude=**/*${path}*{,/**}`),
         ],
       ),
     ],
     leftOut:
-      'tests on SQLite (npm test), protocols (npm run test:postgres -- protocols), browsers and long tests (npm run test:long)',
+      'tests on SQLite and those about rows (npm test), protocols (npm run test:postgres -- protocols), browsers and long tests (npm run test:long)',
   },
   long: {
     command: 'npm run test:long',
