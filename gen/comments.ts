@@ -2704,6 +2704,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ImportIssuesResponse.id", "Number of the import."],
   ["branchline.v1.ImportProgress", "How many records of each kind are imported."],
   ["branchline.v1.ImportProgress.assets", "Files of releases."],
+  ["branchline.v1.ImportProgress.attachments", "Files of issues, pull requests and comments."],
   ["branchline.v1.ImportProgress.comments", "Comments on issues and pull requests."],
   ["branchline.v1.ImportProgress.issues", "Issues."],
   ["branchline.v1.ImportProgress.labels", "Labels."],

@@ -1,6 +1,25 @@
 import { expect } from 'vitest'
 import type { Forge } from './forge.ts'
 import { pullForge } from './pull-forge.ts'
+import type { Actor } from './server.ts'
+
+/** Uploads a file to a place of the API. @returns the attachment or the asset. */
+async function upload(
+  source: Forge,
+  who: Actor,
+  path: string,
+  [name, content]: readonly [name: string, content: string],
+): Promise<{ uuid: string; browser_download_url: string }> {
+  const form = new FormData()
+  form.append('attachment', new Blob([content]), name)
+  const response = await fetch(`${source.server.url}/api/v1${path}`, {
+    method: 'POST',
+    body: form,
+    headers: { authorization: who.authorization },
+  })
+  expect(response.status).toBe(201)
+  return (await response.json()) as { uuid: string; browser_download_url: string }
+}
 
 /** Makes the project `bob/engine` with each kind of record, by bob and carol. */
 export async function populateProject(source: Forge): Promise<void> {
@@ -26,7 +45,14 @@ export async function populateProject(source: Forge): Promise<void> {
     milestone,
   })
   const comment = await ask(carol, 'POST', `${path}/issues/1/comments`, { body: 'Confirmed' })
-  await ask(bob, 'POST', `${path}/issues/comments/${comment.id}/reactions`, { content: '+1' })
+  const commentPath = `${path}/issues/comments/${comment.id}`
+  await ask(bob, 'POST', `${commentPath}/reactions`, { content: '+1' })
+  const trace = await upload(source, carol, `${commentPath}/assets`, ['trace.txt', 'a trace'])
+  await ask(carol, 'PATCH', commentPath, { body: `Confirmed: ${trace.browser_download_url}` })
+  const log = await upload(source, bob, `${path}/issues/1/assets`, ['leak.txt', 'a log'])
+  await ask(bob, 'PATCH', `${path}/issues/1`, {
+    body: `See #2 and [the log](/attachments/${log.uuid}).`,
+  })
   await ask(bob, 'POST', `${path}/issues`, { title: 'Closed one' })
   await ask(bob, 'PATCH', `${path}/issues/2`, { state: 'closed' })
   await ask(bob, 'PUT', `${path}/issues/2/lock`, { lock_reason: 'Resolved' })
@@ -46,15 +72,14 @@ export async function populateProject(source: Forge): Promise<void> {
     body: 'Not yet',
     comments: [{ path: 'open.txt', body: 'Why?', new_position: 1 }],
   })
+  const plan = await upload(source, bob, `${path}/issues/4/assets`, ['plan.txt', 'a plan'])
+  await ask(carol, 'PATCH', `${path}/pulls/4`, { body: `The plan: /attachments/${plan.uuid}` })
   await ask(bob, 'DELETE', `${path}/branches/merged`)
   const release = await ask(bob, 'POST', `${path}/releases`, {
     tag_name: 'v1.0',
     name: 'One',
     body: 'Notes',
   })
-  const form = new FormData()
-  form.append('attachment', new Blob(['content of the file']), 'engine.txt')
-  const url = `${source.server.url}/api/v1${path}/releases/${release.id}/assets`
-  const headers = { authorization: bob.authorization }
-  expect((await fetch(url, { method: 'POST', body: form, headers })).status).toBe(201)
+  const assets = `${path}/releases/${release.id}/assets`
+  await upload(source, bob, assets, ['engine.txt', 'content of the file'])
 }

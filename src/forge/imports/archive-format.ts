@@ -35,6 +35,9 @@ export function listEntry(name: ListName): string {
 /** The folder of the files of releases, which have numbers for names. */
 export const ASSETS = 'assets/'
 
+/** The folder of the files of issues, pull requests and comments, which have numbers for names. */
+export const ATTACHMENTS = 'attachments/'
+
 /** A value of JSON. */
 export type JsonValue =
   | string

@@ -1,11 +1,15 @@
 import type { Db } from '../../platform/database/schema.ts'
 import type { Owner } from '../accounts/schema.ts'
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
+import {
+  attachmentsOfComments,
+  attachmentsOfConversations,
+} from '../conversations/attachments.rows.ts'
 import { grouped } from '../conversations/conversations.rows.ts'
 import { labelsOfConversations } from '../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
 import { assigneesOfConversations } from '../conversations/participants.rows.ts'
-import type { IssueComment, Label, Milestone } from '../conversations/schema.ts'
+import type { IssueAttachment, IssueComment, Label, Milestone } from '../conversations/schema.ts'
 import type { PullRequest, Review, ReviewComment } from '../pulls/schema.ts'
 import type { Release, ReleaseAsset } from '../repositories/releases/schema.ts'
 import { type JsonRecord, timeOrNull, timeText } from './archive-format.ts'
@@ -63,12 +67,27 @@ function peopleOf(owners: ReadonlyMap<number, Owner>): People {
   }
 }
 
+/** A file of an archive. */
+export interface ExportedFile<T> {
+  readonly file: T
+  /** Where the archive has the content. */
+  readonly entry: string
+}
+
+/** Gives the files of texts their places in an archive. */
+export interface Attachments {
+  /** Address of a file at this server. */
+  urlOf(uuid: string): string
+  entryOf(file: IssueAttachment): string
+}
+
 /** Returns the records of issues or pull requests, with what belongs to them. */
 export async function conversationLines(
   db: Db,
   found: readonly PullRequest[],
+  attachments: Attachments,
 ): Promise<ConversationLines> {
-  const parts = await partsOf(db, found)
+  const parts = await partsOf(db, found, attachments)
   const { comments, reviews, lineComments, people } = parts
   const numbers = new Map(found.map(({ id, number }) => [id, number]))
   const linesById = grouped(lineComments.map((row) => [row.review_id, row] as const))
@@ -86,6 +105,7 @@ export async function conversationLines(
       created_at: timeText(comment.create_time),
       updated_at: timeText(comment.update_time),
       reactions: parts.reactionsOf(comment.issue_id, comment.id),
+      attachments: parts.filesOf(parts.commentFiles.get(comment.id)),
     })),
     reviews: reviews.map((review) => ({
       number: numbers.get(review.pull_request_id) ?? 0,
@@ -107,9 +127,16 @@ interface Parts {
   readonly dependencies: ReadonlyMap<number, readonly number[]>
   readonly people: People
   readonly reactionsOf: (conversationId: number, commentId: number | null) => JsonRecord[]
+  readonly files: ReadonlyMap<number, readonly IssueAttachment[]>
+  readonly commentFiles: ReadonlyMap<number, readonly IssueAttachment[]>
+  readonly filesOf: (files: readonly IssueAttachment[] | undefined) => JsonRecord[]
 }
 
-async function partsOf(db: Db, found: readonly PullRequest[]): Promise<Parts> {
+async function partsOf(
+  db: Db,
+  found: readonly PullRequest[],
+  attachments: Attachments,
+): Promise<Parts> {
   const ids = found.map(({ id }) => id)
   const comments = inOrder(found, await rows.exportedComments(db, ids), (row) => row.issue_id)
   const reviews = inOrder(found, await rows.reviewsOf(db, ids), (row) => row.pull_request_id)
@@ -145,6 +172,17 @@ async function partsOf(db: Db, found: readonly PullRequest[]): Promise<Parts> {
           .map(({ user_id, content }) => ({ user: people(user_id), content })),
         ({ user, content }) => `${content} ${user.login}`,
       ),
+    files: await attachmentsOfConversations(db, ids),
+    commentFiles: await attachmentsOfComments(
+      db,
+      comments.map(({ id }) => id),
+    ),
+    filesOf: (files) =>
+      (files ?? []).map((file) => ({
+        ...fileLine({ file, entry: attachments.entryOf(file) }),
+        uuid: file.uuid,
+        url: attachments.urlOf(file.uuid),
+      })),
   }
 }
 
@@ -183,6 +221,7 @@ function conversationLine(row: PullRequest, parts: Parts): JsonRecord {
     milestone: parts.milestones.get(row.milestone_id ?? 0)?.title ?? '',
     assignees: sortedByLogin(assignees, ({ login }) => String(login)),
     reactions: parts.reactionsOf(row.id, null),
+    attachments: parts.filesOf(parts.files.get(row.id)),
     dependencies: parts.dependencies.get(row.id) ?? [],
     ...(row.is_pull === 1
       ? pullFields(row, people)
@@ -237,7 +276,7 @@ function lineCommentLine(comment: ReviewComment, people: People): JsonRecord {
 /** A release with its files, as far as these have entries of the archive. */
 export interface ExportedRelease {
   readonly release: Release
-  readonly assets: readonly { readonly asset: ReleaseAsset; readonly entry: string }[]
+  readonly assets: readonly ExportedFile<ReleaseAsset>[]
 }
 
 export async function releaseLines(
@@ -255,11 +294,15 @@ export async function releaseLines(
     prerelease: release.prerelease === 1,
     author: people(release.publisher_id, release),
     published_at: timeText(release.create_time),
-    assets: assets.map(({ asset, entry }) => ({
-      name: asset.name,
-      size: asset.bytes,
-      created_at: timeText(asset.create_time),
-      file: entry,
-    })),
+    assets: assets.map(fileLine),
   }))
+}
+
+function fileLine({ file, entry }: ExportedFile<ReleaseAsset | IssueAttachment>): JsonRecord {
+  return {
+    name: file.name,
+    size: file.bytes,
+    created_at: timeText(file.create_time),
+    file: entry,
+  }
 }

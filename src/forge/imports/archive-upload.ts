@@ -11,6 +11,7 @@ import {
   ARCHIVE_FORMAT,
   ARCHIVE_VERSION,
   ASSETS,
+  ATTACHMENTS,
   BUNDLE,
   LISTS,
   type ListName,
@@ -42,12 +43,12 @@ const MAX_MANIFEST_BYTES = 64 * 1024
 /** The order of their numbers is in memory while the archive is checked. */
 const MAX_CONVERSATIONS = 1_000_000
 
-/** Each costs an inode for as long as the archive is imported. */
-const MAX_ASSETS = 10_000
+/** Each file of a release or a text costs an inode for as long as the archive is imported. */
+const MAX_FILES = 50_000
 
-const ASSET = /^assets\/[1-9]\d{0,8}$/
+const FILE = /^(?:assets|attachments)\/[1-9]\d{0,8}$/
 
-const FILES: ReadonlySet<string> = new Set([MANIFEST, BUNDLE, ...LISTS.map(listEntry)])
+const PARTS: ReadonlySet<string> = new Set([MANIFEST, BUNDLE, ...LISTS.map(listEntry)])
 
 /** The rules of an upload as a form, whose file has a limit of its own. */
 export function archiveRules({ settings }: ReposApp) {
@@ -72,9 +73,9 @@ export async function unpackArchive(
   folder: string,
   content: AsyncIterable<Uint8Array>,
 ): Promise<UnpackedArchive> {
-  await mkdir(join(folder, ASSETS), { mode: 0o700 })
+  for (const name of [ASSETS, ATTACHMENTS]) await mkdir(join(folder, name), { mode: 0o700 })
   const names = await unpack(app, folder, content)
-  for (const name of FILES) if (!names.has(name)) throw invalidArchive(`it has no ${name}`)
+  for (const name of PARTS) if (!names.has(name)) throw invalidArchive(`it has no ${name}`)
   const manifest = await readManifest(join(folder, MANIFEST))
   return { folder, manifest, counts: await checkLists(folder) }
 }
@@ -110,7 +111,7 @@ async function unpack(
       checkEntry(name, type, names)
       if (name === MANIFEST && size > MAX_MANIFEST_BYTES)
         throw invalidArchive(`${MANIFEST} is too large`)
-      if (ASSET.test(name)) checkAsset(app, size)
+      if (FILE.test(name)) checkFile(app, size)
       else left -= size
       if (left < 0)
         throw new DomainError('ARCHIVE_OVER_LIMIT', {
@@ -142,18 +143,19 @@ async function* chunksOf(entry: AsyncIterable<Buffer>): AsyncGenerator<Buffer, v
 }
 
 function checkEntry(name: string, type: string | null | undefined, names: Set<string>): void {
-  const isKnown = FILES.has(name) || ASSET.test(name)
+  const isKnown = PARTS.has(name) || FILE.test(name)
   if (!isKnown || (type !== 'file' && type !== null && type !== undefined))
     throw invalidArchive(`the entry ${name.slice(0, 100)} is not part of a project`)
   if (names.has(name)) throw invalidArchive(`it has ${name} twice`)
   names.add(name)
-  if (names.size > MAX_ASSETS + FILES.size)
-    throw invalidArchive(`it has more than ${MAX_ASSETS} files`)
+  if (names.size > MAX_FILES + PARTS.size)
+    throw invalidArchive(`it has more than ${MAX_FILES} files`)
 }
 
-function checkAsset({ settings }: ReposApp, size: number): void {
-  if (size > settings.maxAssetBytes)
-    throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(settings.maxAssetBytes) })
+/** An attachment that is larger than attachments may be is left out later. */
+function checkFile({ settings }: ReposApp, size: number): void {
+  const maxBytes = Math.max(settings.maxAssetBytes, settings.maxAttachmentBytes)
+  if (size > maxBytes) throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxBytes) })
 }
 
 async function readManifest(file: string): Promise<Manifest> {

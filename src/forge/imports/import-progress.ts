@@ -11,6 +11,7 @@ export const COUNTED = [
   'reviews',
   'releases',
   'assets',
+  'attachments',
 ] as const
 
 export type Counted = (typeof COUNTED)[number]

@@ -10,12 +10,8 @@ import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.
 import { FetchError, lfsRemoteOf } from '../repositories/lifecycle/upstreams.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { moveRefs } from '../repositories/refs/ref-updates.ts'
-import {
-  ImportEndedError,
-  importDependencies,
-  importPage,
-  type RunningImport,
-} from './import-pages.ts'
+import { ImportEndedError, type RunningImport } from './import-items.ts'
+import { importDependencies, importPage } from './import-pages.ts'
 import { countsOf, countsWith } from './import-progress.ts'
 import { openSecrets } from './import-secrets.ts'
 import * as rows from './project-imports.rows.ts'

@@ -97,6 +97,7 @@ function importMessage(view: ImportView) {
       reviews: countMessage(counts.reviews),
       releases: countMessage(counts.releases),
       assets: countMessage(counts.assets),
+      attachments: countMessage(counts.attachments),
     },
     errors: problems.map(({ kind, ref, message }) => ({ kind, ref, message })),
     message: view.message,

@@ -1,5 +1,5 @@
-import type { Insertable } from 'kysely'
-import type { Tx } from '../../platform/database/schema.ts'
+import { type Insertable, sql } from 'kysely'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { IssueCommentsTable } from '../conversations/schema.ts'
 
 /** Inserts a comment, without the work of a comment that a user writes. @returns its id. */
@@ -13,6 +13,55 @@ export async function insertImportedComment(
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
+}
+
+/** Returns a conversation by its number, with its comments in the order in which they were stored. */
+export async function conversationNumbered(
+  db: Db,
+  repositoryId: number,
+  number: number,
+): Promise<
+  { id: number; comments: { readonly id: number; readonly create_time: number }[] } | undefined
+> {
+  const found = await db
+    .selectFrom('issues')
+    .select('id')
+    .where('repository_id', '=', repositoryId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  if (!found) return undefined
+  const comments = await db
+    .selectFrom('issue_comments')
+    .select(['id', 'create_time'])
+    .where('issue_id', '=', found.id)
+    .orderBy('id')
+    .execute()
+  return { ...found, comments }
+}
+
+/** Replaces links in the texts of a conversation and of its comments. */
+export async function relinkTexts(
+  tx: Tx,
+  conversationId: number,
+  links: readonly string[],
+  link: string,
+): Promise<void> {
+  for (const old of links) {
+    const body = sql<string>`replace(body, ${old}, ${link})`
+    const isChanged = sql<boolean>`${body} <> body`
+    await tx
+      .updateTable('issues')
+      .set({ body })
+      .where('id', '=', conversationId)
+      .where(isChanged)
+      .execute()
+    await tx
+      .updateTable('issue_comments')
+      .set({ body })
+      .where('issue_id', '=', conversationId)
+      .where(isChanged)
+      .execute()
+  }
 }
 
 /** Inserts reactions. Their times are not known. */

@@ -14,6 +14,7 @@ import { inspectObjects } from '../../platform/git/objects/objects.ts'
 import { listRefs } from '../../platform/git/refs/refs.ts'
 import { scratchPath } from '../../platform/git/repositories/repositories.ts'
 import { readableKinds } from '../conversations/conversation-readers.ts'
+import type { IssueAttachment } from '../conversations/schema.ts'
 import { holderOf, requireScope, type SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
@@ -25,15 +26,16 @@ import {
   seesDrafts,
 } from '../repositories/access/permissions.ts'
 import { attachmentKey } from '../repositories/attachments/attachment-files.ts'
+import type { StoredFile } from '../repositories/attachments/stored-files.ts'
 import { reading, readingStream } from '../repositories/content/git-reading.ts'
 import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { pendingRefUpdatesOf } from '../repositories/refs/branches.rows.ts'
-import type { ReleaseAsset } from '../repositories/releases/schema.ts'
 import {
   ARCHIVE_FORMAT,
   ARCHIVE_VERSION,
   ASSETS,
+  ATTACHMENTS,
   BUNDLE,
   type JsonRecord,
   LISTS,
@@ -42,7 +44,9 @@ import {
   MANIFEST,
 } from './archive-format.ts'
 import {
+  type Attachments,
   conversationLines,
+  type ExportedFile,
   type ExportedRelease,
   labelLine,
   milestoneLine,
@@ -152,8 +156,11 @@ interface Content {
   readonly repositoryId: number
   readonly manifest: JsonRecord
   readonly refs: readonly Ref[]
-  readonly assets: readonly { readonly asset: ReleaseAsset; readonly entry: string }[]
+  /** The files of releases and texts. */
+  readonly files: readonly ExportedFile<ArchivedFile>[]
 }
+
+type ArchivedFile = Pick<StoredFile, 'uuid' | 'store'> & { readonly repository_id: number }
 
 /** Reads the rows of one moment into files, and the refs of the same moment. */
 async function collect(
@@ -171,7 +178,12 @@ async function collect(
         JSON.stringify(before) === JSON.stringify(after) &&
         (await pendingRefUpdatesOf(db, id)).length === 0
       if (!isQuiet && attempt < MAX_ATTEMPTS) return undefined
-      return { ...(await writeLists(db, opened, readable, folder)), refs: after }
+      const lists = {
+        db,
+        folder,
+        urlOf: (uuid: string) => `${app.publicUrl()}/attachments/${uuid}`,
+      }
+      return { ...(await writeLists(lists, opened, readable)), refs: after }
     })
     if (!found) continue
     const { commits, heads, ...content } = found
@@ -196,12 +208,17 @@ async function sharedRefs(app: ReposApp, id: number): Promise<Ref[]> {
   return refs
 }
 
+/** What the lists are made of, and where they are written. */
+interface Lists extends Pick<Attachments, 'urlOf'> {
+  readonly db: Db
+  readonly folder: string
+}
+
 /** Writes the lists into files of a folder. */
 async function writeLists(
-  db: Db,
+  { db, folder, urlOf }: Lists,
   { repository: { id }, owner }: OpenRepository,
   { issues, pulls, releases, drafts }: ReadableParts,
-  folder: string,
 ) {
   const repository = await findRepositoryById(db, id)
   if (!repository) throw new DomainError('REPOSITORY_NOT_FOUND')
@@ -217,12 +234,18 @@ async function writeLists(
   }
   const commits: string[] = []
   const heads: Ref[] = []
+  const attached: ExportedFile<IssueAttachment>[] = []
+  const entryOf = (file: IssueAttachment) => {
+    const entry = `${ATTACHMENTS}${attached.length + 1}`
+    attached.push({ file, entry })
+    return entry
+  }
   const kinds = [
     ...(issues ? (['issues'] as const) : []),
     ...(pulls ? (['pull_requests'] as const) : []),
   ]
   for (const kind of kinds)
-    for await (const page of conversationPages(db, id, kind)) {
+    for await (const page of conversationPages(db, { id, kind }, { urlOf, entryOf })) {
       await write(kind, page.conversations)
       await write('comments', page.comments)
       await write('reviews', page.reviews)
@@ -245,17 +268,22 @@ async function writeLists(
     },
     left_out: Object.entries(leftOut).flatMap(([kind, isLeftOut]) => (isLeftOut ? [kind] : [])),
   }
-  return { manifest, commits, heads, assets: exported.flatMap(({ assets }) => assets) }
+  const files = [...exported.flatMap(({ assets }) => assets), ...attached]
+  return { manifest, commits, heads, files }
 }
 
 /** Yields the records of the issues or pull requests, with the refs of the heads. */
-async function* conversationPages(db: Db, id: number, kind: 'issues' | 'pull_requests') {
+async function* conversationPages(
+  db: Db,
+  { id, kind }: { readonly id: number; readonly kind: 'issues' | 'pull_requests' },
+  attachments: Attachments,
+) {
   const isPull = kind === 'pull_requests' ? 1 : 0
   for (let after = 0; ; ) {
     const found = await rows.conversationsAfter(db, id, { isPull, after }, PAGE)
     const last = found.at(-1)
     if (!last) return
-    const lines = await conversationLines(db, found)
+    const lines = await conversationLines(db, found, attachments)
     const heads = (isPull === 1 ? found : []).map(({ number, head_commit }) => ({
       name: `refs/pull/${number}/head`,
       id: head_commit,
@@ -272,9 +300,9 @@ async function withAssets(db: Db, releases: ExportedRelease['release'][]) {
     const assets = await rows.assetsOf(db, [release.id])
     exported.push({
       release,
-      assets: assets.map((asset) => {
+      assets: assets.map((file) => {
         count += 1
-        return { asset, entry: `${ASSETS}${count}` }
+        return { file, entry: `${ASSETS}${count}` }
       }),
     })
   }
@@ -287,7 +315,7 @@ const ENTRY = { mode: 0o644, mtime: new Date(0), uid: 0, gid: 0 } as const
 async function writeArchive(
   app: ReposApp,
   tar: Pack,
-  { folder, repositoryId, manifest, refs, assets }: Content & { readonly folder: string },
+  { folder, repositoryId, manifest, refs, files }: Content & { readonly folder: string },
 ): Promise<void> {
   const bundle = join(folder, BUNDLE)
   const history = readingStream(streamBundle(app.git, repositoryId, refs))
@@ -300,9 +328,9 @@ async function writeArchive(
     await addStream(tar, { name, size }, file.createReadStream())
     await rm(path)
   }
-  for (const { asset, entry } of assets) {
-    const key = attachmentKey(asset.repository_id, asset.uuid)
-    const stored = await app.objects.of(asset.store).get(key)
+  for (const { file, entry } of files) {
+    const key = attachmentKey(file.repository_id, file.uuid)
+    const stored = await app.objects.of(file.store).get(key)
     // A file that was deleted meanwhile.
     if (stored) await addStream(tar, { name: entry, size: stored.bytes }, stored.content)
   }

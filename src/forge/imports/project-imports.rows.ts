@@ -108,6 +108,21 @@ export async function noteItem(
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
+/** Takes back a note. */
+export async function removeItem(
+  tx: Tx,
+  importId: number,
+  kind: string,
+  sourceId: string,
+): Promise<void> {
+  await tx
+    .deleteFrom('project_import_items')
+    .where('import_id', '=', importId)
+    .where('kind', '=', kind)
+    .where('source_id', '=', sourceId)
+    .execute()
+}
+
 /** Returns which of some records are stored. */
 export async function storedItems(
   db: Db,

@@ -50,6 +50,7 @@ interface WrittenRecord extends Identified {
   readonly createTime: number
   readonly updateTime: number
   readonly reactions: readonly ReactionRecord[]
+  readonly attachments: readonly AttachmentRecord[]
 }
 
 export type CommentRecord = WrittenRecord
@@ -150,6 +151,14 @@ export interface AssetRecord extends Identified {
   readonly url: string
 }
 
+/** A file of an issue, a pull request or a comment, which their texts show by a link. */
+export interface AttachmentRecord extends AssetRecord {
+  /** Names the file in links: `/attachments/{uuid}`. */
+  readonly uuid: string
+  /** The whole address in links; empty if it is not known. */
+  readonly link: string
+}
+
 /** The kinds of records that a source lists in pages, in the order in which they are stored. */
 export const LISTED = ['labels', 'milestones', 'issues', 'pull_requests', 'releases'] as const
 
@@ -197,7 +206,7 @@ export interface ProjectSource {
    */
   page<K extends Listed>(kind: K, cursor: string): Promise<RecordPage<ListedRecords[K]>>
   /**
-   * Opens the content of an asset.
+   * Opens the content of a file.
    *
    * @throws SourceError, SourcePause
    */

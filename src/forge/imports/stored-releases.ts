@@ -5,13 +5,17 @@ import { nowSeconds } from '../core/core.ts'
 import { FILE_NAME, storeFile } from '../repositories/attachments/stored-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { findTag } from '../repositories/refs/tags.rows.ts'
-import { insertReleaseAsset } from '../repositories/releases/release-assets.rows.ts'
+import {
+  countReleaseAssets,
+  insertReleaseAsset,
+} from '../repositories/releases/release-assets.rows.ts'
 import { assetRules, MAX_ASSETS } from '../repositories/releases/release-assets.ts'
 import {
   findEntryByTag,
   insertRelease,
   updateRelease,
 } from '../repositories/releases/releases.rows.ts'
+import type { FileSource } from './import-items.ts'
 import type { AssetRecord, ReleaseRecord } from './project-records.ts'
 import { authorOf, bodyOf, RecordError, type Target } from './stored-records.ts'
 
@@ -49,20 +53,20 @@ export async function storeRelease(tx: Tx, target: Target, record: ReleaseRecord
 /**
  * Stores an asset of a release while it is downloaded.
  *
- * @param note notes in the transaction of the row that the asset is stored; false if it was before.
- * @throws RecordError, ASSET_TOO_LARGE, QUOTA_EXCEEDED, and what `content` throws.
+ * @throws RecordError, ASSET_TOO_LARGE, QUOTA_EXCEEDED, and what `open` throws.
  */
 export async function storeAsset(
   app: ReposApp,
-  place: { readonly repositoryId: number; readonly releaseId: number; readonly count: number },
+  place: { readonly repositoryId: number; readonly releaseId: number },
   { name, createTime }: AssetRecord,
-  content: AsyncIterable<Uint8Array>,
-  note: (tx: Tx) => Promise<boolean>,
+  { open, note }: FileSource,
 ): Promise<void> {
-  const { repositoryId: repository_id, releaseId: release_id, count } = place
+  const { repositoryId: repository_id, releaseId: release_id } = place
   if (!FILE_NAME.test(name) || Buffer.byteLength(name) > MAX_NAME_BYTES)
     throw new RecordError('the name of the file is not allowed')
-  if (count >= MAX_ASSETS) throw new RecordError(`a release has at most ${MAX_ASSETS} files`)
+  if ((await countReleaseAssets(app.db, release_id)) >= MAX_ASSETS)
+    throw new RecordError(`a release has at most ${MAX_ASSETS} files`)
+  const content = await open()
   const upload = {
     caller: undefined,
     repositoryId: repository_id,

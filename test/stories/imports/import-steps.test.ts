@@ -101,6 +101,47 @@ describe('an import', () => {
     expect(await numbersIn('waits')).toEqual([1, 2, 3])
   })
 
+  it.each([
+    ['an issue', 2],
+    ['a release', 4],
+  ])('goes on with the files of %s after a pause', async (_, pausedAt) => {
+    let isLimited = true
+    const contentOf = (number: number): ApiAnswer =>
+      isLimited && number === pausedAt
+        ? { status: 429, headers: { 'retry-after': '120' } }
+        : { body: `content ${number}` }
+    const file = (number: number) => ({
+      id: number,
+      name: `${number}.txt`,
+      uuid: `00000000-0000-4000-8000-00000000000${number}`,
+      browser_download_url: new URL(`/api/v1/files/${number}`, upstream.url).href,
+    })
+    const release = { id: 9, tag_name: 'v1', draft: false, author: UMA, ...TIMES }
+    const contents = [1, 2, 3, 4].map((number) => [`/files/${number}`, () => contentOf(number)])
+    gitea([], {
+      '/repos/uma/engine/issues': (query) =>
+        pageOf([{ ...issue(1), assets: [file(1), file(2)] }], query, 2),
+      '/repos/uma/engine/releases': (query) =>
+        pageOf([{ ...release, assets: [file(3), file(4)] }], query, 2),
+      ...Object.fromEntries(contents),
+    })
+    upstream.git('tag', 'v1', 'main')
+    const name = `files-${pausedAt}`
+    await start(name, { releases: true })
+    expect((await settled(name)).state).toBe('WAITING')
+    isLimited = false
+    clock.advance(121)
+    server.app.signals.imports.notify()
+    const done = await settled(name, ['SUCCEEDED'])
+    expect(done).toMatchObject({ errors: [], progress: { attachments: { done: 2 } } })
+    const filesOf = async (path: string) =>
+      (await rest(users.bob, 'GET', `/repos/bob/${name}${path}`)).body.assets.map(
+        (asset: { name: string }) => asset.name,
+      )
+    expect(await filesOf('/issues/1')).toEqual(['1.txt', '2.txt'])
+    expect(await filesOf('/releases/tags/v1')).toEqual(['3.txt', '4.txt'])
+  })
+
   it('names what could not be imported, and goes on', async () => {
     gitea([1, 1, 2])
     await start('errors')

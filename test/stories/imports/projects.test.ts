@@ -61,6 +61,7 @@ describe('an import of a project', () => {
       reviews: 1,
       releases: 1,
       assets: 1,
+      attachments: 3,
     })
   })
 
@@ -72,7 +73,7 @@ describe('an import of a project', () => {
   it('keeps issues as they are, with the authors there', async () => {
     for (const number of [1, 2]) {
       const [there, here] = await both(`/issues/${number}`)
-      const names = ['number', 'title', 'body', 'state', 'created_at', 'updated_at', 'closed_at']
+      const names = ['number', 'title', 'state', 'created_at', 'updated_at', 'closed_at']
       for (const name of [...names, 'due_date', 'is_locked', 'pin_order', 'comments'])
         expect(here[name], name).toEqual(there[name])
       expect(here.user.login).toBe('bob')
@@ -83,9 +84,24 @@ describe('an import of a project', () => {
     expect(issue.labels.map(({ name }: { name: string }) => name)).toEqual(['kind/bug'])
     expect(issue.milestone.title).toBe('v1')
     const [, [comment]] = await both('/issues/1/comments')
-    expect(comment).toMatchObject({ body: 'Confirmed', original_author: 'carol' })
+    expect(comment).toMatchObject({ original_author: 'carol' })
+    expect(comment.body).toMatch(/^Confirmed: /)
     const [, [needed]] = await both('/issues/1/dependencies')
     expect(needed.number).toBe(2)
+  })
+
+  it('keeps the files of texts, and the texts link to them here', async () => {
+    const texts = ['/issues/1', '/issues/1/comments', '/pulls/4'] as const
+    const found: string[] = []
+    for (const path of texts) {
+      const [, answer] = await both(path)
+      const { body, assets } = Array.isArray(answer) ? answer[0] : answer
+      const [, link = ''] = /(?:^|[\s(])(\/attachments\/[\w-]+)/.exec(body) ?? []
+      if (assets) expect(assets).toMatchObject([{ browser_download_url: server.url + link }])
+      const headers = { authorization: users.bob.authorization }
+      found.push(await (await fetch(server.url + link, { headers })).text())
+    }
+    expect(found).toEqual(['a log', 'a trace', 'a plan'])
   })
 
   it('keeps pull requests with heads, merges and reviews', async () => {

@@ -5,6 +5,7 @@ import { type ListName, listEntry } from '../archive-format.ts'
 import { linesOf } from '../archive-lines.ts'
 import type {
   AssetRecord,
+  AttachmentRecord,
   CommentRecord,
   ConversationRecord,
   IssueRecord,
@@ -22,7 +23,7 @@ import type {
   SourcePerson,
 } from '../project-records.ts'
 import { SourceError } from './source-client.ts'
-import { commitIn, SourceObject, type SourceValue } from './source-values.ts'
+import { commitIn, SourceObject, type SourceValue, uuidIn } from './source-values.ts'
 
 /** Conversations of one page, which are in memory with their comments. */
 const PAGE = 20
@@ -101,7 +102,7 @@ export class ArchiveSource implements ProjectSource {
 
   async asset({ url }: AssetRecord): Promise<AsyncIterable<Uint8Array>> {
     // The folder has files of the archive only.
-    const path = /^assets\/\d+$/.test(url) ? join(this.#folder, url) : ''
+    const path = /^(?:assets|attachments)\/\d+$/.test(url) ? join(this.#folder, url) : ''
     const isThere = path !== '' && (await access(path).then(...YES_OR_NO))
     if (!isThere) throw new SourceError('the archive does not have the file')
     return createReadStream(path)
@@ -152,6 +153,7 @@ export class ArchiveSource implements ProjectSource {
       milestone: line.text('milestone'),
       assignees: line.parts('assignees').map(personOf),
       reactions: reactionsOf(line),
+      attachments: attachmentsOf(line),
       comments: comments.map(commentOf),
       dependsOn: line.numbers('dependencies'),
     }
@@ -216,6 +218,7 @@ function commentOf({ line, sourceId }: Line): CommentRecord {
     body: line.text('body'),
     ...timesOf(line),
     reactions: reactionsOf(line),
+    attachments: attachmentsOf(line),
   }
 }
 
@@ -266,13 +269,25 @@ function releaseOf({ line, sourceId }: Line): ReleaseRecord {
     isPrerelease: line.flag('prerelease'),
     author: personOf(line.part('author')),
     createTime: line.time('published_at') ?? 0,
-    assets: line.parts('assets').map((asset, index) => ({
-      sourceId: String(index),
-      name: asset.text('name'),
-      createTime: asset.time('created_at') ?? 0,
-      url: asset.text('file'),
-    })),
+    assets: line.parts('assets').map(assetOf),
   }
+}
+
+function assetOf(asset: SourceObject, index: number): AssetRecord {
+  return {
+    sourceId: String(index),
+    name: asset.text('name'),
+    createTime: asset.time('created_at') ?? 0,
+    url: asset.text('file'),
+  }
+}
+
+function attachmentsOf(line: SourceObject): AttachmentRecord[] {
+  return line.parts('attachments').map((file, index) => ({
+    ...assetOf(file, index),
+    uuid: uuidIn(file.text('uuid')),
+    link: file.text('url'),
+  }))
 }
 
 function reactionsOf(line: SourceObject): ReactionRecord[] {

@@ -1,5 +1,6 @@
 import type {
   AssetRecord,
+  AttachmentRecord,
   CommentRecord,
   ConversationRecord,
   IssueRecord,
@@ -18,7 +19,7 @@ import type {
   SourcePerson,
 } from '../project-records.ts'
 import { type SourceClient, SourceError } from './source-client.ts'
-import { commitIn, type SourceObject } from './source-values.ts'
+import { commitIn, type SourceObject, uuidIn } from './source-values.ts'
 
 /** Pages of Gitea have 50 entries at most, unless the operator changed that. */
 export const GITEA_LIMIT = ['limit', 50] as const
@@ -104,6 +105,7 @@ export class GiteaSource implements ProjectSource {
       milestone: item.part('milestone').text('title'),
       assignees: item.parts('assignees').map(personOf),
       reactions: await this.#reactionsOf(`${path}/reactions`),
+      attachments: await this.#attachmentsOf(item, path),
       comments: item.number('comments') === 0 ? [] : await this.#commentsOf(path),
       dependsOn: await this.#dependenciesOf(path),
     }
@@ -120,6 +122,7 @@ export class GiteaSource implements ProjectSource {
         body: item.text('body'),
         ...timesOf(item),
         reactions: await this.#reactionsOf(reactions),
+        attachments: item.parts('assets').map(attachmentOf),
       })
     }
     return comments
@@ -131,6 +134,15 @@ export class GiteaSource implements ProjectSource {
       person: item.person('user', 'login', 'full_name'),
       content: item.text('content'),
     }))
+  }
+
+  /** A pull request does not say which files it has. */
+  async #attachmentsOf(item: SourceObject, path: string): Promise<AttachmentRecord[]> {
+    const isSaid = item.has('assets') || !item.text('body').includes('/attachments/')
+    const files = isSaid
+      ? item.parts('assets')
+      : await this.#client.all(`${path}/assets`).catch(nothingIfOff)
+    return files.map(attachmentOf)
   }
 
   async #dependenciesOf(path: string): Promise<number[]> {
@@ -243,13 +255,22 @@ function releaseOf(item: SourceObject): ReleaseRecord {
     isPrerelease: item.flag('prerelease'),
     author: personOf(item.part('author')),
     createTime: item.time('published_at') ?? item.time('created_at') ?? 0,
-    assets: item.parts('assets').map((asset) => ({
-      sourceId: asset.id,
-      name: asset.text('name'),
-      createTime: asset.time('created_at') ?? 0,
-      url: asset.text('browser_download_url'),
-    })),
+    assets: item.parts('assets').map(assetOf),
   }
+}
+
+function assetOf(asset: SourceObject): AssetRecord {
+  return {
+    sourceId: asset.id,
+    name: asset.text('name'),
+    createTime: asset.time('created_at') ?? 0,
+    url: asset.text('browser_download_url'),
+  }
+}
+
+function attachmentOf(file: SourceObject): AttachmentRecord {
+  const asset = assetOf(file)
+  return { ...asset, uuid: uuidIn(file.text('uuid')), link: asset.url }
 }
 
 /** Returns the author: of a text that the other server has imported, the one before. */

@@ -110,6 +110,7 @@ export class GithubSource implements ProjectSource {
       milestone: item.part('milestone').text('title'),
       assignees: item.parts('assignees').map(personOf),
       reactions: await this.#reactionsOf(item, path),
+      attachments: [],
       comments: item.number('comments') === 0 ? [] : await this.#commentsOf(path),
       dependsOn: [],
     }
@@ -124,6 +125,7 @@ export class GithubSource implements ProjectSource {
         body: item.text('body'),
         ...timesOf(item),
         reactions: await this.#reactionsOf(item, `${this.#path}/issues/comments/${item.id}`),
+        attachments: [],
       })
     }
     return comments

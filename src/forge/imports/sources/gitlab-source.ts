@@ -143,6 +143,7 @@ export class GitlabSource implements ProjectSource {
       milestone: item.part('milestone').text('title'),
       assignees: item.parts('assignees').map(personOf),
       reactions: await this.#reactionsOf(path),
+      attachments: [],
       comments: [],
       dependsOn: [],
     }
@@ -164,6 +165,7 @@ export class GitlabSource implements ProjectSource {
       body: this.#text(note, 'body'),
       ...timesOf(note),
       reactions: [],
+      attachments: [],
     }
   }
 

@@ -96,6 +96,11 @@ export function commitIn(text: string): string {
   return COMMIT.test(text) ? text : ''
 }
 
+/** Returns a UUID; empty for another text. */
+export function uuidIn(text: string): string {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : ''
+}
+
 /**
  * Returns the results of some work for each item, in their order. At most four run at a time, which
  * servers accept from one client.
