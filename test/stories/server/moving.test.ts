@@ -9,12 +9,19 @@ import { extract } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { connectionSettings } from '../../../src/platform/database/postgres.ts'
+import { runCommand } from '../../support/commands.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
-import { branchline, MAIN, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { branchline, MAIN } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers, createToken, PASSWORD, signIn } from '../../support/server.ts'
+import {
+  createTestUsers,
+  createToken,
+  PASSWORD,
+  signIn,
+  startTestServer,
+} from '../../support/server.ts'
 
 /** The start of PostgreSQL, and commands on a busy machine, take seconds. */
 const TIMEOUT_MS = 240_000
@@ -35,32 +42,23 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
     postgres.passwordFile,
   ]
   const backup = (folder: string, archive: string, more: string[] = []) =>
-    branchline(['backup', '--data', folder, '--output', archive, ...more])
+    runCommand(['backup', '--data', folder, '--output', archive, ...more])
   const restore = (archive: string, folder: string, more: string[] = []) =>
-    branchline(['restore', '--input', archive, '--data', folder, ...more])
-  const started: ServerProcess[] = []
-  const serve = async (folder: string, more: string[] = []) => {
-    const server = await serveProcess(folder, more)
-    started.push(server)
-    return server
-  }
-  const end = async ({ child, exited }: ServerProcess) => {
-    child.kill('SIGTERM')
-    expect(await exited).toBe(0)
-  }
+    runCommand(['restore', '--input', archive, '--data', folder, ...more])
+  const serveOnPostgres = (folder: string, database: string) =>
+    startTestServer({
+      data: folder,
+      database: postgres.url(database),
+      databasePasswordFile: postgres.passwordFile,
+    })
 
   beforeAll(async () => {
     postgres = await startPostgres()
   }, TIMEOUT_MS)
-  afterAll(async () => {
-    // After a failure, some still run.
-    for (const { child } of started) child.kill('SIGKILL')
-    await Promise.all(started.map(({ exited }) => exited))
-    await postgres.remove()
-  }, TIMEOUT_MS)
+  afterAll(() => postgres.remove(), TIMEOUT_MS)
 
   it('a backup of a busy server with SQLite becomes a server with PostgreSQL', async () => {
-    const server = await serve(data)
+    const server = await startTestServer({ data })
     const { bob } = await createTestUsers(server.url)
     const rest = restAt(server.url)
     engineId = (await rest(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })).body.id
@@ -91,19 +89,20 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
         await client.git('e', 'push', '-q', 'origin', `HEAD:refs/heads/meanwhile-${i}`)
       }
     })()
-    const made = await backup(data, at('sqlite.tar'))
+    const made = await branchline(['backup', '--data', data, '--output', at('sqlite.tar')])
     isDone = true
     await pushing
     expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('1 repositories') })
-    await end(server)
+    await server.stop()
 
     await postgres.createDatabase('moved')
-    const moved = await restore(at('sqlite.tar'), at('moved'), place('moved'))
+    const command = ['restore', '--input', at('sqlite.tar'), '--data', at('moved')]
+    const moved = await branchline([...command, ...place('moved')])
     expect(moved).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/(\d+) rows \(\1 compared/),
     })
-    const again = await serve(at('moved'), place('moved'))
+    const again = await serveOnPostgres(at('moved'), 'moved')
     const withToken = { authorization: `Bearer ${token}` }
     const ask = restAt(again.url)
     expect((await ask(withToken, 'GET', '/repos/bob/engine')).body.id).toBe(engineId)
@@ -120,8 +119,8 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
     expect(merged.status).toBe(200)
     const later = await ask(await signIn(again.url, 'bob'), 'POST', '/user/repos', { name: 'next' })
     expect(later.body.id).toBeGreaterThan(gone.id)
-    await end(again)
-    const doctor = await branchline(['doctor', '--fsck', '--data', at('moved'), ...place('moved')])
+    await again.stop()
+    const doctor = await runCommand(['doctor', '--fsck', '--data', at('moved'), ...place('moved')])
     expect(doctor).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing is wrong') })
   })
 
@@ -137,12 +136,12 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
     expect(back.get('issues')).toHaveLength(1)
     for (const rows of [moved, back]) rows.delete('issues')
     expect(back).toEqual(moved)
-    const doctor = await branchline(['doctor', '--fsck', '--data', at('back')])
+    const doctor = await runCommand(['doctor', '--fsck', '--data', at('back')])
     expect(doctor).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing is wrong') })
-    const server = await serve(at('back'))
+    const server = await startTestServer({ data: at('back') })
     const { body } = await restAt(server.url)(undefined, 'GET', '/repos/bob/engine/pulls/1')
     expect(body.merged).toBe(true)
-    await end(server)
+    await server.stop()
   })
 
   it.each([
@@ -170,12 +169,9 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
       child.kill('SIGKILL')
       await once(child, 'exit')
 
-      const command = ['serve', '--listen', '127.0.0.1:0', '--data', folder, ...place(database)]
-      const refused = await branchline(command)
-      expect([refused.code, refused.stderr]).toEqual([
-        1,
-        expect.stringContaining('has an interrupted restore: run the same `restore` again'),
-      ])
+      await expect(serveOnPostgres(folder, database)).rejects.toThrow(
+        'has an interrupted restore: run the same `restore` again',
+      )
       await expectRestored(folder, database)
     },
   )
@@ -186,12 +182,12 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
     expect((await restore(at('postgres.tar'), folder, place('last_step'))).code).toBe(0)
     await query('last_step', `update data_folders set id = 'restoring ' || id`)
     for (const command of [['backup', '--output', at('none.tar')], ['doctor']]) {
-      const refused = await branchline([...command, '--data', folder, ...place('last_step')])
+      const refused = await runCommand([...command, '--data', folder, ...place('last_step')])
       expect(refused.stderr).toContain('interrupted restore')
     }
     const ended = await restore(at('postgres.tar'), folder, place('last_step'))
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('finished') })
-    await end(await serve(folder, place('last_step')))
+    await (await serveOnPostgres(folder, 'last_step')).stop()
   })
 
   it('a database or folder that an instance uses is refused, and remains as it is', async () => {
@@ -238,7 +234,7 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
   async function expectRestored(folder: string, database: string): Promise<void> {
     const restored = await restore(at('postgres.tar'), folder, place(database))
     expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('restored') })
-    const doctor = await branchline(['doctor', '--data', folder, ...place(database)])
+    const doctor = await runCommand(['doctor', '--data', folder, ...place(database)])
     expect(doctor).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing is wrong') })
   }
 
