@@ -1,15 +1,17 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { runCommand } from '../../support/commands.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { type ServerProcess, serveProcess } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 /** Acknowledged writes, at the least, before the story ends. */
-const WRITES = 300
+const WRITES = isLongTier ? 300 : 80
 
 /** Acknowledged writes after which the server is killed, at a moment that differs each time. */
 const WRITES_OF_A_LIFE = 30
@@ -67,7 +69,7 @@ describe('a server that is killed repeatedly during writes', () => {
         }
         await writeUntilKilled(server, bob, commit, acknowledged)
       }
-      expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+      expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
       for (const shard of (await readdir(join(data, 'repositories'))).filter((name) =>
         /^[0-9a-f]{2}$/.test(name),
       )) {
