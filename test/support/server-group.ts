@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { runCommand } from './commands.ts'
 import { startPostgres } from './postgres-server.ts'
-import { branchline, type ServerProcess, serveProcess } from './process.ts'
+import { type ServerProcess, serveProcess } from './process.ts'
 
 /** One of several servers. */
 export interface GroupServer {
@@ -114,7 +115,7 @@ export async function startServersOn(
     },
     failures: () => [...gone, ...servers.flatMap(failuresOf)],
     doctor: async (...args) =>
-      (await branchline(['doctor', '--data', data, ...place, ...args])).stdout,
+      (await runCommand(['doctor', '--data', data, ...place, ...args])).stdout,
     halt,
     async stop() {
       await halt()

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { branchline, serveProcess } from './process.ts'
+import { runCommand } from './commands.ts'
+import { serveProcess } from './process.ts'
 import { childrenOf, eventually, isAlive } from './process-spawner.ts'
 import type { GroupServer, ServerGroup } from './server-group.ts'
 import { startForwarder, type TcpForwarder } from './tcp-forwarder.ts'
@@ -63,7 +64,7 @@ export async function startWorkerGroup(
     // The primary process kills a worker process that does not answer.
     suspend: (index) => end(index, 'SIGSTOP'),
     failures: () => primary.linesSoFar('"level":"error"').filter((line) => !line.includes(ENDED)),
-    doctor: async (...options) => (await branchline(['doctor', '--data', data, ...options])).stdout,
+    doctor: async (...options) => (await runCommand(['doctor', '--data', data, ...options])).stdout,
     halt,
     async stop() {
       await halt()

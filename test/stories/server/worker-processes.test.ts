@@ -8,6 +8,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { lockDataFolder } from '../../../src/platform/database/data-lock.ts'
+import { runCommand } from '../../support/commands.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
 import { missingPostgres, missingSqlite } from '../../support/group-kinds.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
@@ -16,8 +17,9 @@ import { childrenOf, eventually, isAlive } from '../../support/process-spawner.t
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
+import { isLongTier } from '../../support/tier.ts'
 
-const WORKERS = 3
+const WORKERS = 2
 
 /** Starting several servers takes seconds on a busy machine. */
 const TIMEOUT_MS = 180_000
@@ -64,19 +66,24 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     running?.child.kill('SIGTERM')
     await running?.exited
   }
-  /** Returns the server of the tests before, or another one if that has ended. */
-  const serve = async () => {
+  /** Returns the server of the tests before, or another one with options if that has ended. */
+  const serve = async (ssh = '127.0.0.1:0', ...more: string[]) => {
     const { exitCode, signalCode } = running?.child ?? {}
     if (running === undefined || exitCode !== null || signalCode !== null) {
       const args = [...place, '--workers', String(WORKERS), '--registration', 'open']
-      running = await serveProcess(data, args)
+      const sshArgs = ['--ssh-listen', ssh, '--ssh-proxy-protocol', 'off']
+      running = await serveProcess(data, [...args, ...(hasSsh ? sshArgs : []), ...more])
     }
     const server = running
     users ??= await createTestUsers(server.url)
     return { server, users, pid: server.child.pid ?? 0, workers: () => workersOf(server) }
   }
+  /** What is the same with each database is tested with one, and with both in the long tier. */
+  const isRepeated = database === 'PostgreSQL' && !isLongTier
+  const itOnce = it.skipIf(isRepeated)
+  const itWithSsh = it.skipIf(isRepeated || !hasSsh)
 
-  it('divides the connections of one port among the processes', async () => {
+  itOnce('divides the connections of one port among the processes', async () => {
     const { server, workers } = await serve()
     const sockets: Socket[] = []
     for (let i = 0; i < WORKERS * 2; i++) sockets.push(await ask(server.url, '/healthz'))
@@ -87,7 +94,7 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     for (const socket of sockets) socket.destroy()
   })
 
-  it('keeps the primary process free of addons and connections', async () => {
+  itOnce('keeps the primary process free of addons and connections', async () => {
     const { server, pid } = await serve()
     const socket = await ask(server.url, '/healthz')
     expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).not.toMatch(/\.node$/m)
@@ -95,35 +102,12 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     socket.destroy()
   })
 
-  it.skipIf(!hasSsh).each(['127.0.0.1:0', 'same'])(
-    'serves SSH at %s by all processes',
-    async (listen) => {
-      const { users } = await serve()
-      await halt()
-      const ssh = ['--ssh-listen', listen, '--ssh-proxy-protocol', 'off']
-      const server = await serveProcess(data, [...place, '--workers', '2', ...ssh])
-      const client = await openGitClient()
-      const rest = restAt(server.url)
-      const key = await createSshKey(client.home, 'key')
-      await rest(users.bob, 'POST', '/user/keys', { title: listen, key })
-      const { body } = await rest(undefined, 'GET', '/meta/ssh-host-keys')
-      const options = [...sshOptions(client.home, 'key'), '-p', String(body.port)]
-      if (listen === 'same') expect(body.port).toBe(Number(new URL(server.url).port))
-      const greet = () => runSsh([...options, 'git@127.0.0.1'])
-      const all = async () => {
-        for (const { code, stderr } of await Promise.all([greet(), greet(), greet(), greet()]))
-          expect([code, stderr]).toEqual([0, expect.stringContaining('Hi bob!')])
-      }
-      await all()
-      server.child.kill('SIGHUP')
-      await all()
-      server.child.kill('SIGTERM')
-      expect(await server.exited).toBe(0)
-      await client.remove()
-    },
-  )
+  itWithSsh('serves SSH at a port of its own by all processes', async () => {
+    const { server, users } = await serve()
+    await greetBob(server, users)
+  })
 
-  it('sums the metrics of all processes, and forgets no call of one that was killed', async () => {
+  it('sums the metrics of all processes, also of one that is killed while calls go on', async () => {
     const { server, users, workers } = await serve()
     const sockets: Socket[] = []
     const calls = WORKERS * 2
@@ -154,9 +138,13 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     )
     // Those above, and the one that asks.
     expect(await metric('branchline_connections')).toBeGreaterThanOrEqual(calls + 1)
-    const [killed = 0] = workers()
+    const before = workers()
+    const [killed = 0] = before
     process.kill(killed, 'SIGKILL')
+    await eventually(() => expect(isAlive(killed)).toBe(false))
+    for (let call = 0; call < 10; call++) expect(await readiness(server.url)).toBe(200)
     await replaced([killed], workers)
+    expect(workers().filter((pid) => before.includes(pid))).toHaveLength(WORKERS - 1)
     expect(await metric(counted)).toBe(calls)
     for (const socket of sockets) socket.destroy()
   })
@@ -186,28 +174,27 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
   it('lets doctor read beside all processes', async () => {
     await serve()
     const doctor = ['doctor', '--data', data, ...place]
-    expect((await branchline(doctor)).stdout).toBe('nothing is wrong\n')
+    expect((await runCommand(doctor)).stdout).toBe('nothing is wrong\n')
     // With PostgreSQL, a command that works alone waits a minute for servers.
     if (postgres) return
-    const { code, stderr } = await branchline([...doctor, '--fix'])
+    const { code, stderr } = await runCommand([...doctor, '--fix'])
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: `branchline: another branchline works on ${data}: stop it first\n`,
     })
   })
 
-  it('replaces a process that was killed, while calls go on', async () => {
-    const { server, workers } = await serve()
-    const before = workers()
-    const [killed = 0] = before
-    process.kill(killed, 'SIGKILL')
-    await eventually(() => expect(isAlive(killed)).toBe(false))
-    for (let call = 0; call < 10; call++) expect(await readiness(server.url)).toBe(200)
-    await replaced([killed], workers)
-    expect(workers().filter((pid) => before.includes(pid))).toHaveLength(WORKERS - 1)
+  itOnce('prints one reason when the port is in use', async () => {
+    const { server } = await serve()
+    const { code, stderr } = await branchline([
+      ...['serve', '--data', data, '--workers', String(WORKERS), ...place],
+      ...['--listen', new URL(server.url).host],
+    ])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^branchline: cannot listen on .*: the address is in use\n$/)
   })
 
-  it('answers calls that arrive while no process is left', async () => {
+  itOnce('answers calls that arrive while no process is left', async () => {
     const { server, workers } = await serve()
     const pids = workers()
     for (const pid of pids) process.kill(pid, 'SIGKILL')
@@ -215,7 +202,7 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     expect(await readiness(server.url)).toBe(200)
   })
 
-  it('lets a process that gets SIGTERM finish its calls, and replaces it', async () => {
+  itOnce('lets a process that gets SIGTERM finish its calls, and replaces it', async () => {
     const { server, workers } = await serve()
     const calls = createAccounts(server.url, 'leaving')
     await calls[0]
@@ -238,24 +225,27 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     expect(pids.filter(isAlive)).toEqual([])
   })
 
-  it('takes calls until the stop delay has passed', async () => {
-    const delayed = await serveProcess(data, [
-      ...place,
-      ...['--workers', String(WORKERS), '--stop-delay', '10s'],
-    ])
-    const pids = workersOf(delayed)
+  itWithSsh('serves SSH at the port of HTTP by all processes', async () => {
+    const { server, users } = await serve('same', '--stop-delay', '10s')
+    const port = await greetBob(server, users)
+    expect(port).toBe(Number(new URL(server.url).port))
+  })
+
+  itOnce('takes calls until the stop delay has passed', async () => {
+    const { server, pid, workers } = await serve('same', '--stop-delay', '10s')
+    const pids = workers()
     // As service managers do that signal all processes of a service.
-    for (const pid of [...pids, delayed.child.pid ?? 0]) process.kill(pid, 'SIGTERM')
-    await eventually(async () => expect(await readiness(delayed.url)).toBe(503))
+    for (const signalled of [...pids, pid]) process.kill(signalled, 'SIGTERM')
+    await eventually(async () => expect(await readiness(server.url)).toBe(503))
     const calls = Array.from({ length: WORKERS * 2 }, () =>
-      fetch(`${delayed.url}/healthz`, { headers: { connection: 'close' } }),
+      fetch(`${server.url}/healthz`, { headers: { connection: 'close' } }),
     )
     for (const { status } of await Promise.all(calls)) expect(status).toBe(200)
-    expect(await delayed.exited).toBe(0)
+    expect(await server.exited).toBe(0)
     expect(pids.filter(isAlive)).toEqual([])
   })
 
-  it('exits at once on a second SIGTERM', async () => {
+  itOnce('exits at once on a second SIGTERM', async () => {
     const { server, workers } = await serve()
     const pids = workers()
     const socket = await ask(server.url, '/healthz')
@@ -270,10 +260,10 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     socket.destroy()
   })
 
-  it('leaves no process behind when the primary process is killed', async () => {
+  itOnce('leaves no process behind when the primary process is killed', async () => {
     const { server, pid, workers } = await serve()
     const pids = [...workers(), ...workers().flatMap(childrenOf)]
-    expect(pids).toHaveLength(WORKERS * 2)
+    expect(pids.length).toBeGreaterThanOrEqual(WORKERS * 2)
     process.kill(pid, 'SIGKILL')
     await server.exited
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
@@ -299,21 +289,35 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     lock?.release()
     await rm(other, { recursive: true })
   })
-
-  it('prints one reason when the port is in use', async () => {
-    const { server } = await serve()
-    const { code, stderr } = await branchline([
-      ...['serve', '--data', data, '--workers', String(WORKERS), ...place],
-      ...['--listen', new URL(server.url).host],
-    ])
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^branchline: cannot listen on .*: the address is in use\n$/)
-  })
 })
 
 /** Returns the ids of the worker processes, the oldest first. */
 function workersOf({ child }: ServerProcess): number[] {
   return childrenOf(child.pid ?? 0)
+}
+
+/**
+ * Adds an SSH key of bob, and connects by it to all processes, also after the host keys were read
+ * again. Returns the port of SSH.
+ */
+async function greetBob({ url, child }: ServerProcess, { bob }: TestUsers): Promise<number> {
+  const client = await openGitClient()
+  const rest = restAt(url)
+  const key = await createSshKey(client.home, 'key')
+  await rest(bob, 'POST', '/user/keys', { title: url, key })
+  const { body } = await rest(undefined, 'GET', '/meta/ssh-host-keys')
+  const options = [...sshOptions(client.home, 'key'), '-p', String(body.port)]
+  const greet = () => runSsh([...options, 'git@127.0.0.1'])
+  const all = async () => {
+    const greetings = await Promise.all(Array.from({ length: WORKERS * 2 }, greet))
+    for (const { code, stderr } of greetings)
+      expect([code, stderr]).toEqual([0, expect.stringContaining('Hi bob!')])
+  }
+  await all()
+  child.kill('SIGHUP')
+  await all()
+  await client.remove()
+  return body.port
 }
 
 /** Waits until other processes run in the place of some worker processes. */
