@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openDataAsItIs } from '../../../src/app/data-folder.ts'
+import { runCommand } from '../../support/commands.ts'
 import { databaseOf, isOnPostgres } from '../../support/database.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import {
@@ -18,7 +19,8 @@ import {
 } from '../../support/process.ts'
 import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, signIn, startTestServer } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 /** Stops a server as its operator does. */
 async function stop({ child, exited }: ServerProcess): Promise<void> {
@@ -42,7 +44,8 @@ describe('a backup', () => {
   })
   afterEach(() => client.remove())
 
-  it.each(['1', '2'])(
+  // `moving.test.ts` takes a backup of a server in one process.
+  it.each(isLongTier ? ['1', '2'] : ['2'])(
     'of a busy server with --workers %s contains every write acknowledged before, and a server starts on it',
     async (workers) => {
       await withFolder(async (folder) => {
@@ -95,13 +98,13 @@ describe('a backup', () => {
         expect((await stat(archive)).mode & 0o777).toBe(0o600)
         expect((await readdir(folder)).sort()).toEqual(['backup.tar', 'data'])
         await stop(server)
-        const restored = await branchline(['restore', '--data', copy, '--input', archive])
+        const restored = await runCommand(['restore', '--data', copy, '--input', archive])
         expect(restored).toEqual({
           code: 0,
           stdout: expect.stringContaining(`restored ${copy} as it was at`),
           stderr: expect.any(String),
         })
-        const again = await serveProcess(copy, ['--workers', workers])
+        const again = await startTestServer({ data: copy })
         const bob = await signIn(again.url, 'bob')
         const asBob = restAt(again.url)
         expect((await asBob(bob, 'GET', '/repos/bob/secret')).body).toMatchObject({
@@ -119,9 +122,9 @@ describe('a backup', () => {
         expect((await asBob(bob, 'GET', '/repos/bob/engine')).body.branch_count).toBe(
           branches.length - 1,
         )
-        await stop(again)
+        await again.stop()
         fsck(copy, id)
-        expect((await branchline(['doctor', '--data', copy, '--fsck'])).stdout).toBe(
+        expect((await runCommand(['doctor', '--data', copy, '--fsck'])).stdout).toBe(
           'nothing is wrong\n',
         )
       })
@@ -131,29 +134,24 @@ describe('a backup', () => {
   it('can be written to and read from a pipe', async () => {
     await withFolder(async (folder) => {
       const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
-      await branchline(
-        ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
-        { input: PASSWORD },
-      )
+      const server = await startTestServer({ data })
+      await createTestUsers(server.url)
+      await server.stop()
       const run = async (...args: string[]) =>
         spawn(process.execPath, [MAIN, ...args], { env: await environmentOf(args) })
       const backup = await run('backup', '--data', data, '--output', '-')
       const restore = await run('restore', '--data', copy, '--input', '-')
       await Promise.all([pipeline(backup.stdout, restore.stdin), exitOf(backup), exitOf(restore)])
-      const again = await branchline(
-        ['user', 'create', '--data', copy, '--username', 'ada', '--password-stdin'],
-        {
-          input: PASSWORD,
-        },
-      )
-      expect(again.stderr).toBe('branchline: the username "ada" is taken\n')
+      const again = await startTestServer({ data: copy })
+      await signIn(again.url, 'bob')
+      await again.stop()
     })
   })
 
   it('is not restored into a folder that is not empty', async () => {
     await withFolder(async (folder) => {
       await writeFile(join(folder, 'mine'), '')
-      const refused = await branchline(['restore', '--data', folder, '--input', '/dev/null'])
+      const refused = await runCommand(['restore', '--data', folder, '--input', '/dev/null'])
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('not empty')])
       expect(await readdir(folder)).toEqual(['mine'])
     })
@@ -162,30 +160,18 @@ describe('a backup', () => {
 
 describe('a data folder', () => {
   it.skipIf(isOnPostgres)(
-    'can be served by one process at a time (skipped on PostgreSQL, which serves several)',
-    async () => {
-      await withFolder(async (data) => {
+    'is used by one process at a time, until that is killed (skipped on PostgreSQL, which serves several)',
+    () =>
+      withFolder(async (data) => {
         const server = await serveProcess(data)
-        const second = await branchline(['serve', '--data', data, '--listen', '127.0.0.1:0'])
-        expect([second.code, second.stderr]).toEqual([
-          1,
-          expect.stringContaining('another branchline works on'),
-        ])
-        await stop(server)
-      })
-    },
+        await expect(startTestServer({ data })).rejects.toThrow('another branchline works on')
+        const fixing = await runCommand(['doctor', '--data', data, '--fix'])
+        expect([fixing.code, fixing.stderr]).toEqual([1, expect.stringContaining('stop it first')])
+        server.child.kill('SIGKILL')
+        await server.exited
+        await (await startTestServer({ data })).stop()
+      }),
   )
-
-  it('is repaired without a server, and can be served after a server was killed', async () => {
-    await withFolder(async (data) => {
-      const server = await serveProcess(data)
-      const fixing = await branchline(['doctor', '--data', data, '--fix'])
-      expect([fixing.code, fixing.stderr]).toEqual([1, expect.stringContaining('stop it first')])
-      server.child.kill('SIGKILL')
-      await server.exited
-      await stop(await serveProcess(data))
-    })
-  })
 })
 
 describe('the doctor', () => {
@@ -194,17 +180,17 @@ describe('the doctor', () => {
 
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), 'branchline-'))
-    const server = await serveProcess(data)
+    const server = await startTestServer({ data })
     const { bob } = await createTestUsers(server.url)
     for (const name of ['moved', 'locked', 'lost', 'broken', 'sound']) {
       const made = await restAt(server.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
       ids[name] = made.body.id
     }
-    await stop(server)
+    await server.stop()
   })
   afterAll(() => rm(data, { recursive: true }))
 
-  const doctor = (...args: string[]) => branchline(['doctor', '--data', data, ...args])
+  const doctor = (...args: string[]) => runCommand(['doctor', '--data', data, ...args])
   const folder = (name: string) => folderOf(data, ids[name] ?? 0)
 
   it('finds no fault in intact data', async () => {
@@ -243,11 +229,11 @@ describe('the doctor', () => {
     const fixed = await doctor('--fix')
     expect([fixed.code, fixed.stdout]).toEqual([0, expect.stringMatching(/4 repaired, 0 left\n$/)])
     expect((await doctor('--fsck')).stdout).toBe('nothing is wrong\n')
-    const server = await serveProcess(data)
+    const server = await startTestServer({ data })
     expect((await restAt(server.url)(undefined, 'GET', '/repos/bob/moved')).body.branch_count).toBe(
       2,
     )
-    await stop(server)
+    await server.stop()
   })
 
   it('finds counters that differ from the rows, and corrects them', async () => {

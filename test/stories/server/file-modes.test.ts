@@ -2,11 +2,12 @@ import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCommand } from '../../support/commands.ts'
 import { dropDatabaseOf } from '../../support/database.ts'
 import { openGitClient } from '../../support/git-client.ts'
-import { branchline, MAIN, type ServerProcess, startServer } from '../../support/process.ts'
+import { MAIN, type ServerProcess, startServer } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers, PASSWORD } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer } from '../../support/server.ts'
 
 let data: string
 
@@ -61,23 +62,22 @@ describe('a data folder', () => {
   })
 
   it('that others may access is reported by doctor, and corrected at the start', async () => {
-    await stop(await serve())
+    await (await startTestServer({ data })).stop()
     const opened = [data, join(data, 'repositories')]
     for (const path of opened) await chmod(path, 0o755)
-    const report = await branchline(['doctor', '--data', data])
+    const report = await runCommand(['doctor', '--data', data])
     expect(report).toMatchObject({ code: 1, stdout: expect.stringContaining('mode 0755') })
-    const server = await serve()
-    const line = JSON.parse(await server.line('other users could access the data'))
-    expect(line.paths).toEqual(opened.map((path) => `${path} (0755)`))
-    expect(server.linesSoFar('other users').length).toBe(1)
+    const server = await startTestServer({ data })
+    const lines = server.logged.filter(({ msg }) => String(msg).startsWith('other users could'))
+    expect(lines.map(({ paths }) => paths)).toEqual([opened.map((path) => `${path} (0755)`)])
     expect(await openPaths()).toEqual([])
-    await stop(server)
+    await server.stop()
   })
 
   it('that others may access is corrected by doctor --fix', async () => {
-    await stop(await serve())
+    await (await startTestServer({ data })).stop()
     await chmod(data, 0o750)
-    expect((await branchline(['doctor', '--data', data, '--fix'])).stdout).toContain('1 repaired')
-    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+    expect((await runCommand(['doctor', '--data', data, '--fix'])).stdout).toContain('1 repaired')
+    expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
   })
 })

@@ -1,27 +1,23 @@
 import { BlockList } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sendHttp1, sendHttp2 } from '../../support/http-request.ts'
 import {
   createTestUsers,
   PASSWORD,
   startTestServer,
   type TestServer,
-  type TestServerOptions,
 } from '../../support/server.ts'
 
 let server: TestServer
-afterEach(() => server.stop())
-
-/**
- * A server that trusts the addresses of this machine, and a network behind it, to speak for others.
- */
-async function start(options: TestServerOptions = {}): Promise<void> {
+/** Starts a server that trusts the addresses of this machine, and a network behind it, to speak for others. */
+beforeAll(async () => {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
   trustedProxies.addSubnet('10.0.0.0', 8, 'ipv4')
   trustedProxies.addSubnet('fd00::', 8, 'ipv6')
-  server = await startTestServer({ trustedProxies, ...options })
-}
+  server = await startTestServer({ trustedProxies })
+})
+afterAll(() => server.stop())
 
 const basic = (username: string, password = PASSWORD) => ({
   authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
@@ -40,32 +36,6 @@ async function statuses(
 
 const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i))
-
-describe('concurrent requests with passwords', () => {
-  it('are all accepted if the passwords are right', async () => {
-    await start()
-    await createTestUsers(server.url)
-    expect(await statuses(times(40, () => me(basic('bob'))))).toEqual({ 200: 40 })
-    // A team behind one proxy, each with several requests.
-    const team = times(120, (i) =>
-      me({ ...basic(['ada', 'bob', 'carol'][i % 3] ?? ''), 'x-forwarded-for': '203.0.113.7' }),
-    )
-    expect(await statuses(team)).toEqual({ 200: 120 })
-  })
-
-  it('cannot guess more often than the limit allows', async () => {
-    await start()
-    await createTestUsers(server.url)
-    expect(await statuses(times(40, () => me(basic('bob', 'wrong'))))).toEqual({ 401: 10, 429: 30 })
-    expect((await me(basic('bob'))).status).toBe(429)
-    const perPeer = times(80, (i) =>
-      me({ ...basic(`nobody-${i}`), 'x-forwarded-for': '203.0.113.7' }),
-    )
-    expect(await statuses(perPeer)).toEqual({ 401: 50, 429: 30 })
-    expect((await me({ ...basic('carol'), 'x-forwarded-for': '203.0.113.7' })).status).toBe(429)
-    expect((await me({ ...basic('carol'), 'x-forwarded-for': '203.0.113.8' })).status).toBe(200)
-  })
-})
 
 describe('the peer behind a trusted proxy', () => {
   const cases: [string, Record<string, string | string[]>, string][] = [
@@ -135,7 +105,6 @@ describe('the peer behind a trusted proxy', () => {
     ],
   ]
   it('is logged as each case expects', async () => {
-    await start()
     const found: [string, string | undefined][] = []
     for (const [name, headers] of cases) {
       await sendHttp1(`${server.url}/api/v1/users/nobody`, {
@@ -148,7 +117,6 @@ describe('the peer behind a trusted proxy', () => {
   })
 
   it('is the same over HTTP/2 and for Git', async () => {
-    await start()
     await sendHttp2(`${server.url}/api/v1/users/nobody`, {
       headers: { 'x-forwarded-for': '203.0.113.7', 'x-request-id': 'h2' },
     })
@@ -173,7 +141,6 @@ describe('a header of a forwarded request', () => {
     { via: '1.1 proxy' },
     { 'cf-connecting-ip': '127.0.0.1' },
   ])('prevents the creation of the first administrator: %o', async (headers) => {
-    await start()
     const answer = await sendHttp1(`${server.url}/api/v1/users`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -187,7 +154,6 @@ describe('a header of a forwarded request', () => {
   })
 
   it('is ignored if the peer is not a trusted proxy', async () => {
-    await start()
     await sendHttp1(`${server.url}/api/v1/users/nobody`, {
       from: '127.0.0.9',
       headers: { 'x-forwarded-for': '203.0.113.7', 'x-request-id': 'forged' },
@@ -198,31 +164,58 @@ describe('a header of a forwarded request', () => {
   })
 })
 
-describe('the refresh cookie', () => {
-  const signIn = (headers: Record<string, string>, from = '127.0.0.1') =>
-    sendHttp1(`${server.url}/api/v1/auth/signin`, {
-      method: 'POST',
-      from,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ passwordCredentials: { username: 'bob', password: PASSWORD } }),
+describe('with accounts', () => {
+  beforeAll(() => createTestUsers(server.url))
+
+  describe('the refresh cookie', () => {
+    const signIn = (headers: Record<string, string>, from = '127.0.0.1') =>
+      sendHttp1(`${server.url}/api/v1/auth/signin`, {
+        method: 'POST',
+        from,
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ passwordCredentials: { username: 'bob', password: PASSWORD } }),
+      })
+
+    it('is Secure if a trusted proxy says that the client used HTTPS', async () => {
+      const isSecure = async (...call: Parameters<typeof signIn>) =>
+        /; Secure/.test(String((await signIn(...call)).headers['set-cookie']))
+      expect([
+        await isSecure({ 'x-forwarded-proto': 'https' }),
+        await isSecure({ 'x-forwarded-proto': 'HTTPS, http' }),
+        await isSecure({ forwarded: 'for=203.0.113.7;proto=https, for=10.1.2.3;proto=http' }),
+      ]).toEqual([true, true, true])
+      expect([
+        await isSecure({}),
+        await isSecure({ 'x-forwarded-proto': 'http' }),
+        await isSecure({ 'x-forwarded-proto': 'http, https' }),
+        await isSecure({ forwarded: 'for=203.0.113.7' }),
+        await isSecure({ 'x-forwarded-proto': 'https' }, '127.0.0.9'),
+      ]).toEqual([false, false, false, false, false])
+    })
+  })
+
+  describe('concurrent requests with passwords', () => {
+    it('are all accepted if the passwords are right', async () => {
+      expect(await statuses(times(40, () => me(basic('bob'))))).toEqual({ 200: 40 })
+      // A team behind one proxy, each with several requests.
+      const team = times(120, (i) =>
+        me({ ...basic(['ada', 'bob', 'carol'][i % 3] ?? ''), 'x-forwarded-for': '203.0.113.7' }),
+      )
+      expect(await statuses(team)).toEqual({ 200: 120 })
     })
 
-  it('is Secure if a trusted proxy says that the client used HTTPS', async () => {
-    await start()
-    await createTestUsers(server.url)
-    const isSecure = async (...call: Parameters<typeof signIn>) =>
-      /; Secure/.test(String((await signIn(...call)).headers['set-cookie']))
-    expect([
-      await isSecure({ 'x-forwarded-proto': 'https' }),
-      await isSecure({ 'x-forwarded-proto': 'HTTPS, http' }),
-      await isSecure({ forwarded: 'for=203.0.113.7;proto=https, for=10.1.2.3;proto=http' }),
-    ]).toEqual([true, true, true])
-    expect([
-      await isSecure({}),
-      await isSecure({ 'x-forwarded-proto': 'http' }),
-      await isSecure({ 'x-forwarded-proto': 'http, https' }),
-      await isSecure({ forwarded: 'for=203.0.113.7' }),
-      await isSecure({ 'x-forwarded-proto': 'https' }, '127.0.0.9'),
-    ]).toEqual([false, false, false, false, false])
+    it('cannot guess more often than the limit allows', async () => {
+      expect(await statuses(times(40, () => me(basic('bob', 'wrong'))))).toEqual({
+        401: 10,
+        429: 30,
+      })
+      expect((await me(basic('bob'))).status).toBe(429)
+      const perPeer = times(80, (i) =>
+        me({ ...basic(`nobody-${i}`), 'x-forwarded-for': '203.0.113.7' }),
+      )
+      expect(await statuses(perPeer)).toEqual({ 401: 50, 429: 30 })
+      expect((await me({ ...basic('carol'), 'x-forwarded-for': '203.0.113.7' })).status).toBe(429)
+      expect((await me({ ...basic('carol'), 'x-forwarded-for': '203.0.113.8' })).status).toBe(200)
+    })
   })
 })

@@ -1,11 +1,12 @@
-import { once } from 'node:events'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { postgresUrl } from '../../../src/app/config/values.ts'
+import { runCommand } from '../../support/commands.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
-import { branchline, type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
+import { type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
 import {
@@ -13,6 +14,7 @@ import {
   createTestUsers,
   PASSWORD,
   RPC_PROTOCOLS,
+  startTestServer,
   transportTo,
 } from '../../support/server.ts'
 
@@ -31,6 +33,10 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
     postgres.passwordFile,
   ]
   const serveOnPostgres = () => serveProcess(data, options())
+  const startOnPostgres = (folder: string) => {
+    const { passwordFile: databasePasswordFile } = postgres
+    return startTestServer({ data: folder, database: options()[1], databasePasswordFile })
+  }
   const end = async () => {
     server.child.kill('SIGTERM')
     expect(await server.exited).toBe(0)
@@ -49,8 +55,8 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
     await postgres.remove()
   }, TIMEOUT_MS)
 
-  const commitOnMain = async () => {
-    const { body } = await restAt(server.url)(bob, 'GET', '/repos/bob/engine/branches/main')
+  const commitOnMain = async (url = server.url) => {
+    const { body } = await restAt(url)(bob, 'GET', '/repos/bob/engine/branches/main')
     return (body as { commit: { id: string } }).commit.id
   }
 
@@ -73,7 +79,7 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
       expect(await commitOnMain()).toBe(before)
       const { body } = await restAt(server.url)(bob, 'GET', '/repos/bob/engine/pulls/1')
       expect(body).toMatchObject({ merged: true, title: 'Tulips' })
-      expect((await branchline(['doctor', '--data', data, ...options()])).stdout).toContain(
+      expect((await runCommand(['doctor', '--data', data, ...options()])).stdout).toContain(
         'nothing is wrong',
       )
     },
@@ -84,16 +90,9 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
     'a server with another data folder is refused',
     () =>
       withFolder(async (other) => {
-        const { code, stderr } = await branchline([
-          'serve',
-          '--data',
-          other,
-          '--listen',
-          '127.0.0.1:0',
-          ...options(),
-        ])
-        expect(stderr).toContain('the PostgreSQL database belongs to another data folder')
-        expect(code).toBe(1)
+        await expect(startOnPostgres(other)).rejects.toThrow(
+          'the PostgreSQL database belongs to another data folder',
+        )
       }),
     TIMEOUT_MS,
   )
@@ -101,12 +100,9 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
   it(
     'a server without --database is refused',
     async () => {
-      const { code, stderr } = await branchline(
-        ['serve', '--data', data, '--listen', '127.0.0.1:0'],
-        { env: { BRANCHLINE_DATABASE: undefined } },
+      await expect(startTestServer({ data })).rejects.toThrow(
+        'are in PostgreSQL: name the database by --database',
       )
-      expect(stderr).toContain('are in PostgreSQL: name the database by --database')
-      expect(code).toBe(1)
     },
     TIMEOUT_MS,
   )
@@ -114,7 +110,7 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
   it(
     'a migration is refused while servers run',
     async () => {
-      const { code, stderr } = await branchline(['migrate', '--data', data, ...options()])
+      const { code, stderr } = await runCommand(['migrate', '--data', data, ...options()])
       expect(stderr).toContain(
         'another branchline works on this PostgreSQL database: stop it first',
       )
@@ -150,9 +146,6 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
       expect(await commitOnMain()).toBe(before)
       const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
       await client.git('e', 'push', '-q', remote, 'topic:again')
-      await end()
-      server = await serveOnPostgres()
-      expect(await commitOnMain()).toBe(before)
     },
     TIMEOUT_MS,
   )
@@ -160,10 +153,12 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
   it(
     'a server that is killed releases the database',
     async () => {
+      const before = await commitOnMain()
       server.child.kill('SIGKILL')
-      await once(server.child, 'exit')
-      server = await serveOnPostgres()
-      expect((await restAt(server.url)(bob, 'GET', '/user')).status).toBe(200)
+      await server.exited
+      const next = await startOnPostgres(data)
+      expect(await commitOnMain(next.url)).toBe(before)
+      await next.stop()
     },
     TIMEOUT_MS,
   )
@@ -173,20 +168,17 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
     () =>
       withFolder(async (other) => {
         await postgres.createDatabase('ascii', "encoding 'SQL_ASCII' locale 'C' template template0")
-        const migrate = (args: string[]) => branchline(['migrate', '--data', other, ...args])
+        const migrate = (args: string[]) => runCommand(['migrate', '--data', other, ...args])
         expect((await migrate(options('ascii'))).stderr).toContain('has the encoding SQL_ASCII')
         expect((await migrate(options('absent'))).stderr).toContain('"absent" does not exist')
         expect((await migrate(['--database', 'postgres://127.0.0.1:1/x'])).stderr).toContain(
           'ECONNREFUSED',
         )
-        for (const hosts of ['a,b', 'bob@a:5432,b:5433', 'a,b/x?target_session_attrs=read-write']) {
-          const several = await migrate(['--database', `postgres://${hosts}`])
-          expect(several.stderr).toContain('It must name one host')
-        }
-        const withPassword = ['--database', 'mysql://bob:tulip@127.0.0.1/x']
-        const { code, stderr } = await migrate(withPassword)
-        expect(stderr).toContain('It must be like postgres://')
-        expect(code).not.toBe(0)
+        for (const hosts of ['a,b', 'bob@a:5432,b:5433', 'a,b/x?target_session_attrs=read-write'])
+          expect(() => postgresUrl(`postgres://${hosts}`)).toThrow('It must name one host')
+        expect(() => postgresUrl('mysql://bob:tulip@127.0.0.1/x')).toThrow(
+          'It must be like postgres://',
+        )
       }),
     TIMEOUT_MS,
   )

@@ -48,8 +48,10 @@ async function clone(remote: string): Promise<string> {
 }
 
 describe('the process that starts Git processes for a server', () => {
-  it('ignores signals to the process group, and ends with the server', async () => {
-    const server = await serveProcess(data)
+  let server: ServerProcess
+
+  it('ignores signals to the process group', async () => {
+    server = await serveProcess(data)
     const { bob } = await createTestUsers(server.url)
     await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'hello', auto_init: true })
     const starter = await starterOf(server)
@@ -59,39 +61,35 @@ describe('the process that starts Git processes for a server', () => {
     await client.commit('mine', 'second')
     await client.git('mine', 'push', '-q', 'origin', 'HEAD')
     expect(isAlive(starter.pid)).toBe(true)
-    server.child.kill('SIGTERM')
-    expect(await server.exited).toBe(0)
-    await expectGone(starter)
-  })
-
-  it('ends with a server that is killed', async () => {
-    const server = await serveProcess(data)
-    const starter = await starterOf(server)
-    server.child.kill('SIGKILL')
-    await server.exited
-    await expectGone(starter)
   })
 
   it('is replaced when it is killed, with a log line and without an effect on clients', async () => {
-    const server = await serveProcess(data)
     const remote = remoteOf(server.url, 'bob/hello')
     const first = await starterOf(server)
     process.kill(first.pid, 'SIGKILL')
     await server.logged('the process spawner has ended')
     await expectGone(first)
     const tip = await clone(remote)
-    const second = await eventually(async () => {
+    await eventually(async () => {
       await clone(remote)
-      const [pid = 0] = childrenOf(server.child.pid ?? 0).filter(
-        (child) => commandLineOf(child)[1] === PROCESS_SPAWNER,
-      )
-      expect(pid).toBeGreaterThan(0)
-      return pid
+      expect((await starterOf(server)).pid).not.toBe(first.pid)
     })
     expect(await clone(remote)).toBe(tip)
+  })
+
+  it('ends with the server', async () => {
+    const starter = await starterOf(server)
     server.child.kill('SIGTERM')
     expect(await server.exited).toBe(0)
-    await eventually(() => expect(isAlive(second)).toBe(false))
+    await expectGone(starter)
+  })
+
+  it('ends with a server that is killed', async () => {
+    const killed = await serveProcess(data)
+    const starter = await starterOf(killed)
+    killed.child.kill('SIGKILL')
+    await killed.exited
+    await expectGone(starter)
   })
 
   it('is optional: if it cannot listen, the server starts Git processes itself', async () => {
@@ -99,11 +97,11 @@ describe('the process that starts Git processes for a server', () => {
       // Longer than the path of a socket can be.
       const deep = join(folder, 'd'.repeat(120))
       await mkdir(deep)
-      const server = await serveProcess(data, [], { TMPDIR: deep })
-      await server.logged('the process spawner has ended')
-      expect(await clone(remoteOf(server.url, 'bob/hello'))).toMatch(/^[0-9a-f]{40}$/)
-      server.child.kill('SIGTERM')
-      expect(await server.exited).toBe(0)
+      const other = await serveProcess(data, [], { TMPDIR: deep })
+      await other.logged('the process spawner has ended')
+      expect(await clone(remoteOf(other.url, 'bob/hello'))).toMatch(/^[0-9a-f]{40}$/)
+      other.child.kill('SIGTERM')
+      expect(await other.exited).toBe(0)
     })
   })
 })

@@ -7,10 +7,12 @@ import { connect as connectTls } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { selfSigned } from '../../clients/certificate.ts'
 import { backUp, restoreTo } from '../../support/backups.ts'
+import { runCommand } from '../../support/commands.ts'
 import { createDataFolder, databaseOf } from '../../support/database.ts'
 import { startForge } from '../../support/forge.ts'
-import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { serveProcess, withFolder } from '../../support/process.ts'
 import { execFile } from '../../support/programs.ts'
+import { restAt } from '../../support/rest.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
@@ -212,7 +214,7 @@ describe('host keys', () => {
   it.skipIf(!hasSsh)('change in two steps, so that clients know the next ones before', async () => {
     await withFolder(async (data) => {
       const keys = (step: string, ...more: string[]) =>
-        branchline(['ssh-keys', step, '--data', data, ...more])
+        runCommand(['ssh-keys', step, '--data', data, ...more])
       expect((await keys('list')).stderr).toContain('does not exist')
       const server = await serveProcess(data, ['--ssh-listen', '127.0.0.1:0'])
       const known = async () => (await (await fetch(`${server.url}/-/known_hosts`)).text()).trim()
@@ -241,8 +243,8 @@ describe('host keys', () => {
         ...Array(3).fill(false),
       ])
       const next = (await known()).split('\n').slice(3)
-      const account = ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin']
-      expect((await branchline(account, { input: `${PASSWORD}\n` })).code).toBe(0)
+      const account = { username: 'ada', password: PASSWORD }
+      expect((await restAt(server.url)(undefined, 'POST', '/users', account)).status).toBe(200)
       const added = await fetch(`${server.url}/api/v1/user/keys`, {
         method: 'POST',
         headers: {
@@ -275,7 +277,7 @@ describe('host keys', () => {
       await chmod(path, 0o644)
       server.child.kill('SIGTERM')
       await server.exited
-      const { stdout, code } = await branchline(['doctor', '--data', data])
+      const { stdout, code } = await runCommand(['doctor', '--data', data])
       expect(stdout).toContain(path)
       expect(code).toBe(1)
     })
