@@ -1,3 +1,4 @@
+import { setImmediate as atNextTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 
 /** The longest time that a computation may block the event loop. */
@@ -28,4 +29,24 @@ export function createYielder(): Yielder {
     },
     spentMs: () => spentMs,
   }
+}
+
+/** When `yieldLongTurn` was first called in the present turn of the event loop; undefined before. */
+let turnBegunMs: number | undefined
+
+/**
+ * Yields if the present turn of the event loop has lasted for long enough. Returns undefined otherwise.
+ *
+ * For work whose steps wait for nothing but each other, such as transactions of SQLite one after the
+ * other: without pauses, the process would do nothing else until the last one.
+ */
+export function yieldLongTurn(): Promise<void> | undefined {
+  const now = performance.now()
+  if (turnBegunMs !== undefined)
+    return now - turnBegunMs < MAX_BLOCKING_MS ? undefined : setImmediate()
+  turnBegunMs = now
+  atNextTurn(() => {
+    turnBegunMs = undefined
+  })
+  return undefined
 }

@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely'
 import { currentDeadline } from '../concurrency/call-deadlines.ts'
+import { yieldLongTurn } from '../concurrency/yielding.ts'
 import type { Turns } from './coordination/ports.ts'
 import { isPostgres, lowerCase, positionOf } from './dialects/dialects.ts'
 import { DatabaseUnavailableError } from './postgres-failures.ts'
@@ -113,8 +114,9 @@ function isTransaction(db: Db): db is Tx {
   return db.isTransaction
 }
 
-/** SQLite has one writer. */
-function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+/** SQLite has one writer, and answers within the present turn of the event loop. */
+async function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  await yieldLongTurn()
   return runAttempt((attempt) => db.transaction().execute(attempt), work)
 }
 

@@ -1,7 +1,6 @@
-import { buffer } from 'node:stream/consumers'
-import { extract, pack } from 'tar-stream'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openForge } from '../../support/forge.ts'
+import { type ArchiveEntries, archiveOf, entriesOf } from '../../support/project-archives.ts'
 import { restAt } from '../../support/rest.ts'
 import { populateProject } from '../../support/sample-project.ts'
 import { type Actor, createToken } from '../../support/server.ts'
@@ -9,25 +8,7 @@ import { type Actor, createToken } from '../../support/server.ts'
 const forge = await openForge()
 const { server, users, rest } = forge
 
-type Entries = Map<string, Buffer>
-
-/** Reads an archive. */
-async function entriesOf(archive: Buffer): Promise<Entries> {
-  const entries: Entries = new Map()
-  const reader = extract()
-  reader.end(archive)
-  for await (const entry of reader) entries.set(entry.header.name, await buffer(entry))
-  return entries
-}
-
-function archiveOf(entries: Entries): Promise<Buffer> {
-  const archive = pack()
-  for (const [name, content] of entries) archive.entry({ name }, content)
-  archive.finalize()
-  return buffer(archive)
-}
-
-async function exported(who: Pick<Actor, 'authorization'>, name: string): Promise<Entries> {
+async function exported(who: Pick<Actor, 'authorization'>, name: string): Promise<ArchiveEntries> {
   const response = await fetch(`${server.url}/api/v1/repos/bob/${name}/export`, {
     headers: { authorization: who.authorization },
   })
@@ -52,7 +33,7 @@ async function imported(
 }
 
 /** The lists of an archive without what differs between two repositories. */
-function comparable(entries: Entries): Record<string, string> {
+function comparable(entries: ArchiveEntries): Record<string, string> {
   const texts = [...entries]
     .filter(([name]) => name !== 'repository.bundle')
     .map(([name, content]) => {
@@ -64,10 +45,10 @@ function comparable(entries: Entries): Record<string, string> {
 }
 
 /** The refs and the size of a bundle. */
-const refsOf = (entries: Entries) =>
+const refsOf = (entries: ArchiveEntries) =>
   entries.get('repository.bundle')?.toString('latin1').split('\n\n', 1)
 
-let archive: Entries
+let archive: ArchiveEntries
 
 beforeAll(async () => {
   await populateProject(forge)
@@ -139,6 +120,26 @@ describe('an import of an archive', () => {
     const again = await exported(users.bob, 'copy')
     expect(comparable(again)).toEqual(comparable(archive))
     expect(refsOf(again)).toEqual(refsOf(archive))
+  })
+
+  it('lets the server answer others while it stores many records', async () => {
+    const issues = Array.from({ length: 1_000 }, (_, i) => ({
+      number: i + 1,
+      title: 'One of many',
+    }))
+    const many = new Map(archive)
+    many.set('issues.ndjson', Buffer.from(issues.map((one) => JSON.stringify(one)).join('\n')))
+    for (const name of ['pull_requests', 'reviews', 'comments'])
+      many.set(`${name}.ndjson`, Buffer.from(''))
+    const done = imported(users.bob, 'repo_name=many', await archiveOf(many))
+    const states = new Set<string>()
+    for (let isDone = false; !isDone; ) {
+      const { body } = await rest(users.bob, 'GET', '/repos/bob/many/import')
+      states.add(body.state)
+      isDone = body.state === 'SUCCEEDED'
+    }
+    expect(states).toContain('RUNNING')
+    expect((await done).status).toBe(201)
   })
 
   it('names authors by their accounts only for an administrator', async () => {
