@@ -6,8 +6,17 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { askBy } from '../../support/forge.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { GROUP_KINDS } from '../../support/group-kinds.ts'
+import {
+  askToken,
+  authorize,
+  CALLBACK,
+  type Client,
+  register,
+  tokensOf,
+} from '../../support/oauth-clients.ts'
 import { restAt } from '../../support/rest.ts'
 import {
   type Actor,
@@ -20,11 +29,14 @@ import {
   transportTo,
 } from '../../support/server.ts'
 import type { GroupServer, ServerGroup } from '../../support/server-group.ts'
+import { isLongTier } from '../../support/tier.ts'
 import { watchRepository } from '../../support/watch.ts'
 
-const MERGES = 40
+/** The numbers of servers that race. */
+const COUNTS = isLongTier ? [2, 4] : [3]
+const MERGES = isLongTier ? 20 : 6
 /** Times that each race is run. Which of the two comes first differs. */
-const ROUNDS = 4
+const ROUNDS = isLongTier ? 4 : 2
 /** Of an account. */
 const MAX_WEBHOOKS = 100
 
@@ -40,7 +52,7 @@ describe.each(GROUP_KINDS)('races across $title', { timeout: TIMEOUT_MS }, ({ mi
   let client: GitClient
 
   beforeAll(async () => {
-    group = await start(4, ['--webhook-allowed-hosts', '127.0.0.1'])
+    group = await start(Math.max(...COUNTS), ['--webhook-allowed-hosts', '127.0.0.1'])
     users = await createTestUsers(group.url())
     client = await openGitClient()
   }, TIMEOUT_MS)
@@ -53,7 +65,7 @@ describe.each(GROUP_KINDS)('races across $title', { timeout: TIMEOUT_MS }, ({ mi
     await client.remove()
   }, TIMEOUT_MS)
 
-  describe.each([2, 4])('with %i servers', (count) => {
+  describe.each(COUNTS)('with %i servers', (count) => {
     /** Returns the URL of one of the servers, by a number that may be larger. */
     const url = (number: number) => group.servers[number % count]?.url ?? ''
     const servers = Array.from({ length: count }, (_, index) => index)
@@ -98,10 +110,17 @@ describe.each(GROUP_KINDS)('races across $title', { timeout: TIMEOUT_MS }, ({ mi
       const { path, git } = await repository(named('merges'), branches)
       for (const head of branches)
         await created(users.bob, 'POST', `${path}/pulls`, { title: head, head, base: 'main' })
-      const merge = (number: number) =>
-        rest(number)(users.bob, 'POST', `${path}/pulls/${number}/merge`, { Do: 'merge' })
-      const answers = await Promise.all(branches.map((_, index) => merge(index + 1)))
-      expect(answers.map(({ status }) => status)).toEqual(branches.map(() => 200))
+      const merge = async (server: number, number: number) => {
+        const body = { Do: 'merge' }
+        return (await rest(server)(users.bob, 'POST', `${path}/pulls/${number}/merge`, body)).status
+      }
+      // Two servers are asked for each merge.
+      const statuses = await Promise.all(
+        branches.map(async (_, index) =>
+          (await Promise.all([merge(index, index + 1), merge(index + 1, index + 1)])).sort(),
+        ),
+      )
+      expect(statuses).toEqual(branches.map(() => [200, 405]))
       await git('fetch', '-q', 'origin')
       const log = await git('log', '--first-parent', '--format=%s', 'origin/main')
       expect(log.split('\n')).toHaveLength(MERGES + 1)
@@ -396,6 +415,91 @@ describe.each(GROUP_KINDS)('races across $title', { timeout: TIMEOUT_MS }, ({ mi
       expect(new Set(seen).size).toBe(seen.length)
       expect(written).toEqual(expect.arrayContaining(seen))
       expect(seen).toHaveLength(written.length - 1)
+    })
+  })
+
+  describe('OAuth 2.0', () => {
+    let client: Client
+    let left: string
+    let right: string
+
+    beforeAll(async () => {
+      ;[left = '', right = ''] = group.servers.map(({ url }) => url)
+      client = await register({ ask: askBy(restAt(left)) }, users.ada)
+    })
+
+    const codeAt = async (url: string) => {
+      const asked = { client_id: client.client_id, redirect_uri: CALLBACK, state: 's' }
+      return (await authorize(url, 'bob', asked)).get('code') ?? ''
+    }
+    const redeem = (url: string, code: string) =>
+      askToken(url, client, { grant_type: 'authorization_code', code, redirect_uri: CALLBACK })
+    const refresh = (url: string, refresh_token: string) =>
+      askToken(url, client, { grant_type: 'refresh_token', refresh_token })
+    const statusAt = async (url: string, token: string) =>
+      (await restAt(url)({ authorization: `Bearer ${token}` }, 'GET', '/user')).status
+
+    it('a code of one server is redeemed at the other, and its tokens work at both', async () => {
+      const { status, body } = await redeem(right, await codeAt(left))
+      expect(status).toBe(200)
+      expect(await statusAt(left, body.access_token)).toBe(200)
+      expect(await statusAt(right, body.access_token)).toBe(200)
+    })
+
+    it('the second use of a code at the other server ends the tokens of the first at both', async () => {
+      const code = await codeAt(right)
+      const { body } = await redeem(left, code)
+      expect(await statusAt(left, body.access_token)).toBe(200)
+      expect((await redeem(right, code)).body.error).toBe('invalid_grant')
+      expect(await statusAt(left, body.access_token)).toBe(401)
+      expect(await statusAt(right, body.access_token)).toBe(401)
+      expect((await refresh(left, body.refresh_token)).body.error).toBe('invalid_grant')
+    })
+
+    it('a code that both servers redeem at the same time gives tokens once, which are ended', async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const code = await codeAt(left)
+        const answers = await Promise.all([redeem(left, code), redeem(right, code)])
+        expect(answers.map(({ status }) => status).sort()).not.toEqual([200, 200])
+        for (const { status, body } of answers) {
+          if (status === 200) expect(await statusAt(right, body.access_token)).toBe(401)
+          else expect([status, body.error]).toEqual([400, 'invalid_grant'])
+        }
+      }
+    })
+
+    it('a refresh token that both servers exchange at the same time has one successor', async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { refresh_token } = await tokensOf(left, 'bob', client)
+        const answers = await Promise.all([
+          refresh(left, refresh_token),
+          refresh(right, refresh_token),
+        ])
+        expect(answers.map(({ status }) => status)).toEqual([200, 200])
+        expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1)
+        for (const { body } of answers) expect(await statusAt(left, body.access_token)).toBe(200)
+      }
+    })
+
+    it('the use of an old refresh token at the other server ends everything at both', async () => {
+      const first = await tokensOf(left, 'bob', client)
+      const { body: second } = await refresh(right, first.refresh_token)
+      const { body: third } = await refresh(left, second.refresh_token)
+      expect(await statusAt(right, third.access_token)).toBe(200)
+      expect((await refresh(right, first.refresh_token)).body.error).toBe('invalid_grant')
+      expect(await statusAt(left, third.access_token)).toBe(401)
+      expect(await statusAt(right, third.access_token)).toBe(401)
+      expect((await refresh(left, third.refresh_token)).body.error).toBe('invalid_grant')
+    })
+
+    it('a grant that its user ends at one server is ended at the other', async () => {
+      const { access_token } = await tokensOf(left, 'bob', client)
+      const rest = restAt(right)
+      const { body: grants } = await rest(users.bob, 'GET', '/user/grants/oauth2')
+      expect(grants.length).toBeGreaterThan(0)
+      for (const { id } of grants) await rest(users.bob, 'DELETE', `/user/grants/oauth2/${id}`)
+      expect(await statusAt(left, access_token)).toBe(401)
+      expect(await statusAt(right, access_token)).toBe(401)
     })
   })
 })

@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs'
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { UserWebhookDelivery_State } from '#gen/branchline/v1/user_webhook_pb.ts'
 import { systemClock } from '../../../src/app/server/app.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { acceptPushes } from '../../support/git-mirror.ts'
+import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
 import { GROUP_KINDS } from '../../support/group-kinds.ts'
 import { passcodeAt } from '../../support/passcodes.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -19,14 +22,17 @@ import type { GroupServer, ServerGroup } from '../../support/server-group.ts'
 import { isLongTier } from '../../support/tier.ts'
 import { watchRepository } from '../../support/watch.ts'
 
-const SERVERS = 3
-const MERGES = 12
+const SERVERS = isLongTier ? 3 : 2
 
 /** Each server is killed once, and twice in the long tier. */
 const KILLS = isLongTier ? SERVERS * 2 : SERVERS
 
-/** Starting three servers takes seconds on a busy machine. */
+/** Pieces of work of each kind. */
+const ROUNDS = isLongTier ? 4 : 2
+
+/** Starting several servers takes seconds on a busy machine. */
 const TIMEOUT_MS = 180_000
+const WAIT = { timeout: 60_000, interval: 50 }
 
 describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start }) => {
   if (missing !== undefined) {
@@ -36,22 +42,29 @@ describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start 
   let group: ServerGroup<GroupServer>
   let users: TestUsers
   let client: GitClient
+  let mailDir: string
 
   beforeAll(async () => {
+    mailDir = await mkdtemp(join(tmpdir(), 'branchline-mail-'))
     group = await start(SERVERS, [
       '--webhook-allowed-hosts',
       '127.0.0.1',
       '--webhook-retry-schedule',
       '100ms,1s,1s,1s,1s',
+      '--mail-dir',
+      mailDir,
     ])
     users = await createTestUsers(group.url())
     client = await openGitClient()
+    // The repository with the id 1.
+    await repository('garden')
   }, TIMEOUT_MS)
 
   afterAll(async () => {
     expect(await group.doctor()).toBe('nothing is wrong\n')
     await group.stop()
     await client.remove()
+    await rm(mailDir, { recursive: true })
   }, TIMEOUT_MS)
 
   /** Sends each request to another server. */
@@ -71,6 +84,130 @@ describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start 
     return created(users.bob, 'POST', `${path}/contents/${file}`, { content, ...place })
   }
 
+  describe('share work', () => {
+    let mirror: GitUpstream
+
+    beforeAll(async () => {
+      mirror = await startGitUpstream()
+      acceptPushes(mirror)
+      await ask('PUT', '/repos/bob/garden/collaborators/carol', { permission: 'write' })
+    })
+    afterAll(() => mirror.stop())
+
+    const ask = async (method: string, path: string, body?: object, who = users.bob) => {
+      const answer = await rest(who, method, path, body)
+      expect([200, 201, 204], JSON.stringify(answer.body)).toContain(answer.status)
+      return answer.body
+    }
+    const newBranch = (branch: string) =>
+      ask('POST', `/repos/bob/garden/contents/${branch}.txt`, {
+        content: Buffer.from(branch).toString('base64'),
+        new_branch: branch,
+      })
+    /** Returns the mails that have been sent and contain a text. */
+    const mailsWith = async (text: string) => {
+      const names = (await readdir(mailDir)).filter((name) => name.endsWith('.eml'))
+      const mails = await Promise.all(names.map((name) => readFile(join(mailDir, name), 'utf8')))
+      return mails.filter((mail) => mail.includes(text))
+    }
+    const counts = (texts: readonly string[]) =>
+      Promise.all(texts.map(async (text) => (await mailsWith(text)).length))
+
+    it('of a push mirror: one of them pushes each change', async () => {
+      await ask('POST', '/repos/bob/garden/push_mirrors', {
+        remote_address: mirror.url,
+        interval: '0',
+        sync_on_commit: true,
+      })
+      const pushes = () => mirror.asked.filter((asked) => asked.startsWith('POST '))
+      for (let round = 1; round <= ROUNDS; round++) {
+        // The first push brings the branch that is there.
+        await vi.waitFor(() => expect(pushes()).toHaveLength(round), WAIT)
+        await newBranch(`mirrored${round}`)
+      }
+      await vi.waitFor(() => expect(pushes()).toHaveLength(ROUNDS + 1), WAIT)
+      await vi.waitFor(
+        () => expect(mirror.git('for-each-ref').split('\n')).toHaveLength(ROUNDS + 1),
+        WAIT,
+      )
+      const asked = mirror.asked.filter((line) => line.startsWith('GET '))
+      expect(asked).toHaveLength(ROUNDS + 1)
+    })
+
+    it('of maintenance: one packs, and none keeps a pack that was replaced', async () => {
+      /** Packs of the repository that the servers have mapped (proc_pid_maps(5)), by server. */
+      const mapped = (of: RegExp) =>
+        Promise.all(
+          group.servers.map(async ({ child }) => {
+            const maps = await readFile(`/proc/${child.pid}/maps`, 'utf8')
+            return maps
+              .split('\n')
+              .filter((line) => /\/1\.git\/objects\/pack\//.test(line) && of.test(line))
+          }),
+        )
+      const path = '/repos/bob/garden/maintenance'
+      const contents = '/repos/bob/garden/contents'
+      const maintain = async () => {
+        const { status } = await rest(users.ada, 'POST', path, {})
+        expect(status).toBe(202)
+        await vi.waitFor(async () => expect((await ask('GET', path)).requested).toEqual([]), WAIT)
+      }
+      await maintain()
+      // Each server edits a tree that is in the pack. A server that hears of the step after its edit
+      // drops the pack again.
+      let before: readonly string[][] = []
+      let edits = 0
+      await vi.waitFor(async () => {
+        for (let i = 0; i < SERVERS; i++) await newBranch(`packed${edits++}`)
+        before = await mapped(/./)
+        expect(before.map((lines) => lines.length > 0)).not.toContain(false)
+      }, WAIT)
+      for (let i = 0; i < ROUNDS; i++) {
+        // One server alone changes the repository. The others have no reason to look at its files.
+        await restAt(group.servers[0]?.url ?? '')(users.bob, 'POST', `${contents}/again${i}.txt`, {
+          content: Buffer.from(`again ${i}`).toString('base64'),
+        })
+        await maintain()
+      }
+      await vi.waitFor(async () => expect((await mapped(/\(deleted\)/)).flat()).toEqual([]), WAIT)
+      const left = (await mapped(/./)).map((lines) => lines.join())
+      for (const [i, lines] of before.entries()) expect(left[i]).not.toBe(lines.join())
+      const { packs, loose_objects } = await ask('GET', path)
+      expect(packs).toBeLessThanOrEqual(5)
+      expect(loose_objects).toBe(0)
+    })
+
+    it('of mails about notifications: one of them sends each mail', async () => {
+      const titles = Array.from({ length: ROUNDS }, (_, i) => `Plant bed ${i}`)
+      for (const [i, title] of titles.entries()) {
+        await newBranch(`bed${i}`)
+        const draft = { title, head: `bed${i}`, base: 'main' }
+        await ask('POST', '/repos/bob/garden/pulls', draft, users.carol)
+      }
+      await vi.waitFor(
+        async () => expect((await counts(titles)).every((count) => count > 0)).toBe(true),
+        WAIT,
+      )
+      expect(await counts(titles)).toEqual(titles.map(() => 1))
+    })
+
+    it('of mails to addresses: one of them sends each mail', async () => {
+      const addresses = Array.from({ length: ROUNDS }, (_, i) => `carol${i}@example.org`)
+      for (const address of addresses)
+        await ask('POST', '/user/emails', { emails: [address] }, users.carol)
+      const headers = addresses.map((address) => `To: ${address}`)
+      await vi.waitFor(
+        async () => expect((await counts(headers)).every((count) => count > 0)).toBe(true),
+        WAIT,
+      )
+      expect(await counts(headers)).toEqual(headers.map(() => 1))
+    })
+
+    it('of which none has failed', () => {
+      expect(group.failures()).toEqual([])
+    })
+  })
+
   it('see what each of them has written, at once', async () => {
     await repository('seen')
     for (let i = 0; i < SERVERS * 2; i++) {
@@ -78,34 +215,6 @@ describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start 
       const { body } = await rest(users.bob, 'GET', '/repos/bob/seen/branches/main')
       expect(body.commit.id).toBe(commit.sha)
     }
-  })
-
-  it(`merge ${MERGES} pull requests into one branch, each of them once`, async () => {
-    const path = '/repos/bob/merged'
-    await repository('merged')
-    for (let number = 1; number <= MERGES; number++) {
-      await change(path, `topic${number}`)
-      const head = `topic${number}`
-      await created(users.bob, 'POST', `${path}/pulls`, { title: head, head, base: 'main' })
-    }
-    const numbers = Array.from({ length: MERGES }, (_, index) => index + 1)
-    // Two servers are asked for each merge.
-    const merges = numbers
-      .flatMap((number) => [number, number])
-      .map(async (number) => {
-        const answer = await rest(users.bob, 'POST', `${path}/pulls/${number}/merge`, {
-          Do: 'merge',
-        })
-        return { number, status: answer.status }
-      })
-    const answers = await Promise.all(merges)
-    for (const number of numbers) {
-      const statuses = answers.filter((answer) => answer.number === number)
-      expect(statuses.map(({ status }) => status).sort()).toEqual([200, 405])
-    }
-    await client.git('.', 'clone', '-q', remoteOf(group.url(), 'bob/merged', 'bob', PASSWORD), 'm')
-    const log = await client.git('m', 'log', '--first-parent', '--format=%s', 'main')
-    expect(log.trim().split('\n')).toHaveLength(MERGES + 1)
   })
 
   it('accept one of two pushes from the same commit', async () => {
@@ -184,80 +293,87 @@ describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start 
       await expect(guess('wrong')).rejects.toThrow('resource_exhausted')
   })
 
-  it('send each delivery once, also after the server that sends has been killed', async () => {
-    const receiver = await startReceiver()
-    const as = (url: string) => transportTo(url, 'Connect JSON', users.bob.authorization)
-    const { name: parent } = await createClient(UserService, as(group.url())).createUserWebhook({
-      parent: 'users/bob',
-      webhook: { url: receiver.url },
-    })
-    const delivered = async () => {
-      const page = await createClient(UserService, as(group.url())).listUserWebhookDeliveries({
-        parent,
-      })
-      return page.deliveries.filter(({ state }) => state === UserWebhookDelivery_State.DELIVERED)
-    }
-    const memos: string[] = []
-    const write = async () => {
-      const { body } = await rest(users.bob, 'POST', '/memos', {
-        content: `tulips ${memos.length}`,
-      })
-      memos.push(body.name)
-    }
-    for (let killed = 0; killed < SERVERS; killed++) {
-      await write()
-      await write()
-      // A server that is killed before it records a delivery leaves it to the next one.
-      while ((await delivered()).length < memos.length) await sleep(20)
-      await group.replace(killed)
-    }
-    await receiver.stop()
-    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
-    expect(ids).toHaveLength(memos.length)
-    expect(new Set(ids).size).toBe(memos.length)
-  })
-
-  it('keep the temporary files of each other when one of them starts', async () => {
-    const folder = join(group.data, 'repositories', 'scratch')
-    const present = await readdir(folder)
-    const marks = present.map((name) => join(folder, name, 'mark'))
-    for (const mark of marks) await writeFile(mark, '')
-    await group.replace(1)
-    // The files of the server that was killed are gone, and no others.
-    const kept = marks.filter((mark) => existsSync(mark))
-    expect(kept).toHaveLength(SERVERS - 1)
-    await group.replace(1)
-    expect(marks.filter((mark) => existsSync(mark))).toEqual(kept)
-  })
-
-  it('keep what was acknowledged when they are killed in turn', async () => {
-    await repository('kept')
+  /** Writes files to a repository. Waits while there are enough acknowledged ones. */
+  const startWriters = (path: string) => {
     const acknowledged = new Set<string>()
+    let enough = 0
     let isOver = false
     const write = async (name: string) => {
       for (let number = 0; !isOver; number++) {
         const file = `${name}-${number}`
-        const content = Buffer.from(file).toString('base64')
-        const body = { content, branch: 'main' }
-        const answer = await rest(
-          users.bob,
-          'POST',
-          `/repos/bob/kept/contents/${file}`,
-          body,
-        ).catch(() => undefined)
+        const body = { content: Buffer.from(file).toString('base64'), branch: 'main' }
+        const answer = await rest(users.bob, 'POST', `${path}/contents/${file}`, body).catch(
+          () => undefined,
+        )
         if (answer?.status === 201) acknowledged.add(file)
+        while (acknowledged.size >= enough && !isOver) await sleep(5)
       }
     }
     const writers = ['tulip', 'rose', 'lily'].map(write)
-    for (let kill = 0; kill < KILLS; kill++) {
-      const before = acknowledged.size
-      while (acknowledged.size < before + 5) await sleep(5)
-      await group.replace(kill % SERVERS)
+    return {
+      acknowledged,
+      /** Resolves when some more are acknowledged, and others are being written. */
+      async written() {
+        const before = acknowledged.size
+        enough = before + 20
+        while (acknowledged.size < before + 5) await sleep(5)
+      },
+      async stop() {
+        isOver = true
+        await Promise.all(writers)
+      },
     }
-    isOver = true
-    await Promise.all(writers)
+  }
+
+  /** Creates a webhook of bob for memos. */
+  const startDeliveries = async () => {
+    const receiver = await startReceiver()
+    const as = () =>
+      createClient(UserService, transportTo(group.url(), 'Connect JSON', users.bob.authorization))
+    const { name: parent } = await as().createUserWebhook({
+      parent: 'users/bob',
+      webhook: { url: receiver.url },
+    })
+    const delivered = async () =>
+      (await as().listUserWebhookDeliveries({ parent })).deliveries.filter(
+        ({ state }) => state === UserWebhookDelivery_State.DELIVERED,
+      )
+    let memos = 0
+    return {
+      receiver,
+      /** Writes two memos. Resolves when their deliveries are recorded. */
+      async deliver() {
+        for (const end = memos + 2; memos < end; memos++)
+          await rest(users.bob, 'POST', '/memos', { content: `tulips ${memos}` })
+        // A server that is killed before it records a delivery leaves it to the next one.
+        while ((await delivered()).length < memos) await sleep(20)
+        return memos
+      },
+    }
+  }
+
+  it('keep what was acknowledged, and send each delivery once, when they are killed in turn', async () => {
+    await repository('kept')
+    const { receiver, deliver } = await startDeliveries()
+    const writers = startWriters('/repos/bob/kept')
+    const scratch = join(group.data, 'repositories', 'scratch')
+    for (let kill = 0; kill < KILLS; kill++) {
+      await deliver()
+      await writers.written()
+      const marks = (await readdir(scratch)).map((name) => join(scratch, name, 'mark'))
+      for (const mark of marks) await writeFile(mark, '')
+      await group.replace(kill % SERVERS)
+      // The temporary files of the server that was killed are gone, and no others.
+      expect(marks.filter((mark) => existsSync(mark))).toHaveLength(SERVERS - 1)
+    }
+    const memos = await deliver()
+    await writers.stop()
+    await receiver.stop()
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toHaveLength(memos)
+    expect(new Set(ids).size).toBe(memos)
     const { body } = await rest(users.bob, 'GET', '/repos/bob/kept/contents')
     const found = new Set(body.map(({ name }: { name: string }) => name))
-    expect([...acknowledged].filter((name) => !found.has(name))).toEqual([])
+    expect([...writers.acknowledged].filter((name) => !found.has(name))).toEqual([])
   })
 })
