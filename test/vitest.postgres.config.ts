@@ -10,6 +10,13 @@ const WITHOUT_NEED = [
   // All their tests are skipped. Their servers would run on, since Vitest then calls no hooks.
   'bench/baseline.test.ts',
   'stories/memos/filter-cost.test.ts',
+  // They are about processes, connections, memory and SSH, the same with each database.
+  'stories/server/git-limits.test.ts',
+  'stories/server/process-spawner.test.ts',
+  'stories/server/slow-readers.test.ts',
+  'stories/server/ssh-*.test.ts',
+  'stories/server/start-and-stop.test.ts',
+  'stories/server/start-stop.test.ts',
   // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
   'platform/database/database.test.ts',
   'platform/database/state-cache.test.ts',
