@@ -1,4 +1,4 @@
-import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
+import { type DescMethod, hasOption, type Message } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import type { Interceptor, StreamRequest, UnaryRequest } from '@connectrpc/connect'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
@@ -17,6 +17,7 @@ import { DomainError } from '../../forge/core/errors.ts'
 import type { User } from '../../forge/core/schema.ts'
 import { callerKey, ownerKey, proxyUserKey } from '../../forge/core/wire/call.ts'
 import { parseOwnedName } from '../../forge/core/wire/names.ts'
+import { optionOf } from '../../platform/rpc/rest/schema/options.ts'
 import { authenticate, sudoQueryKey, wantedAccount } from './authenticate.ts'
 import { originKey } from './peers.ts'
 import type { ProxySignIn } from './proxy-sign-in.ts'
@@ -128,7 +129,7 @@ export function accessProblems(methods: Iterable<DescMethod>): string[] {
 
 function compileRule(method: DescMethod): Rule {
   const name = `${method.parent.typeName}.${method.name}`
-  const option = hasOption(method, access) ? getOption(method, access) : undefined
+  const option = hasOption(method, access) ? optionOf(method, access) : undefined
   if (!option || option.audience === Audience.AUDIENCE_UNSPECIFIED)
     throw new Error(`${name} has no access option`)
   const scopes = option.scope === '' ? [] : option.scope.split(' ')
@@ -159,7 +160,7 @@ function compileRule(method: DescMethod): Rule {
  */
 function isStoring(method: DescMethod): boolean {
   const isRead = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS
-  const deletes = hasOption(method, http) && getOption(method, http).pattern.case === 'delete'
+  const deletes = hasOption(method, http) && optionOf(method, http).pattern.case === 'delete'
   return !isRead && !deletes && method.parent.typeName !== AuthService.typeName
 }
 

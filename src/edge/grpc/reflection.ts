@@ -25,7 +25,8 @@ export function registerReflection(
   services: readonly DescService[],
   extraFiles: readonly DescFile[] = [],
 ): void {
-  const answer = createAnswers([...services, ServerReflection, ServerReflectionAlpha], extraFiles)
+  // Few servers are asked, and the index of all types takes a part of the time of a start.
+  let answers: ReturnType<typeof createAnswers> | undefined
   router.service(ServerReflection, {
     async *serverReflectionInfo(requests) {
       for await (const request of requests) yield responseTo(request)
@@ -38,10 +39,11 @@ export function registerReflection(
   })
 
   function responseTo<T extends { host: string; messageRequest: Question }>(request: T) {
+    answers ??= createAnswers([...services, ServerReflection, ServerReflectionAlpha], extraFiles)
     return {
       validHost: request.host,
       originalRequest: request,
-      messageResponse: answer(request.messageRequest),
+      messageResponse: answers(request.messageRequest),
     }
   }
 }

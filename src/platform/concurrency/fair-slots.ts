@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { type Holder, type HolderKind, kindOf } from './holders.ts'
 import { type ShareLimits, Shares } from './shares.ts'
 
@@ -161,7 +160,7 @@ function isBefore(a: readonly number[], b: readonly number[]): boolean {
   return differs >= 0 && (a[differs] ?? 0) < (b[differs] ?? 0)
 }
 
-/** Keys whose turns are remembered. A key that is forgotten counts as a new one. */
+/** Keys whose turns are remembered. The one whose turn was first is forgotten, and counts as new. */
 const MAX_KEYS = 10_000
 
 /**
@@ -170,7 +169,8 @@ const MAX_KEYS = 10_000
  * the key does not make up for turns that it did not want.
  */
 export class Turns<Key extends string> {
-  readonly #next = new LRUCache<Key, number>({ max: MAX_KEYS })
+  /** By the last turn. An `LRUCache` would take memory for all keys at once. */
+  readonly #next = new Map<Key, number>()
   #now = 0
 
   /** Returns the time of the next turn of a key. The key with the smallest time is next. */
@@ -182,6 +182,12 @@ export class Turns<Key extends string> {
   take(key: Key): void {
     const time = this.of(key)
     this.#now = time
+    this.#next.delete(key)
     this.#next.set(key, time + 1)
+    if (this.#next.size <= MAX_KEYS) return
+    for (const first of this.#next.keys()) {
+      this.#next.delete(first)
+      return
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FairSlots, type SlotRequest } from '../../../src/platform/concurrency/fair-slots.ts'
+import { FairSlots, type SlotRequest, Turns } from '../../../src/platform/concurrency/fair-slots.ts'
 import {
   accountHolder,
   type Holder,
@@ -144,6 +144,17 @@ describe('those who wait for fair slots', () => {
     await line.end('server')
     await line.end('server')
     expect(line.order.slice(2)).toEqual(['server', 'server'])
+  })
+})
+
+describe('turns', () => {
+  it('are remembered for 10 000 keys, without the one whose turn was first', () => {
+    const turns = new Turns<string>()
+    for (const key of ['ada', 'ada', 'ada', 'bob']) turns.take(key)
+    for (let number = 2; number < 10_000; number++) turns.take(`${number}`)
+    expect([turns.of('ada'), turns.of('bob'), turns.of('carol')]).toEqual([3, 3, 2])
+    turns.take('carol')
+    expect([turns.of('ada'), turns.of('bob')]).toEqual([2, 3])
   })
 })
 

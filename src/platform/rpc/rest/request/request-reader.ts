@@ -3,7 +3,6 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
-  getOption,
   hasOption,
   type JsonObject,
   type Message,
@@ -32,6 +31,7 @@ import {
 } from '../../text/message-fields.ts'
 import type { Binding } from '../schema/binding.ts'
 import type { Dialect } from '../schema/dialect.ts'
+import { optionOf } from '../schema/options.ts'
 import { decodeForm } from '../schema/template.ts'
 import { type HttpBodySetter, httpBodySetter } from './http-body.ts'
 
@@ -68,7 +68,7 @@ export function compileRequestReader(binding: Binding, registry: Registry): Requ
 }
 
 function strictQueryOf(rpc: DescMethod): StrictQuery | undefined {
-  return hasOption(rpc, method) ? getOption(rpc, method).strictQuery : undefined
+  return hasOption(rpc, method) ? optionOf(rpc, method).strictQuery : undefined
 }
 
 /** The parts of a request that set fields of its message. */
@@ -416,7 +416,7 @@ type MaskDeriver = (request: Message, content: Uint8Array) => void
  * @throws Error at start-up if the option does not name a FieldMask field.
  */
 export function compileMaskDeriver(method: DescMethod, body: string): MaskDeriver | undefined {
-  const name = hasOption(method, methodOption) ? getOption(method, methodOption).updateMask : ''
+  const name = hasOption(method, methodOption) ? optionOf(method, methodOption).updateMask : ''
   if (name === '') return undefined
   const mask = fieldNamed(method.input, name)
   if (mask?.fieldKind !== 'message' || mask.message.typeName !== FieldMaskSchema.typeName) {
@@ -450,7 +450,7 @@ function membersOf(desc: DescMessage, json: JsonObject): string[] {
 
 /** Returns whether a field is set by the server. Clients send such fields back unchanged. */
 function isServerSet(field: DescField): boolean {
-  const behaviors = hasOption(field, field_behavior) ? getOption(field, field_behavior) : []
+  const behaviors = hasOption(field, field_behavior) ? optionOf(field, field_behavior) : []
   return (
     behaviors.includes(FieldBehavior.OUTPUT_ONLY) || behaviors.includes(FieldBehavior.IDENTIFIER)
   )

@@ -1,10 +1,4 @@
-import {
-  type DescEnum,
-  type DescService,
-  getOption,
-  hasOption,
-  isFieldSet,
-} from '@bufbuild/protobuf'
+import { type DescEnum, type DescService, hasOption, isFieldSet } from '@bufbuild/protobuf'
 import {
   type Dialect as DialectOption,
   DialectSchema,
@@ -23,6 +17,7 @@ import {
   UnsetSchema,
 } from '#gen/rest/v1/rest_pb.ts'
 import { type JsonDialect, standardJson } from '../../text/message-fields.ts'
+import { optionOf } from './options.ts'
 
 /** The options `rest.v1.Dialect` of a service, with every default filled in. */
 export interface Dialect extends JsonDialect {
@@ -69,12 +64,12 @@ const dialects = new WeakMap<DescService, Dialect>()
  * @param beside services on the same server.
  */
 export function dialectOf(service: DescService, beside: Iterable<DescService> = []): Dialect {
-  const { like } = getOption(service, dialectExtension)
+  const { like } = optionOf(service, dialectExtension)
   const speaker = like === '' ? service : serviceNamed(like, beside)
   if (speaker === undefined || !hasOption(speaker, dialectExtension)) return standardDialect
   let dialect = dialects.get(speaker)
   if (dialect === undefined) {
-    dialect = normalise(getOption(speaker, dialectExtension))
+    dialect = normalise(optionOf(speaker, dialectExtension))
     dialects.set(speaker, dialect)
   }
   return dialect
@@ -128,7 +123,7 @@ export function dialectProblems(
   beside: Iterable<DescService> = [],
 ): string[] {
   if (!hasOption(service, dialectExtension)) return []
-  const option = getOption(service, dialectExtension)
+  const option = optionOf(service, dialectExtension)
   const problems: string[] = []
   const report = (field: string, text: string) =>
     problems.push(`${service.typeName}: (${dialectExtension.typeName}).${field}: ${text}`)
@@ -184,7 +179,7 @@ function likeProblems(option: DialectOption, beside: Iterable<DescService>): str
     problems.push(`stands alone, without ${others.map(({ name }) => name).join(', ')}`)
   const named = serviceNamed(option.like, beside)
   if (named === undefined) problems.push(`no service ${option.like} is served`)
-  else if (getOption(named, dialectExtension).like !== '')
+  else if (optionOf(named, dialectExtension).like !== '')
     problems.push(`${option.like} is like another one itself`)
   return problems
 }

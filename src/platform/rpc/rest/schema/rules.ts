@@ -3,7 +3,6 @@ import {
   type DescMessage,
   type DescMethod,
   type DescService,
-  getOption,
   hasOption,
   ScalarType,
 } from '@bufbuild/protobuf'
@@ -16,6 +15,7 @@ import { isProtocolHeader, token } from '../../exchange/headers.ts'
 import { fieldNamed, isIntegerField } from '../../text/message-fields.ts'
 import { type Binding, type HeaderField, type Paging, rpcName } from './binding.ts'
 import { type Dialect, dialectOf, isSuccessStatus } from './dialect.ts'
+import { optionOf } from './options.ts'
 import { type Grammar, parseTemplate, type Template, TemplateError } from './template.ts'
 
 /**
@@ -51,7 +51,7 @@ const lastRead = new WeakMap<DescMethod, { dialect: Dialect; read: ReadBindings 
 
 function readBindings(method: DescMethod, dialect: Dialect): ReadBindings {
   const problems: string[] = []
-  const own = getOption(method, methodExtension)
+  const own = optionOf(method, methodExtension)
   const rules = rulesOf(method, own, problems)
   if (rules.length === 0) return { bindings: [], problems }
 
@@ -93,7 +93,7 @@ function rulesOf(method: DescMethod, own: MethodOption, problems: string[]): Rul
     })
   }
   if (hasOption(method, httpExtension))
-    add(getOption(method, httpExtension), 'standard', `(${httpExtension.typeName})`)
+    add(optionOf(method, httpExtension), 'standard', `(${httpExtension.typeName})`)
   own.bindings.forEach((rule, i) => {
     add(rule, 'extended', `${methodOptionName}.bindings[${i}]`)
   })
