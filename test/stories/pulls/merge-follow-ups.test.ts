@@ -1,10 +1,11 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
+import { runCommand } from '../../support/commands.ts'
 import { askBy } from '../../support/forge.ts'
 import {
-  branchline,
   processWith,
+  type ServerProcess,
   serveProcess,
   waitingScript,
   withFolder,
@@ -15,86 +16,87 @@ import {
   createTestUsers,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
-/** Two servers start and end, and a hook between them. */
+/** A server starts and is killed while hooks run, and another one continues its work. */
 const TIMEOUT_MS = 300_000
 
 describe('the deletion of a head branch after its merge, and the rebase of those above', () => {
-  it.each(['waits for its checks', 'happens at once'])(
-    'survives that the server is killed: a merge that %s',
-    async (how) => {
-      await withFolder(async (data) => {
-        const first = await serveProcess(data, ['--git-hooks', 'on'])
-        const { ada, bob } = await createTestUsers(first.url)
-        const path = '/repos/bob/killed'
-        const ask = askBy(restAt(first.url))
-        await ask(bob, 'POST', '/user/repos', { name: 'killed', auto_init: true })
-        const rule = {
-          rule_name: 'main',
-          enable_push: true,
-          enable_status_check: true,
-          status_check_contexts: ['ci'],
-        }
-        await ask(bob, 'POST', `${path}/branch_protections`, rule)
-        const file = { content: 'cm9zZXM=', branch: 'main', new_branch: 'beds' }
-        const { commit } = await ask(bob, 'POST', `${path}/contents/beds.txt`, file)
-        await ask(bob, 'POST', `${path}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
-        const above = { content: 'cm9zZXM=', branch: 'beds', new_branch: 'roses' }
-        await ask(bob, 'POST', `${path}/contents/roses.txt`, above)
-        await ask(bob, 'POST', `${path}/pulls`, { title: 'Roses', head: 'roses', base: 'beds' })
-        await ask(bob, 'PATCH', path, { rebase_stacks: true })
-        // It runs when the merge is recorded, and before anything follows from it.
-        const mark = `after-the-merge-of-${first.child.pid}`
-        const hooks = createClient(
-          GitHookService,
-          transportTo(first.url, 'Connect JSON', ada.authorization),
-        )
-        await hooks.editGitHook({
-          owner: 'bob',
-          repo: 'killed',
-          id: 'post-receive',
-          content: waitingScript(mark),
-        })
-
-        const succeed = () =>
-          ask(bob, 'POST', `${path}/statuses/${commit.sha}`, { state: 'success', context: 'ci' })
-        const order = {
-          Do: 'merge',
-          merge_when_checks_succeed: true,
-          delete_branch_after_merge: true,
-        }
-        if (how === 'happens at once') await succeed()
-        const merging = restAt(first.url)(bob, 'POST', `${path}/pulls/1/merge`, order).catch(
-          () => undefined,
-        )
-        if (how !== 'happens at once') {
-          expect((await merging)?.status).toBe(201)
-          await succeed()
-        }
-        await processWith(mark, 'there')
-        first.child.kill('SIGKILL')
-        await first.exited
+  it('survive that the server is killed', { timeout: TIMEOUT_MS }, async () => {
+    await withFolder(async (data) => {
+      const killed = await serveProcess(data, ['--git-hooks', 'on'])
+      const users = await createTestUsers(killed.url)
+      const merges = [
+        await mergeIntoHook('waits for its checks', killed, users),
+        await mergeIntoHook('happens at once', killed, users),
+      ]
+      killed.child.kill('SIGKILL')
+      await killed.exited
+      const next = await startTestServer({ data })
+      const ask = askBy(restAt(next.url))
+      for (const { path, mark, merging } of merges) {
         await processWith(mark, 'gone')
         await merging
-
-        const second = await serveProcess(data)
         const statusOf = async (at: string) =>
-          (await restAt(second.url)(bob, 'GET', `${path}${at}`)).status
+          (await restAt(next.url)(users.bob, 'GET', `${path}${at}`)).status
         expect(await statusOf('/pulls/1/merge')).toBe(204)
         await expect.poll(() => statusOf('/branches/beds')).toBe(404)
         // In the same push, those above have followed.
-        const onMain = await askBy(restAt(second.url))(bob, 'GET', `${path}/compare/roses...main`)
+        const onMain = await ask(users.bob, 'GET', `${path}/compare/roses...main`)
         expect(onMain.total_commits).toBe(0)
-        second.child.kill('SIGTERM')
-        expect(await second.exited).toBe(0)
-        expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
-      })
-    },
-    TIMEOUT_MS,
-  )
+      }
+      await next.stop()
+      expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+    })
+  })
 })
+
+/**
+ * Merges a pull request of a new repository. Resolves when the merge is recorded and waits for a hook,
+ * which never ends.
+ */
+async function mergeIntoHook(
+  how: 'waits for its checks' | 'happens at once',
+  { url, child }: ServerProcess,
+  { ada, bob }: TestUsers,
+) {
+  const repo = how.replaceAll(' ', '-')
+  const path = `/repos/bob/${repo}`
+  const ask = askBy(restAt(url))
+  await ask(bob, 'POST', '/user/repos', { name: repo, auto_init: true })
+  const rule = {
+    rule_name: 'main',
+    enable_push: true,
+    enable_status_check: true,
+    status_check_contexts: ['ci'],
+  }
+  await ask(bob, 'POST', `${path}/branch_protections`, rule)
+  const file = { content: 'cm9zZXM=', branch: 'main', new_branch: 'beds' }
+  const { commit } = await ask(bob, 'POST', `${path}/contents/beds.txt`, file)
+  await ask(bob, 'POST', `${path}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
+  const above = { content: 'cm9zZXM=', branch: 'beds', new_branch: 'roses' }
+  await ask(bob, 'POST', `${path}/contents/roses.txt`, above)
+  await ask(bob, 'POST', `${path}/pulls`, { title: 'Roses', head: 'roses', base: 'beds' })
+  await ask(bob, 'PATCH', path, { rebase_stacks: true })
+  // It runs when the merge is recorded, and before anything follows from it.
+  const mark = `${repo}-of-${child.pid}`
+  const hooks = createClient(GitHookService, transportTo(url, 'Connect JSON', ada.authorization))
+  const content = waitingScript(mark)
+  await hooks.editGitHook({ owner: 'bob', repo, id: 'post-receive', content })
+  const succeed = () =>
+    ask(bob, 'POST', `${path}/statuses/${commit.sha}`, { state: 'success', context: 'ci' })
+  const order = { Do: 'merge', merge_when_checks_succeed: true, delete_branch_after_merge: true }
+  if (how === 'happens at once') await succeed()
+  const merging = restAt(url)(bob, 'POST', `${path}/pulls/1/merge`, order).catch(() => undefined)
+  if (how !== 'happens at once') {
+    expect((await merging)?.status).toBe(201)
+    await succeed()
+  }
+  await processWith(mark, 'there')
+  return { path, mark, merging }
+}
 
 describe('the follow-ups of a merge', () => {
   let server: TestServer

@@ -4,15 +4,17 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
-import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { runCommand } from '../../support/commands.ts'
+import { type ServerProcess, serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers } from '../../support/server.ts'
 import { startServerGroup } from '../../support/server-group.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 /** Pull requests, of which every fifth is red and the last two conflict. */
-const PULLS = 15
+const PULLS = isLongTier ? 15 : 7
 const isRed = (number: number) => number % 5 === 3
-const KILLS = 5
+const KILLS = isLongTier ? 5 : 2
 const TIMEOUT_MS = 300_000
 
 const PATH = '/repos/bob/churned'
@@ -59,7 +61,7 @@ describe('a merge queue whose servers are killed', () => {
     })
     server.child.kill('SIGTERM')
     await server.exited
-    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+    expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
     await rm(data, { recursive: true })
   })
 

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { runCommand } from '../../support/commands.ts'
+import { serveProcess, withFolder } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers } from '../../support/server.ts'
+import { createTestUsers, startTestServer } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 /** Lives of the server, each ended by SIGKILL. */
-const LIVES = 3
+const LIVES = isLongTier ? 6 : 1
 /** Pull requests on which bob comments in each life. */
 const PULLS = 6
 const TIMEOUT_MS = 240_000
@@ -14,7 +16,7 @@ describe('a server that is killed between a comment and its notifications', () =
     'tells of every acknowledged comment after its next start',
     async () => {
       await withFolder(async (data) => {
-        const first = await serveProcess(data)
+        const first = await startTestServer({ data })
         const { bob, carol } = await createTestUsers(first.url)
         const prepare = restAt(first.url)
         await prepare(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
@@ -28,9 +30,10 @@ describe('a server that is killed between a comment and its notifications', () =
           const draft = { head, base: 'main', title: head }
           expect((await prepare(bob, 'POST', '/repos/bob/engine/pulls', draft)).status).toBe(201)
         }
-        let server = first
+        await first.stop()
         for (let life = 0; life < LIVES; life += 1) {
-          const rest = restAt(server.url)
+          const killed = await serveProcess(data)
+          const rest = restAt(killed.url)
           await rest(carol, 'PUT', '/notifications?all=true')
           /** The last comment on each pull request, by its number. */
           const said = new Map<number, number>()
@@ -40,11 +43,11 @@ describe('a server that is killed between a comment and its notifications', () =
             if (status === 201) said.set(index + 1, body.id)
           })
           await Promise.race(comments)
-          server.child.kill('SIGKILL')
+          killed.child.kill('SIGKILL')
           await Promise.allSettled(comments)
-          await server.exited
-          server = await serveProcess(data)
-          const next = restAt(server.url)
+          await killed.exited
+          const following = await startTestServer({ data })
+          const next = restAt(following.url)
           expect(said.size).toBeGreaterThan(0)
           await expect
             .poll(
@@ -66,10 +69,9 @@ describe('a server that is killed between a comment and its notifications', () =
           const { body } = await next(carol, 'GET', '/notifications?all=true&limit=50')
           const pulls = body.map(({ subject }: { subject: { url: string } }) => subject.url)
           expect(new Set(pulls).size).toBe(pulls.length)
+          await following.stop()
         }
-        server.child.kill('SIGTERM')
-        expect(await server.exited).toBe(0)
-        expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+        expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
       })
     },
     TIMEOUT_MS,

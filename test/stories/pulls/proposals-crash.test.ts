@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { runCommand } from '../../support/commands.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { branchline, serveProcess } from '../../support/process.ts'
+import { serveProcess } from '../../support/process.ts'
 import { type RestAnswer, restAt } from '../../support/rest.ts'
-import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
+import { type Actor, createTestUsers, PASSWORD, startTestServer } from '../../support/server.ts'
 import { startServerGroup } from '../../support/server-group.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 /** Lives of the server, each ended by SIGKILL at a moment that differs. */
-const LIVES = 3
+const LIVES = isLongTier ? 6 : 1
 
 /** Pushes in each life, each of a topic of its own. */
 const PUSHES = 6
@@ -66,42 +68,43 @@ describe('pushes to refs/for/', () => {
   it('open each pull request once, though the server is killed, and the same push succeeds again', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    let server = await serveProcess(data)
-    const { bob } = await createTestUsers(server.url)
-    await prepare(client, server.url, bob)
-    const push = (topic: string) => {
-      const remote = remoteOf(server.url, 'bob/proposed', 'bob', PASSWORD)
+    const first = await startTestServer({ data })
+    const { bob } = await createTestUsers(first.url)
+    await prepare(client, first.url, bob)
+    await first.stop()
+    const push = (url: string, topic: string) => {
+      const remote = remoteOf(url, 'bob/proposed', 'bob', PASSWORD)
       return client.git('proposed', 'push', '-q', remote, `HEAD:refs/for/main/${topic}`)
     }
     for (let life = 0; life < LIVES; life += 1) {
+      const killed = await serveProcess(data)
       await client.commit('proposed', `life ${life}`)
       const head = (await client.git('proposed', 'rev-parse', 'HEAD')).trim()
       const topics = Array.from({ length: PUSHES }, (_, i) => `life-${life}-${i}`)
-      const pushes = topics.map((topic) => push(topic).then(() => topic))
+      const pushes = topics.map((topic) => push(killed.url, topic).then(() => topic))
       // What is killed is in the middle of something.
       const first = await Promise.race(pushes)
-      server.child.kill('SIGKILL')
+      killed.child.kill('SIGKILL')
       const ends = await Promise.allSettled(pushes)
-      await server.exited
-      server = await serveProcess(data)
+      await killed.exited
+      const next = await startTestServer({ data })
       const acknowledged = ends.flatMap((end) => (end.status === 'fulfilled' ? end.value : []))
       expect(acknowledged).toContain(first)
       for (const topic of topics)
         if (!acknowledged.includes(topic))
           // The push may have opened the pull request before the kill.
-          await push(topic).catch((error: Error) =>
+          await push(next.url, topic).catch((error: Error) =>
             expect(error.message).toContain('new commit is same with old commit'),
           )
-      const pulls = await pullsOf(server.url, bob)
+      const pulls = await pullsOf(next.url, bob)
       expect(pulls).toHaveLength((life + 1) * PUSHES)
-      const refs = await headRefs(client, server.url)
+      const refs = await headRefs(client, next.url)
       const mine = pulls.filter(({ title }) => title === `life ${life}`)
       expect(mine.map(({ number }) => refs.get(number))).toEqual(topics.map(() => head))
       for (const pull of pulls) expect(refs.get(pull.number)).toBe(pull.head.sha)
+      await next.stop()
     }
-    server.child.kill('SIGTERM')
-    expect(await server.exited).toBe(0)
-    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+    expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
   })
 })
 

@@ -3,16 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { createClient } from '@connectrpc/connect'
 import { expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
+import { NO_QUOTAS } from '../../support/app.ts'
+import { runCommand } from '../../support/commands.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
-import {
-  branchline,
-  processWith,
-  serveProcess,
-  waitingScript,
-  withFolder,
-} from '../../support/process.ts'
+import { processWith, serveProcess, waitingScript, withFolder } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers, PASSWORD, transportTo } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer, transportTo } from '../../support/server.ts'
 
 const MIB = 2 ** 20
 
@@ -44,7 +40,8 @@ it('a server that is killed after refs moved ends the reservation and measures',
     await pushed
     await processWith(mark, 'gone')
 
-    const second = await serveProcess(data, ['--quota-account', `${5 * MIB}`])
+    const quotas = { ...NO_QUOTAS, account: 5 * MIB }
+    const second = await startTestServer({ data, settings: { quotas } })
     const again = remoteOf(second.url, 'bob/killed', 'bob', PASSWORD)
     // The killed push has taken 2 MiB once.
     await store(2.5 * MIB)
@@ -53,9 +50,8 @@ it('a server that is killed after refs moved ends the reservation and measures',
     await expect(client.git('mine', 'push', '-q', again, 'HEAD:main')).rejects.toThrow(
       /uses 4\.\d\d MiB of 5\.00 MiB/,
     )
-    second.child.kill('SIGTERM')
-    expect(await second.exited).toBe(0)
-    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+    await second.stop()
+    expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
     await client.remove()
   })
 })

@@ -4,9 +4,9 @@ import { Sqlite } from '../../../src/platform/database/sqlite.ts'
 import { isOnPostgres } from '../../support/database.ts'
 import { serveProcess, withFolder } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers } from '../../support/server.ts'
+import { createTestUsers, startTestServer } from '../../support/server.ts'
 
-const FILES = 300
+const FILES = 120
 
 // The test reads the file of SQLite. The work is the same with PostgreSQL.
 it.skipIf(isOnPostgres)(
@@ -26,12 +26,11 @@ it.skipIf(isOnPostgres)(
       first.child.kill('SIGKILL')
       await first.exited
 
-      const second = await serveProcess(data)
+      const second = await startTestServer({ data })
       const total = async () =>
         Number((await restAt(second.url)(bob, 'GET', '/code/search?q=the+shuttle')).body.total)
       await expect.poll(total, { timeout: 60_000 }).toBe(50)
-      second.child.kill('SIGTERM')
-      expect(await second.exited).toBe(0)
+      await second.stop()
       const sqlite = new Sqlite(join(data, 'branchline.db'), { readonly: true })
       const counts = sqlite
         .prepare(

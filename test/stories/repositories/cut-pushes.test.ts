@@ -7,10 +7,11 @@ import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
+import { runCommand } from '../../support/commands.ts'
 import { isOnPostgres } from '../../support/database.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { descendantsOf } from '../../support/git-memory.ts'
-import { branchline, withFolder } from '../../support/process.ts'
+import { withFolder } from '../../support/process.ts'
 import { isAlive } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, startTestServer } from '../../support/server.ts'
@@ -161,9 +162,9 @@ describe('the files of killed processes', () => {
       const repository = repositoryPath(first.app.git, body.id)
       await first.stop()
       await leaveBehind(repository, false)
-      expect(await branchline(['doctor', '--data', data])).toMatchObject({ code: 0 })
+      expect(await runCommand(['doctor', '--data', data])).toMatchObject({ code: 0 })
       await leaveBehind(repository, true)
-      const { code, stdout } = await branchline(['doctor', '--data', data])
+      const { code, stdout } = await runCommand(['doctor', '--data', data])
       expect(code).toBe(1)
       expect(stdout).toContain(
         'objects/tmp_objdir-incoming-AbCdEf was left behind by a process that has ended (--fix repairs it)',
@@ -171,7 +172,7 @@ describe('the files of killed processes', () => {
       expect(stdout).toContain(
         'objects/pack/tmp_pack_AbCdEf was left behind by a process that has ended (--fix repairs it)',
       )
-      expect(await branchline(['doctor', '--fix', '--data', data])).toMatchObject({ code: 0 })
+      expect(await runCommand(['doctor', '--fix', '--data', data])).toMatchObject({ code: 0 })
       expect(await remainsIn(repository)).toEqual([])
     })
   })

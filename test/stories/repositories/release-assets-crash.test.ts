@@ -4,9 +4,10 @@ import { type ClientRequest, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { branchline, serveProcess } from '../../support/process.ts'
+import { runCommand } from '../../support/commands.ts'
+import { serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers } from '../../support/server.ts'
+import { createTestUsers, startTestServer } from '../../support/server.ts'
 
 let data: string
 
@@ -41,15 +42,14 @@ describe('a server that is killed in the middle of an upload', () => {
     first.child.kill('SIGKILL')
     await Promise.all([first.exited, failed])
 
-    const second = await serveProcess(data)
+    const second = await startTestServer({ data })
     const [orphan] = await storedFiles()
     expect((await restAt(second.url)(bob, 'GET', assets)).body).toEqual([])
     expect((await fetch(`${second.url}/attachments/${orphan}`)).status).toBe(404)
-    second.child.kill('SIGTERM')
-    expect(await second.exited).toBe(0)
-    const { stdout } = await branchline(['doctor', '--data', data, '--fix'])
+    await second.stop()
+    const { stdout } = await runCommand(['doctor', '--data', data, '--fix'])
     expect(stdout).toContain(`attachment ${orphan}: nothing leads to its file (repaired)`)
     expect(await storedFiles()).toEqual([])
-    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+    expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
   })
 })
