@@ -1,12 +1,15 @@
 import { createClient } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
-import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
-import { PASSWORD, signIn, transportTo } from '../../support/server.ts'
+import { createTestUsers, startTestServer, transportTo } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
 import { watchEvents } from '../../support/watch.ts'
 
-/** Five servers start, one after the other, which takes a minute or two on a busy machine. */
+/** Lives of the server, each ended by SIGKILL. */
+const LIVES = isLongTier ? 4 : 2
+
+/** Servers start one after the other, which takes a minute or two on a busy machine. */
 const TIMEOUT_MS = 300_000
 
 describe('a stream of events', () => {
@@ -17,44 +20,40 @@ describe('a stream of events', () => {
       const received: string[] = []
       /** By writer, in the order of the writes. */
       const acknowledged: [string[], string[]] = [[], []]
-      let server = await serveProcess(data)
-      try {
-        const anonymous = createClient(UserService, transportTo(server.url, 'Connect JSON'))
-        await anonymous.createUser({ user: { username: 'ada', password: PASSWORD } })
-        const { authorization } = await signIn(server.url, 'ada')
+      const first = await startTestServer({ data })
+      const { authorization } = (await createTestUsers(first.url)).ada
+      await first.stop()
 
-        let cursor = ''
-        for (let life = 1; life <= 4; life++) {
-          const watcher = watchEvents(server.url, 'REST', authorization, { cursor })
-          cursor = (await watcher.next()).cursor
-          const writing = writeUntilRefused(server, authorization, acknowledged)
-          for (const wanted = received.length + 25; received.length < wanted; ) {
-            const answer = await watcher.next()
-            cursor = answer.cursor
-            if (answer.event) received.push(answer.event.resource)
-          }
-          server.child.kill('SIGKILL')
-          await server.exited
-          await writing
-          watcher.leave()
-          server = await serveProcess(data)
-        }
-
-        const made = await memosOf(server, authorization)
+      let cursor = ''
+      for (let life = 1; life <= LIVES; life++) {
+        const server = await serveProcess(data)
         const watcher = watchEvents(server.url, 'REST', authorization, { cursor })
-        while (received.length < made.length) {
-          const { event } = await watcher.next()
-          if (event) received.push(event.resource)
+        cursor = (await watcher.next()).cursor
+        const writing = writeUntilRefused(server, authorization, acknowledged)
+        for (const wanted = received.length + 25; received.length < wanted; ) {
+          const answer = await watcher.next()
+          cursor = answer.cursor
+          if (answer.event) received.push(answer.event.resource)
         }
-        watcher.leave()
-        expect(received.toSorted()).toEqual(made.toSorted())
-        // Two writes at the same time have no order.
-        for (const names of acknowledged)
-          expect(received.filter((name) => names.includes(name))).toEqual(names)
-      } finally {
         server.child.kill('SIGKILL')
         await server.exited
+        await writing
+        watcher.leave()
       }
+
+      const last = await startTestServer({ data })
+      const made = await memosOf(last.url, authorization)
+      const watcher = watchEvents(last.url, 'REST', authorization, { cursor })
+      while (received.length < made.length) {
+        const { event } = await watcher.next()
+        if (event) received.push(event.resource)
+      }
+      watcher.leave()
+      expect(received.toSorted()).toEqual(made.toSorted())
+      // Two writes at the same time have no order.
+      for (const names of acknowledged)
+        expect(received.filter((name) => names.includes(name))).toEqual(names)
+      await last.stop()
     })
   })
 })
@@ -73,7 +72,7 @@ async function writeUntilRefused(
 }
 
 /** Returns the names of all memos. */
-async function memosOf({ url }: ServerProcess, authorization: string): Promise<string[]> {
+async function memosOf(url: string, authorization: string): Promise<string[]> {
   const memos = createClient(MemoService, transportTo(url, 'Connect JSON', authorization))
   const names: string[] = []
   let pageToken = ''

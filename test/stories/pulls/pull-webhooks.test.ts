@@ -6,13 +6,14 @@ import { recordPullChange } from '../../../src/forge/pulls/heads/pull-changes.ts
 import { findPullRequestById } from '../../../src/forge/pulls/heads/pull-requests.rows.ts'
 import { changeWatched } from '../../../src/forge/repositories/activity/repository-events.ts'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
-import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { serveProcess, withFolder } from '../../support/process.ts'
 import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 import { restAt } from '../../support/rest.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import {
   type Actor,
+  createTestUsers,
   PASSWORD,
   signIn,
   startTestServer,
@@ -322,50 +323,43 @@ describe('a webhook about pull requests', () => {
 describe('a server that was killed', () => {
   it('delivers acknowledged events after its next start, in their present state', async () => {
     await withFolder(async (data) => {
-      await branchline(
-        ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
-        { input: PASSWORD },
-      )
       const target = await startReceiver(() => {})
-      const args = ['--webhook-allowed-hosts', '127.0.0.1']
-      const killed = await serveProcess(data, args)
-      const running = [killed]
-      try {
-        const ada = await signIn(killed.url, 'ada')
-        const before = restAt(killed.url)
-        const made = [
-          await before(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true }),
-          await before(ada, 'POST', '/repos/ada/lives/contents/a.txt', {
-            content: '',
-            branch: 'main',
-            new_branch: 'a',
-          }),
-          await before(ada, 'POST', '/repos/ada/lives/pulls', {
-            head: 'a',
-            base: 'main',
-            title: 'One',
-          }),
-          await before(ada, 'POST', '/users/ada/webhooks', { url: target.url }),
-          await before(ada, 'POST', '/repos/ada/lives/issues/1/comments', { body: 'Said.' }),
-        ]
-        expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 200, 201])
-        // It is under way, without an answer.
-        const { headers } = await target.next()
-        await before(ada, 'PATCH', '/repos/ada/lives/pulls/1', { title: 'Two' })
-        killed.child.kill('SIGKILL')
-        await killed.exited
-        running.push(await serveProcess(data, args))
-        const again = await target.next()
-        expect(again.headers['webhook-id']).toBe(headers['webhook-id'])
-        expect(JSON.parse(again.body)).toMatchObject({
-          type: 'pull_request.commented',
-          pull_request: { title: 'Two' },
-        })
-      } finally {
-        for (const { child } of running) child.kill('SIGKILL')
-        await Promise.all(running.map(({ exited }) => exited))
-        await target.stop()
-      }
+      const killed = await serveProcess(data, ['--webhook-allowed-hosts', '127.0.0.1'])
+      const { ada } = await createTestUsers(killed.url)
+      const before = restAt(killed.url)
+      const made = [
+        await before(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true }),
+        await before(ada, 'POST', '/repos/ada/lives/contents/a.txt', {
+          content: '',
+          branch: 'main',
+          new_branch: 'a',
+        }),
+        await before(ada, 'POST', '/repos/ada/lives/pulls', {
+          head: 'a',
+          base: 'main',
+          title: 'One',
+        }),
+        await before(ada, 'POST', '/users/ada/webhooks', { url: target.url }),
+        await before(ada, 'POST', '/repos/ada/lives/issues/1/comments', { body: 'Said.' }),
+      ]
+      expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 200, 201])
+      // It is under way, without an answer.
+      const { headers } = await target.next()
+      await before(ada, 'PATCH', '/repos/ada/lives/pulls/1', { title: 'Two' })
+      killed.child.kill('SIGKILL')
+      await killed.exited
+      const next = await startTestServer({
+        data,
+        webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+      })
+      const again = await target.next()
+      expect(again.headers['webhook-id']).toBe(headers['webhook-id'])
+      expect(JSON.parse(again.body)).toMatchObject({
+        type: 'pull_request.commented',
+        pull_request: { title: 'Two' },
+      })
+      await next.stop()
+      await target.stop()
     })
   })
 })

@@ -7,10 +7,10 @@ import { type Forge, startForge } from '../../support/forge.ts'
 import { freePort } from '../../support/free-port.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { askToken, type Client, register, tokensOf } from '../../support/oauth-clients.ts'
-import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { serveProcess, withFolder } from '../../support/process.ts'
 import { type Received, type Receiver, startReceiver } from '../../support/receiver.ts'
 import { restAt } from '../../support/rest.ts'
-import { createToken, PASSWORD, signIn } from '../../support/server.ts'
+import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -313,53 +313,44 @@ describe('the server of a CI system', () => {
 describe('a server that is killed between a commit and its delivery', () => {
   it('delivers the commit after its next start, once', async () => {
     await withFolder(async (data) => {
-      await branchline(
-        ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
-        { input: PASSWORD },
-      )
       let isSilent = true
       const target = await receiver((response) => {
         if (!isSilent) response.writeHead(204).end()
       })
-      const args = ['--webhook-allowed-hosts', '127.0.0.1']
-      const first = await serveProcess(data, args)
-      const started = [first]
-      try {
-        const ada = await signIn(first.url, 'ada')
-        const rest = restAt(first.url)
-        await rest(ada, 'POST', '/user/repos', { name: 'engine', auto_init: true })
-        const { body: hook } = await rest(ada, 'POST', '/repos/ada/engine/hooks', {
-          type: 'gitea',
-          config: { url: target.url, content_type: 'json', secret: SECRET },
-          active: true,
-        })
-        const add = (name: string) =>
-          rest(ada, 'POST', `/repos/ada/engine/contents/${name}`, { content: 'YQ==' })
-        await add('a.txt')
-        // The receiver has the first commit and is silent, so that the second one waits.
-        await target.next()
-        const { status, body } = await add('b.txt')
-        expect(status).toBe(201)
-        first.child.kill('SIGKILL')
-        await first.exited
-        isSilent = false
+      const first = await serveProcess(data, ['--webhook-allowed-hosts', '127.0.0.1'])
+      const { ada } = await createTestUsers(first.url)
+      const rest = restAt(first.url)
+      await rest(ada, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+      const { body: hook } = await rest(ada, 'POST', '/repos/ada/engine/hooks', {
+        type: 'gitea',
+        config: { url: target.url, content_type: 'json', secret: SECRET },
+        active: true,
+      })
+      const add = (name: string) =>
+        rest(ada, 'POST', `/repos/ada/engine/contents/${name}`, { content: 'YQ==' })
+      await add('a.txt')
+      // The receiver has the first commit and is silent, so that the second one waits.
+      await target.next()
+      const { status, body } = await add('b.txt')
+      expect(status).toBe(201)
+      first.child.kill('SIGKILL')
+      await first.exited
+      isSilent = false
 
-        const second = await serveProcess(data, args)
-        started.push(second)
-        await target.next()
-        expect(verified(await target.next()).after).toBe(body.commit.sha)
-        const deliveries = async () =>
-          (await restAt(second.url)(ada, 'GET', `/repos/ada/engine/hooks/${hook.id}/deliveries`))
-            .body
-        await expect
-          .poll(async () => (await deliveries()).map((one: { state: string }) => one.state))
-          .toEqual(['DELIVERED', 'DELIVERED'])
-        const received = target.received.filter((one) => verified(one).after === body.commit.sha)
-        expect(received).toHaveLength(1)
-      } finally {
-        for (const { child } of started) child.kill('SIGKILL')
-        await Promise.all(started.map(({ exited }) => exited))
-      }
+      const second = await startTestServer({
+        data,
+        webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+      })
+      await target.next()
+      expect(verified(await target.next()).after).toBe(body.commit.sha)
+      const deliveries = async () =>
+        (await restAt(second.url)(ada, 'GET', `/repos/ada/engine/hooks/${hook.id}/deliveries`)).body
+      await expect
+        .poll(async () => (await deliveries()).map((one: { state: string }) => one.state))
+        .toEqual(['DELIVERED', 'DELIVERED'])
+      const received = target.received.filter((one) => verified(one).after === body.commit.sha)
+      expect(received).toHaveLength(1)
+      await second.stop()
     })
   })
 })

@@ -8,10 +8,10 @@ import { type Forge, startForge } from '../../support/forge.ts'
 import { freePort } from '../../support/free-port.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
-import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { serveProcess, withFolder } from '../../support/process.ts'
 import { type Received, type Receiver, startReceiver } from '../../support/receiver.ts'
 import { restAt } from '../../support/rest.ts'
-import { createToken, PASSWORD, signIn } from '../../support/server.ts'
+import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
 const ZEROS = '0'.repeat(40)
 
@@ -539,44 +539,37 @@ describe('a receiver', () => {
 describe('a server that was killed', () => {
   it('delivers an acknowledged push after its next start, under the same id', async () => {
     await withFolder(async (data) => {
-      await branchline(
-        ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
-        { input: PASSWORD },
-      )
       const target = await startReceiver(() => {})
-      const args = ['--webhook-allowed-hosts', '127.0.0.1']
-      const killed = await serveProcess(data, args)
-      const running = [killed]
-      try {
-        const ada = await signIn(killed.url, 'ada')
-        const before = restAt(killed.url)
-        const file = (content: string) => ({ content, branch: 'main' })
-        const made = [
-          await before(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true }),
-          await before(ada, 'POST', '/repos/ada/lives/hooks', {
-            type: 'gitea',
-            config: { url: target.url, content_type: 'json' },
-            active: true,
-          }),
-          await before(ada, 'POST', '/repos/ada/lives/contents/a.txt', file('YQ==')),
-        ]
-        expect(made.map(({ status }) => status)).toEqual([201, 201, 201])
-        // The first delivery is under way, without an answer. The second one waits behind it.
-        const first = await target.next()
-        expect(
-          (await before(ada, 'POST', '/repos/ada/lives/contents/b.txt', file('Yg=='))).status,
-        ).toBe(201)
-        killed.child.kill('SIGKILL')
-        await killed.exited
-        running.push(await serveProcess(data, args))
-        const again = await target.next()
-        expect(again.headers['webhook-id']).toBe(first.headers['webhook-id'])
-        expect(JSON.parse(again.body).after).toBe(JSON.parse(first.body).after)
-      } finally {
-        for (const { child } of running) child.kill('SIGKILL')
-        await Promise.all(running.map(({ exited }) => exited))
-        await target.stop()
-      }
+      const killed = await serveProcess(data, ['--webhook-allowed-hosts', '127.0.0.1'])
+      const { ada } = await createTestUsers(killed.url)
+      const before = restAt(killed.url)
+      const file = (content: string) => ({ content, branch: 'main' })
+      const made = [
+        await before(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true }),
+        await before(ada, 'POST', '/repos/ada/lives/hooks', {
+          type: 'gitea',
+          config: { url: target.url, content_type: 'json' },
+          active: true,
+        }),
+        await before(ada, 'POST', '/repos/ada/lives/contents/a.txt', file('YQ==')),
+      ]
+      expect(made.map(({ status }) => status)).toEqual([201, 201, 201])
+      // The first delivery is under way, without an answer. The second one waits behind it.
+      const first = await target.next()
+      expect(
+        (await before(ada, 'POST', '/repos/ada/lives/contents/b.txt', file('Yg=='))).status,
+      ).toBe(201)
+      killed.child.kill('SIGKILL')
+      await killed.exited
+      const next = await startTestServer({
+        data,
+        webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+      })
+      const again = await target.next()
+      expect(again.headers['webhook-id']).toBe(first.headers['webhook-id'])
+      expect(JSON.parse(again.body).after).toBe(JSON.parse(first.body).after)
+      await next.stop()
+      await target.stop()
     })
   })
 })

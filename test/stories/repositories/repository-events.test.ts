@@ -15,10 +15,14 @@ import { remoteOf } from '../../support/git-client.ts'
 import { serveProcess, withFolder } from '../../support/process.ts'
 import { execFileSync } from '../../support/programs.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Actor, createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
+import { type Actor, createTestUsers, PASSWORD, startTestServer } from '../../support/server.ts'
+import { isLongTier } from '../../support/tier.ts'
 import { type Watcher, watchRepository } from '../../support/watch.ts'
 
-/** Four servers start, one after the other, which takes a minute or two on a busy machine. */
+/** Lives of the server, each ended by SIGKILL. */
+const LIVES = isLongTier ? 3 : 2
+
+/** Servers start one after the other, which takes a minute or two on a busy machine. */
 const TIMEOUT_MS = 300_000
 
 const watchers: Watcher<WatchRepositoryResponse>[] = []
@@ -285,49 +289,46 @@ describe('the events of a repository', () => {
     timeout: TIMEOUT_MS,
   }, async () => {
     await withFolder(async (data) => {
-      let process = await serveProcess(data)
-      try {
-        await createTestUsers(process.url)
-        const ada = await signIn(process.url, 'ada')
-        await restAt(process.url)(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true })
-        const received: string[] = []
-        const acknowledged: string[] = []
-        let cursor = ''
-        for (let life = 1; life <= 3; life++) {
-          const request = { owner: 'ada', repo: 'lives', cursor }
-          const watcher = watchRepository(process.url, 'REST', ada.authorization, request)
-          cursor = (await watcher.next()).cursor
-          const making = makeBranches(restAt(process.url), ada, `life${life}`, acknowledged)
-          for (const wanted = received.length + 8; received.length < wanted; ) {
-            const answer = await watcher.next()
-            cursor = answer.cursor
-            if (answer.event?.subject.case === 'refs')
-              received.push(...answer.event.subject.value.refs.map(refOf))
-          }
-          process.child.kill('SIGKILL')
-          await process.exited
-          await making
-          watcher.leave()
-          process = await serveProcess(data)
+      const first = await startTestServer({ data })
+      const { ada } = await createTestUsers(first.url)
+      await restAt(first.url)(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true })
+      await first.stop()
+      const received: string[] = []
+      const acknowledged: string[] = []
+      let cursor = ''
+      for (let life = 1; life <= LIVES; life++) {
+        const process = await serveProcess(data)
+        const request = { owner: 'ada', repo: 'lives', cursor }
+        const watcher = watchRepository(process.url, 'REST', ada.authorization, request)
+        cursor = (await watcher.next()).cursor
+        const making = makeBranches(restAt(process.url), ada, `life${life}`, acknowledged)
+        for (const wanted = received.length + 8; received.length < wanted; ) {
+          const answer = await watcher.next()
+          cursor = answer.cursor
+          if (answer.event?.subject.case === 'refs')
+            received.push(...answer.event.subject.value.refs.map(refOf))
         }
-        const { body } = await restAt(process.url)(ada, 'GET', '/repos/ada/lives/branches?limit=50')
-        const made = body.length - 1
-        const watcher = watchRepository(process.url, 'REST', ada.authorization, {
-          owner: 'ada',
-          repo: 'lives',
-          cursor,
-        })
-        while (received.length < made) {
-          const { event } = await watcher.next()
-          if (event?.subject.case === 'refs') received.push(...event.subject.value.refs.map(refOf))
-        }
-        watcher.leave()
-        expect(new Set(received).size).toBe(received.length)
-        expect(received.filter((ref) => acknowledged.includes(ref))).toEqual(acknowledged)
-      } finally {
         process.child.kill('SIGKILL')
         await process.exited
+        await making
+        watcher.leave()
       }
+      const last = await startTestServer({ data })
+      const { body } = await restAt(last.url)(ada, 'GET', '/repos/ada/lives/branches?limit=50')
+      const made = body.length - 1
+      const watcher = watchRepository(last.url, 'REST', ada.authorization, {
+        owner: 'ada',
+        repo: 'lives',
+        cursor,
+      })
+      while (received.length < made) {
+        const { event } = await watcher.next()
+        if (event?.subject.case === 'refs') received.push(...event.subject.value.refs.map(refOf))
+      }
+      watcher.leave()
+      expect(new Set(received).size).toBe(received.length)
+      expect(received.filter((ref) => acknowledged.includes(ref))).toEqual(acknowledged)
+      await last.stop()
     })
   })
 })
