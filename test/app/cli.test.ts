@@ -11,9 +11,17 @@ import { serveOptions } from '../../src/app/config/options.ts'
 import { type Config, readConfig, type ServeFlags } from '../../src/app/config.ts'
 import { migrations } from '../../src/forge/migrations/index.ts'
 import { call, invoke, PROTOCOLS } from '../protocols/invoke.ts'
+import { runCommand } from '../support/commands.ts'
+import { prepareDatabase } from '../support/database.ts'
 import { branchline, serveProcess, withFolder } from '../support/process.ts'
 import { writeSchemaVersion } from '../support/schema-version.ts'
-import { PASSWORD, signIn, transportTo } from '../support/server.ts'
+import {
+  createTestUsers,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  transportTo,
+} from '../support/server.ts'
 
 const createUser = (data: string, username: string, ...more: string[]) =>
   branchline(
@@ -167,11 +175,10 @@ describe('user create', () => {
 
   it('works beside a server, which lets the account in', async () => {
     await withFolder(async (data) => {
-      const server = await serveProcess(data)
+      const server = await startTestServer({ data })
       expect((await createUser(data, 'ada', '--role', 'admin')).code).toBe(0)
       await signIn(server.url, 'ada')
-      server.child.kill('SIGTERM')
-      expect(await server.exited).toBe(0)
+      await server.stop()
     })
   })
 
@@ -188,12 +195,13 @@ describe('migrate', () => {
   it('goes up, down and up again', async () => {
     await withFolder(async (data) => {
       const migrate = async (...args: string[]) =>
-        (await branchline(['migrate', '--data', data, ...args])).stdout
+        (await runCommand(['migrate', '--data', data, ...args])).stdout
       const latest = migrations.length
       const names = migrations.map(({ name }) => name)
       // The database may be there already.
       await migrate('--to', '0')
-      expect(await migrate()).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
+      const { stdout } = await branchline(['migrate', '--data', data])
+      expect(stdout).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
       expect(await migrate()).toBe(`the database is at version ${latest}\n`)
       expect(await migrate('--to', '0')).toBe(
         `version ${latest} to 0: ${names.toReversed().join(', ')}\n`,
@@ -204,14 +212,14 @@ describe('migrate', () => {
 
   it('refuses a version that does not exist', async () => {
     const { code, stderr } = await withFolder((data) =>
-      branchline(['migrate', '--data', data, '--to', '98']),
+      runCommand(['migrate', '--data', data, '--to', '98']),
     )
     expect([code, stderr]).toEqual([1, expect.stringContaining('version 98')])
   })
 
   it('keeps the server from opening a database of a newer version', async () => {
     await withFolder(async (data) => {
-      await branchline(['migrate', '--data', data])
+      await prepareDatabase(data)
       await writeSchemaVersion(data, 99)
       const { code, stderr } = await branchline([
         'serve',
@@ -240,8 +248,8 @@ describe('a server process', () => {
 
   it('finishes the calls in flight on SIGTERM and exits 0', async () => {
     await withFolder(async (data) => {
-      await createUser(data, 'ada', '--role', 'admin')
       const server = await serveProcess(data, ['--registration', 'open'])
+      await createTestUsers(server.url)
       const calls = slowCalls(server.url)
       // The first answer shows that the others have arrived: they were sent before it.
       await calls[0]
@@ -272,7 +280,6 @@ describe('a server process', () => {
 
   it('has every account that it acknowledged after kill -9', async () => {
     await withFolder(async (data) => {
-      await createUser(data, 'ada', '--role', 'admin')
       const server = await serveProcess(data, ['--registration', 'open'])
       const client = createClient(UserService, transportTo(server.url, 'Connect JSON'))
       const acknowledged: string[] = []
@@ -287,15 +294,14 @@ describe('a server process', () => {
       }
       await Promise.allSettled([1, 2, 3, 4].map(writer))
       expect(await server.exited).toBe('SIGKILL')
-      const restarted = await serveProcess(data)
+      const restarted = await startTestServer({ data })
       const { users } = await createClient(
         UserService,
         transportTo(restarted.url, 'gRPC'),
       ).batchGetUsers({
         usernames: acknowledged,
       })
-      restarted.child.kill('SIGTERM')
-      await restarted.exited
+      await restarted.stop()
       expect(users.map(({ username }) => username)).toEqual(acknowledged)
     })
   })

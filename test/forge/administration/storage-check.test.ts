@@ -5,6 +5,7 @@ import {
   checkStorage,
   type StorageOutcome,
 } from '../../../src/forge/administration/storage-check.ts'
+import { runCommand } from '../../support/commands.ts'
 import { branchline, STORAGE_PEER, withFolder } from '../../support/process.ts'
 
 async function outcomesOf(folder: string, peer: string): Promise<StorageOutcome[]> {
@@ -53,7 +54,7 @@ describe('doctor --storage', { timeout: 120_000 }, () => {
     }))
 
   it('needs an existing folder', async () => {
-    const { code, stderr } = await branchline(['doctor', '--storage', '--data', '/nowhere/at/all'])
+    const { code, stderr } = await runCommand(['doctor', '--storage', '--data', '/nowhere/at/all'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('there is no /nowhere/at/all')])
   })
 })

@@ -5,9 +5,10 @@ import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { accountHolder } from '../../../src/platform/concurrency/holders.ts'
 import { readAs } from '../../../src/platform/git/processes/readers.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
+import { backUp, restoreTo } from '../../support/backups.ts'
+import { databaseOf } from '../../support/database.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { branchline } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
@@ -232,10 +233,8 @@ describe('an instance without hooks', () => {
     const { git, hook, commit } = await repository('switched')
     await hook('pre-receive', 'exit 1')
     await commit('next')
-    const backup = join(client.home, 'backup.tar')
     const restored = join(client.home, 'restored')
-    expect((await branchline(['backup', '--data', server.data, '--output', backup])).code).toBe(0)
-    expect((await branchline(['restore', '--data', restored, '--input', backup])).code).toBe(0)
+    await restoreTo(restored, await backUp(server.app), await databaseOf(restored))
     // The same data with the switch off, and on again.
     for (const gitHooks of [false, true]) {
       const other = await startTestServer({ data: restored, settings: { gitHooks } })

@@ -1,10 +1,11 @@
 import { readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { runCommand } from '../../support/commands.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
-import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { branchline, withFolder } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createTestUsers, PASSWORD } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer } from '../../support/server.ts'
 
 const TWO_DAYS_MS = 2 * 24 * 60 * 60_000
 
@@ -23,7 +24,7 @@ describe('`maintain` and `limbo`', { timeout: 120_000 }, () => {
     await withFolder(async (data) => {
       const client = await openGitClient()
       onTestFinished(() => client.remove())
-      const server = await serveProcess(data)
+      const server = await startTestServer({ data, settings: { maintenance: true } })
       const { bob } = await createTestUsers(server.url)
       const ask = restAt(server.url)
       await ask(bob, 'POST', '/user/repos', { name: 'tools', auto_init: true })
@@ -31,10 +32,10 @@ describe('`maintain` and `limbo`', { timeout: 120_000 }, () => {
       const gone = await client.commit('c', 'to be removed')
       await client.git('c', 'push', '-q', 'origin', 'HEAD:refs/heads/gone')
       await client.git('c', 'push', '-q', 'origin', ':refs/heads/gone')
-      const maintain = (...args: string[]) => branchline(['maintain', '--data', data, ...args])
+      const maintain = (...args: string[]) => runCommand(['maintain', '--data', data, ...args])
 
       const both = ['--step', 'refs', '--step', 'geometric']
-      expect(await maintain('bob/tools', ...both)).toMatchObject({
+      expect(await branchline(['maintain', 'bob/tools', '--data', data, ...both])).toMatchObject({
         code: 0,
         stdout: 'bob/tools: geometric, refs\n',
       })
@@ -49,8 +50,7 @@ describe('`maintain` and `limbo`', { timeout: 120_000 }, () => {
       expect((await maintain('bob/other')).stderr).toContain('there is no repository bob/other')
       expect((await maintain()).stderr).toContain('name one repository')
 
-      server.child.kill('SIGTERM')
-      await server.exited
+      await server.stop()
       expect(await maintain('--all')).toMatchObject({
         code: 0,
         stdout: 'bob/tools: geometric, bitmap, commit-graph, refs\n',
@@ -63,7 +63,7 @@ describe('`maintain` and `limbo`', { timeout: 120_000 }, () => {
       })
       const has = () => client.git('.', '-C', repository, 'cat-file', '-e', gone)
       await expect(has()).rejects.toThrow()
-      const limbo = (...args: string[]) => branchline(['limbo', ...args, '--data', data])
+      const limbo = (...args: string[]) => runCommand(['limbo', ...args, '--data', data])
       expect((await limbo('list')).stdout).toMatch(/^bob\/tools \d{4}-\d\d-\d\dT\S+Z \d+ \d+\n$/)
       expect((await limbo('restore', 'bob/tools')).stdout).toMatch(
         /^brought \d+ objects of bob\/tools back\n$/,
@@ -71,7 +71,7 @@ describe('`maintain` and `limbo`', { timeout: 120_000 }, () => {
       await has()
       expect((await limbo('list')).stdout).toBe('')
       expect((await limbo('restore', 'bob/tools')).stderr).toContain('can be brought back')
-      expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+      expect((await runCommand(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
     })
   })
 })
