@@ -17,7 +17,11 @@ const WITHOUT_NEED = [
   'stories/server/ssh-*.test.ts',
   'stories/server/start-and-stop.test.ts',
   'stories/server/start-stop.test.ts',
+  // They measure memory, and store a few rows.
+  'stories/repositories/large-files.test.ts',
+  'stories/repositories/large-push.test.ts',
   // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
+  'forge/administration/restore.test.ts',
   'platform/database/database.test.ts',
   'platform/database/state-cache.test.ts',
   'forge/memos/repeated-lists.test.ts',

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { bringObjectsBack, readLimbo } from '../../../src/forge/administration/limbo.ts'
 import { sweepLimbo } from '../../../src/forge/repositories/maintenance/prunes.ts'
 import { beginEntry } from '../../../src/platform/git/maintenance/limbo.ts'
@@ -18,11 +18,12 @@ import { isLongTier } from '../../support/tier.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const WAIT = { timeout: 60_000, interval: 50 }
-const ROUNDS = isLongTier ? 40 : 4
+const ROUNDS = isLongTier ? 40 : 2
 
 const forge = await openForge({ settings: { gitHooks: true } })
 const { users, ask, rest, client, server } = forge
 const { ada, bob, carol } = users
+afterAll(forge.checkObjects)
 
 async function createClone(name: string): Promise<number> {
   const { id } = await ask(bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -109,7 +110,6 @@ describe('a prune', () => {
     // They count as new.
     expect(await prune('older')).toBe('')
     expect(await statusOf('older', lost)).toBe(200)
-    await forge.checkObjects()
   })
 
   it('keeps what pull requests, reviews and statuses need, whatever the age', async () => {
@@ -135,7 +135,6 @@ describe('a prune', () => {
     expect(await statusOf('needed', secret)).toBe(404)
     const refs = await client.git('.', '-C', repositoryPath(server.app.git, id), 'for-each-ref')
     expect(refs).not.toContain('refs/branchline')
-    await forge.checkObjects()
   })
 
   it.each([0, 1, 2, 3])('that a kill ends after %i of its parts is undone', async (count) => {
@@ -161,7 +160,6 @@ describe('a prune', () => {
     const refs = await client.git('.', '-C', repositoryPath(git, id), 'for-each-ref')
     expect(refs).not.toContain('refs/branchline')
     expect(await prune(name)).toBe('')
-    await forge.checkObjects()
   })
 })
 
@@ -215,7 +213,6 @@ describe('a read that meets a prune', () => {
     await sweepLimbo(server.app)
     expect(await answers).toEqual(reads.map((path) => [path, 200]))
     expect((await created).status).toBe(201)
-    await forge.checkObjects()
   })
 
   it('is told to come back when that lasts, and then finds what it asked for', async () => {
@@ -231,7 +228,6 @@ describe('a read that meets a prune', () => {
     await sweepLimbo(server.app)
     expect(await statuses()).toEqual(reads.map((path) => [path, 200]))
     expect((await rest(bob, 'POST', '/repos/bob/met/pulls', draft)).status).toBe(201)
-    await forge.checkObjects()
   })
 })
 
@@ -278,7 +274,6 @@ describe('a purge', () => {
     hooks.run = run
     await client.git('racing', 'push', '-q', 'origin', `${commit}:refs/heads/again`)
     expect(await statusOf('racing', commit)).toBe(200)
-    await forge.checkObjects()
   })
 
   it('loses nothing of pushes that go on meanwhile', { timeout: 120_000 }, async () => {
@@ -305,7 +300,6 @@ describe('a purge', () => {
     isDone = true
     await purging
     for (const commit of commits) expect(await statusOf('busy', commit)).toBe(200)
-    await forge.checkObjects()
     expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
   })
 })
