@@ -74,6 +74,15 @@ export async function prepareDatabase(folder: string): Promise<void> {
 }
 
 /**
+ * Opens an empty SQLite database of the current version in the file of a data folder, for tests of what a
+ * database in memory has not.
+ */
+export async function openDatabaseFile(folder: string): Promise<Db> {
+  await prepareDatabase(folder)
+  return openDatabase(join(folder, DATABASE_FILE))
+}
+
+/**
  * Returns the URI of the database that belongs to a data folder, an empty one at first. Undefined for
  * SQLite, whose database is in the folder.
  */

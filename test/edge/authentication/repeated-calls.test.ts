@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DATABASE_FILE } from '../../../src/app/data-folder.ts'
 import { authenticate } from '../../../src/edge/authentication/authenticate.ts'
 import {
   createPersonalAccessToken,
@@ -14,9 +15,10 @@ import { deleteUser, updateUser } from '../../../src/forge/accounts/users/users.
 import type { Caller, SignedIn } from '../../../src/forge/core/access.ts'
 import type { User } from '../../../src/forge/core/schema.ts'
 import { Scopes } from '../../../src/forge/core/scopes.ts'
-import { openDatabase, transaction } from '../../../src/platform/database/database.ts'
+import { transaction } from '../../../src/platform/database/database.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
 import { addUser, LOCAL_PEER, NO_CLIENT, type TestApp, testApp } from '../../support/app.ts'
+import { openDatabaseFile } from '../../support/database.ts'
 import { execFileSync } from '../../support/programs.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
@@ -34,7 +36,7 @@ let ids: { session: string; personal: string }
 // A database in memory has no second connection, and so no cache.
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'branchline-'))
-  db = openDatabase(join(folder, 'a.db'))
+  db = await openDatabaseFile(folder)
   app = await testApp({}, { db })
   ada = await addUser(app, 'ada')
   const session = await startSession(app, ada, NO_CLIENT)
@@ -232,7 +234,9 @@ const RUN_STATEMENT = `
 
 function runInAnotherProcess(statement: string): void {
   const program = ['--input-type=module', '--eval', RUN_STATEMENT]
-  execFileSync(process.execPath, [...program, join(folder, 'a.db'), statement], { cwd: ROOT })
+  execFileSync(process.execPath, [...program, join(folder, DATABASE_FILE), statement], {
+    cwd: ROOT,
+  })
 }
 
 function nextIteration(): Promise<void> {

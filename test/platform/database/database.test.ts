@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
+import { DATABASE_FILE } from '../../../src/app/data-folder.ts'
 import type { NewUser } from '../../../src/forge/accounts/schema.ts'
 import {
   claimNames,
@@ -25,6 +27,7 @@ import {
 } from '../../../src/platform/database/migrate.ts'
 import { prepareQuery } from '../../../src/platform/database/prepared.ts'
 import type { Db } from '../../../src/platform/database/schema.ts'
+import { openDatabaseFile, openTestDatabase } from '../../support/database.ts'
 import { withFolder } from '../../support/process.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
@@ -32,8 +35,7 @@ let db: Db
 afterEach(() => db.destroy())
 
 async function migrated(): Promise<Db> {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
   return db
 }
 
@@ -93,7 +95,7 @@ describe('the database', () => {
 
   it('has the intended journal mode, synchronous mode and foreign keys', async () => {
     await withFolder(async (folder) => {
-      db = openDatabase(`${folder}/a.db`)
+      db = openDatabase(join(folder, DATABASE_FILE))
       const pragma = async (name: string) =>
         Object.values((await sql<object>`pragma ${sql.raw(name)}`.execute(db)).rows[0] ?? {})[0]
       expect([
@@ -146,8 +148,7 @@ describe('a repeated query', () => {
 describe('a prepared read', () => {
   it('sees committed changes immediately, and nothing of an open transaction', async () => {
     await withFolder(async (folder) => {
-      db = openDatabase(`${folder}/a.db`)
-      await migrate(db)
+      db = await openDatabaseFile(folder)
       await transaction(db, async (tx) => {
         const { id } = await insertUser(tx, newUser('ada'))
         await claimNames(tx, id, new Set(['ada']))
@@ -161,8 +162,7 @@ describe('a prepared read', () => {
 
   it('sees a commit between two reads of one iteration of the event loop', async () => {
     await withFolder(async (folder) => {
-      db = openDatabase(`${folder}/a.db`)
-      await migrate(db)
+      db = await openDatabaseFile(folder)
       const { id } = await transaction(db, (tx) => insertUser(tx, newUser('ada')))
       // Reads, and the statement between them, run synchronously.
       const before = findUserById(db, id)
@@ -183,11 +183,10 @@ describe('a prepared read', () => {
 
   it('sees the commit of another process in the next iteration', async () => {
     await withFolder(async (folder) => {
-      db = openDatabase(`${folder}/a.db`)
-      await migrate(db)
+      db = await openDatabaseFile(folder)
       const { id } = await transaction(db, (tx) => insertUser(tx, newUser('ada')))
       expect(await findUserById(db, id)).toMatchObject({ username: 'ada' })
-      const other = openDatabase(`${folder}/a.db`)
+      const other = openDatabase(join(folder, DATABASE_FILE))
       await transaction(other, (tx) => updateUser(tx, id, { username: 'lovelace' }))
       await other.destroy()
       await new Promise((resolve) => setImmediate(resolve))
@@ -197,9 +196,8 @@ describe('a prepared read', () => {
 
   it('leaves no snapshot open, which would stop checkpoints', async () => {
     await withFolder(async (folder) => {
-      db = openDatabase(`${folder}/a.db`)
-      await migrate(db)
-      const other = openDatabase(`${folder}/a.db`)
+      db = await openDatabaseFile(folder)
+      const other = openDatabase(join(folder, DATABASE_FILE))
       await findUserById(db, 1)
       await new Promise((resolve) => setImmediate(resolve))
       await transaction(other, (tx) => insertUser(tx, newUser('ada')))
@@ -211,8 +209,7 @@ describe('a prepared read', () => {
 
   it('cannot write', async () => {
     await withFolder(async (folder) => {
-      db = openDatabase(`${folder}/a.db`)
-      await migrate(db)
+      db = await openDatabaseFile(folder)
       const remove = prepareQuery((handle, id: number) =>
         handle.deleteFrom('users').where('id', '=', id).returning('id'),
       )
