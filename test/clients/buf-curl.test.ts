@@ -19,21 +19,17 @@ const BUF = join(ROOT, 'node_modules/.bin/buf')
  */
 const EXIT = { notFound: 5 << 3, permissionDenied: 7 << 3 }
 
-/** The schema from the server itself, or from the proto files of the project. */
-const SCHEMAS = [
-  ['reflection', []],
-  ['proto files', ['--schema', ROOT]],
-] as const
-
 const PROTOCOLS = [
   ['gRPC', ['--protocol', 'grpc', '--http2-prior-knowledge']],
   ['gRPC-Web', ['--protocol', 'grpcweb']],
   ['Connect', ['--protocol', 'connect']],
 ] as const
 
-const CASES = PROTOCOLS.flatMap(([protocol, options]) =>
-  SCHEMAS.map(([schema, more]) => ({ protocol, schema, options: [...options, ...more] })),
-)
+/** The schema is from the server itself, or from the proto files of the project, by one protocol. */
+const CASES = [
+  ...PROTOCOLS.map(([protocol, options]) => ({ protocol, schema: 'reflection', options })),
+  { protocol: 'Connect', schema: 'proto files', options: ['--schema', ROOT] },
+]
 
 /** What buf prints about a failed RPC: the JSON of Connect, whatever the protocol. */
 interface ErrorOutput {

@@ -8,6 +8,7 @@ import {
   repositoryPath,
 } from '../../../../src/platform/git/repositories/repositories.ts'
 import { execFileSync } from '../../../support/programs.ts'
+import { isLongTier } from '../../../support/tier.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'
 
@@ -61,7 +62,7 @@ async function applyMails(text: Buffer, commit: string): Promise<string> {
 }
 
 /** Histories compared. Each takes a dozen processes. */
-const HISTORIES = 16
+const HISTORIES = isLongTier ? 16 : 4
 
 describe('a difference as text', () => {
   it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))(
