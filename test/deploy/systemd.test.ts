@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,6 +7,7 @@ import { ROOT, readPage } from '../support/markdown.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { MAIN, type ServerProcess, startServer, withFolder } from '../support/process.ts'
 import { execFile } from '../support/programs.ts'
+import { startTestServer } from '../support/server.ts'
 
 const HEALTH_CHECK = join(ROOT, 'deploy/healthcheck.mjs')
 const DROP_INS = ['postgresql.conf', 'git-hooks.conf']
@@ -143,20 +143,14 @@ describe('the health check of the container', () => {
     execFile(process.execPath, [HEALTH_CHECK], { env: { BRANCHLINE_LISTEN: address } })
 
   it('succeeds while the server answers, and fails when it has ended', async () => {
-    await withFolder(async (folder) => {
-      const server = await start(join(folder, 'data'))
-      const { port } = new URL(server.url)
-      try {
-        await check(`0.0.0.0:${port}`)
-        await check(`[::]:${port}`)
-      } finally {
-        server.child.kill('SIGTERM')
-        if (server.child.exitCode === null) await once(server.child, 'exit')
-      }
-      await expect(check(`0.0.0.0:${port}`)).rejects.toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('ECONNREFUSED'),
-      })
+    const server = await startTestServer()
+    const { port } = new URL(server.url)
+    await check(`0.0.0.0:${port}`)
+    await check(`[::]:${port}`)
+    await server.stop()
+    await expect(check(`0.0.0.0:${port}`)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('ECONNREFUSED'),
     })
   })
 })
