@@ -52,10 +52,7 @@ export const tiers = {
   usual: {
     command: 'npm test',
     hasChecks: true,
-    passes: [
-      onSqlite([], [WITHOUT_LONG]),
-      onPostgres(ABOUT_ROWS, [WITHOUT_LONG]),
-    ],
+    passes: [onSqlite([], [WITHOUT_LONG]), onPostgres(ABOUT_ROWS, [WITHOUT_LONG])],
     leftOut:
       'the other tests on PostgreSQL (npm run test:postgres), long tests (npm run test:long)',
   },
