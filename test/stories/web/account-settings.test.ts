@@ -21,6 +21,7 @@ import { register, tokensOf } from '../../support/oauth-clients.ts'
 import { passcodeAt } from '../../support/passcodes.ts'
 import { PASSWORD } from '../../support/server.ts'
 import { newSshSigner } from '../../support/ssh-signing.ts'
+import { visitAs } from '../../support/web-visitors.ts'
 
 const NEW_PASSWORD = 'a longer battery of horses'
 const RESET_PASSWORD = 'the longest battery of horses'
@@ -35,11 +36,13 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
   let browser: Browser
   let forge: Forge
   let mailDir: string
+  let bob: Visitor
 
   beforeAll(async () => {
     mailDir = await mkdtemp(join(tmpdir(), 'branchline-mails-'))
     forge = await startForge({ webFolder: WEB_FOLDER, mailDir })
     browser = await openBrowser()
+    bob = await visitAs(browser, forge.server.url, '/', 'bob')
   })
   afterAll(async () => {
     await closeWindows(browser)
@@ -47,11 +50,11 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await rm(mailDir, { recursive: true })
   })
 
-  /** Opens a page as somebody. */
-  const open = async (path: string, who: string, password = PASSWORD): Promise<Visitor> => {
+  /** Signs somebody in, in a new window. */
+  const signIn = async (who: string, password = PASSWORD): Promise<Visitor> => {
     const visitor = await visit(browser, forge.server.url)
     const { page } = visitor
-    await page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
+    await page.goto('/user/login?redirect_to=%2Fuser%2Fsettings')
     await page.getByLabel('Username').fill(who)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -69,7 +72,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
   })
 
   it('change the profile and the picture', async () => {
-    const { page, faults, leave } = await open('/user/settings', 'carol')
+    const { page, faults, leave } = await signIn('carol')
     await page.getByLabel('Display name').fill('Carol Keys')
     await page.getByLabel('Description').fill('Writes tools.')
     await page.getByRole('button', { name: 'Save the profile' }).click()
@@ -92,8 +95,8 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
   })
 
   it('change the password, which ends the other sessions', async () => {
-    const other = await open('/user/settings', 'carol')
-    const { page, faults, leave } = await open('/user/settings', 'carol')
+    const other = await signIn('carol')
+    const { page, faults, leave } = await signIn('carol')
     const password = page.getByRole('region', { name: 'Password' })
     await page.getByLabel('New password', { exact: true }).fill(NEW_PASSWORD)
     await page.getByLabel('New password again').fill('another one')
@@ -109,11 +112,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await other.page.getByText('Settings are for signed-in users').waitFor()
     expect(faults).toEqual([])
     await Promise.all([leave(), other.leave()])
-    await (await open('/user/settings', 'carol', NEW_PASSWORD)).leave()
+    await (await signIn('carol', NEW_PASSWORD)).leave()
   })
 
   it('create a token, show it once, and delete it', async () => {
-    const { page, faults, leave } = await open('/user/settings/tokens', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/tokens')
     await page.getByText('You have no tokens.').waitFor()
     await page.getByLabel('Name').fill('laptop')
     await page.getByRole('button', { name: 'Create the token' }).click()
@@ -140,12 +144,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByRole('button', { name: 'Yes, delete the token laptop' }).click()
     await page.getByText('You have no tokens.').waitFor()
     await expectFitsPhone(page)
-    expect(faults).toEqual([])
-    await leave()
+    expect(faults.splice(0)).toEqual([])
   })
 
   it('add an SSH key, and delete it', async () => {
-    const { page, faults, leave } = await open('/user/settings/keys', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/keys')
     await page.getByText('You have no SSH keys.').waitFor()
     await page.getByLabel('Name of the SSH key').fill('laptop')
     await page.getByLabel('Public SSH key').fill('not a key')
@@ -162,8 +166,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByRole('button', { name: 'Yes, delete the SSH key laptop' }).click()
     await page.getByText('You have no SSH keys.').waitFor()
     // The key that is none.
-    expect(faults).toEqual(['400 POST /branchline.v1.PublicKeyService/CreatePublicKey'])
-    await leave()
+    expect(faults.splice(0)).toEqual(['400 POST /branchline.v1.PublicKeyService/CreatePublicKey'])
   })
 
   it('add a GPG key, verify it by a signature, and delete it', async () => {
@@ -171,7 +174,8 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
       userIDs: [{ name: 'Bob', email: 'bob@example.org' }],
       format: 'object',
     })
-    const { page, faults, leave } = await open('/user/settings/keys', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/keys')
     await page.getByLabel('Public GPG key').fill(privateKey.toPublic().armor())
     await page.getByRole('button', { name: 'Add the GPG key' }).click()
     await page.getByText('not verified').waitFor()
@@ -188,12 +192,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByRole('button', { name: 'Delete the GPG key' }).click()
     await page.getByRole('button', { name: 'Yes, delete the GPG key' }).click()
     await page.getByText('You have no GPG keys.').waitFor()
-    expect(faults).toEqual([])
-    await leave()
+    expect(faults.splice(0)).toEqual([])
   })
 
   it('turn a second factor on, with a QR code and recovery codes, and off', async () => {
-    const { page, faults, leave } = await open('/user/settings/security', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/security')
     await page.getByLabel('Your password').fill('wrong password')
     await page.getByRole('button', { name: 'Set up the second factor' }).click()
     await page.getByRole('alert').getByText('Reason: BAD_CREDENTIALS').waitFor()
@@ -221,12 +225,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByRole('button', { name: 'Turn the second factor off' }).click()
     await page.getByText('The second factor is off.').waitFor()
     // The wrong password, which is sent once.
-    expect(faults).toEqual(['401 POST /branchline.v1.TwoFactorService/EnrollTwoFactor'])
-    await leave()
+    expect(faults.splice(0)).toEqual(['401 POST /branchline.v1.TwoFactorService/EnrollTwoFactor'])
   })
 
   it('change the mails, add an address, and verify the address by the mail', async () => {
-    const { page, faults, leave } = await open('/user/settings/emails', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/emails')
     await page.getByLabel('Send me mails').selectOption('when somebody mentions you')
     await page.getByLabel('Keep my address').check()
     await page.getByRole('button', { name: 'Save the settings' }).click()
@@ -248,12 +252,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     const removal = page.getByRole('button', { name: 'Remove bob@elsewhere.example' })
     await removal.first().waitFor({ state: 'detached' })
     await expectFitsPhone(page)
-    expect(faults).toEqual([])
-    await leave()
+    expect(faults.splice(0)).toEqual([])
   })
 
   it('create an application, show its secret once, and delete it', async () => {
-    const { page, faults, leave } = await open('/user/settings/applications', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/applications')
     await page.getByText('You have no applications.').waitFor()
     await page.getByText('No application acts for you.').waitFor()
     await page.getByLabel('Name of the application').fill('wiki')
@@ -277,21 +281,20 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByLabel('Type wiki to confirm').fill('wiki')
     await page.getByRole('button', { name: 'Delete the application wiki' }).click()
     await page.getByText('You have no applications.').waitFor()
-    expect(faults).toEqual([])
-    await leave()
+    expect(faults.splice(0)).toEqual([])
   })
 
   it('list the applications that act for the user, and revoke their access', async () => {
     const { users, server } = forge
     await tokensOf(server.url, 'bob', await register(forge, users.ada, { name: 'board' }))
-    const { page, faults, leave } = await open('/user/settings/applications', 'bob')
+    const { page, faults } = bob
+    await page.goto('/user/settings/applications')
     await page.getByText('board', { exact: true }).waitFor()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Revoke the access of board' }).click()
     await page.getByRole('button', { name: 'Yes, revoke the access of board' }).click()
     await page.getByText('No application acts for you.').waitFor()
-    expect(faults).toEqual([])
-    await leave()
+    expect(faults.splice(0)).toEqual([])
   })
 
   it('are reached again with a new password after a mail', async () => {
@@ -311,15 +314,18 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await expectAccessible(page)
     expect(faults).toEqual([])
     await leave()
-    await (await open('/user/settings', 'carol', RESET_PASSWORD)).leave()
+    await (await signIn('carol', RESET_PASSWORD)).leave()
   })
 })
 
 async function expectFitsPhone(page: Visitor['page']): Promise<void> {
+  const size = page.viewportSize()
   await page.setViewportSize({ width: 360, height: 740 })
   await page.emulateMedia({ colorScheme: 'dark' })
   await expectAccessible(page)
   await expectFits(page)
+  await page.emulateMedia({ colorScheme: 'light' })
+  if (size) await page.setViewportSize(size)
 }
 
 /** Returns what `gpg --armor --detach-sign` prints. */

@@ -25,6 +25,11 @@ const SOURCE = 'export const greeting = "hello"\n'
 
 describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   const web = openWebSuite(prepare)
+  let stranger: Visitor
+
+  beforeAll(async () => {
+    stranger = await web.open('/explore')
+  })
 
   it('take a user with a second factor through the sign-in, and out again', async () => {
     const { server, users } = web.forge
@@ -68,19 +73,19 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show a private repository to its owner, and to a stranger nothing', async () => {
-    const stranger = await web.open('/bob/secret')
-    await stranger.page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    await expect.poll(() => stranger.page.title()).toBe('Page not found · Branchline')
+    const visitor = await web.open('/bob/secret')
+    await visitor.page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await expect.poll(() => visitor.page.title()).toBe('Page not found · Branchline')
     // The navigation itself. The script knows what the server said, and asks for nothing.
-    expect(stranger.faults).toEqual(['404 GET /bob/secret'])
-    await expectAccessible(stranger.page)
-    await stranger.page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
-    await signIn(stranger, 'bob')
-    await stranger.page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
-    await expect.poll(() => new URL(stranger.page.url()).pathname).toBe('/bob/secret')
-    await stranger.page.reload()
-    await stranger.page.getByText('private', { exact: true }).waitFor()
-    await stranger.leave()
+    expect(visitor.faults).toEqual(['404 GET /bob/secret'])
+    await expectAccessible(visitor.page)
+    await visitor.page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+    await signIn(visitor, 'bob')
+    await visitor.page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    await expect.poll(() => new URL(visitor.page.url()).pathname).toBe('/bob/secret')
+    await visitor.page.reload()
+    await visitor.page.getByText('private', { exact: true }).waitFor()
+    await visitor.leave()
   })
 
   describe('of a signed-in user', () => {
@@ -129,7 +134,8 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('lead from the list of repositories to a file, and back', async () => {
-    const { page, faults, leave } = await web.open('/explore')
+    const { page, faults } = stranger
+    await page.goto('/explore')
     await page.getByLabel('Search repositories').fill('tools')
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByRole('link', { name: 'bob/tools' }).click()
@@ -142,11 +148,11 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await page.goBack()
     await page.getByRole('heading', { name: 'Tools for everybody' }).waitFor()
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('lead to the same file on another branch, and to one of its lines', async () => {
-    const { page, faults, leave } = await web.open('/bob/tools/src/branch/main/README.md')
+    const { page, faults } = stranger
+    await page.goto('/bob/tools/src/branch/main/README.md')
     await page.getByText('branch main').click()
     const branches = page.getByRole('list', { name: 'Branches' })
     await branches.getByRole('link', { name: 'main' }).waitFor()
@@ -159,23 +165,21 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await page.goto('/bob/tools/src/branch/feature%2Fgreeting/src/greeting.ts#L1')
     await page.locator('#L1:target').waitFor()
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('show who wrote the lines of a file', async () => {
-    const { page, faults, leave } = await web.open(
-      '/bob/tools/src/branch/feature%2Fgreeting/src/greeting.ts',
-    )
+    const { page, faults } = stranger
+    await page.goto('/bob/tools/src/branch/feature%2Fgreeting/src/greeting.ts')
     await page.getByRole('link', { name: 'Blame' }).click()
     const row = page.getByRole('row').filter({ hasText: SOURCE.trim() })
     await row.getByRole('link', { name: 'Add a greeting' }).waitFor()
     await expectAccessible(page)
     await page.setViewportSize(PHONE)
     await expectFits(page)
+    await page.setViewportSize(DESKTOP)
     await page.getByRole('link', { name: 'Without authors' }).click()
     await page.getByRole('link', { name: 'Blame' }).waitFor()
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('say which commits a blame leaves out', async () => {
@@ -186,7 +190,8 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
       new_branch: 'formatted',
       content: Buffer.from(`${commit.id}\n`).toString('base64'),
     })
-    const { page, faults, leave } = await web.open('/bob/tools/blame/branch/formatted/README.md')
+    const { page, faults } = stranger
+    await page.goto('/bob/tools/blame/branch/formatted/README.md')
     await page.getByText('Without the commits that').waitFor()
     await expectAccessible(page)
     await page.getByRole('link', { name: 'Show them' }).click()
@@ -194,11 +199,11 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await page.getByRole('link', { name: 'Leave them out' }).click()
     await page.getByText('Without the commits that').waitFor()
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('say how to get all files', async () => {
-    const { page, faults, leave } = await web.open('/bob/tools')
+    const { page, faults } = stranger
+    await page.goto('/bob/tools')
     await page.getByText('Clone or download').click()
     await page.getByText(`git clone ${web.forge.server.url}/bob/tools.git`).waitFor()
     const download = page.waitForEvent('download')
@@ -206,30 +211,29 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     expect((await download).suggestedFilename()).toBe('tools-main.tar.gz')
     await expectAccessible(page)
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('show a user and what the user has starred', async () => {
     const { ask, users } = web.forge
     await ask(users.carol, 'PUT', '/user/starred/bob/tools')
-    const { page, faults, leave } = await web.open('/carol')
+    const { page, faults } = stranger
+    await page.goto('/carol')
     await page.getByText('Joined').waitFor()
     await page.getByRole('link', { name: 'Starred' }).click()
     await page.getByRole('link', { name: 'bob/tools' }).waitFor()
     await expectAccessible(page)
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('show one commit with its changes', async () => {
-    const { page, faults, leave } = await web.open('/bob/tools/commits/branch/feature%2Fgreeting')
+    const { page, faults } = stranger
+    await page.goto('/bob/tools/commits/branch/feature%2Fgreeting')
     await page.getByRole('link', { name: 'Add a greeting' }).click()
     await page.getByRole('heading', { name: 'Add a greeting' }).waitFor()
     const changes = page.getByRole('region', { name: 'Changes of src/greeting.ts' })
     await expect.poll(() => changes.textContent()).toContain(SOURCE.trim())
     await expectAccessible(page)
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('show what others do to a pull request without a reload, and merge it', async () => {
@@ -281,13 +285,11 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await comment(long)
     const { html_url } = await comment('The one that matters')
     await comment(long)
-    const { page, faults, leave } = await web.open(
-      new URL(html_url).href.slice(web.forge.server.url.length),
-    )
+    const { page, faults } = stranger
+    await page.goto(html_url)
     await page.getByText('The one that matters').waitFor()
     await page.waitForFunction('scrollY > 500')
     expect(faults).toEqual([])
-    await leave()
   })
 
   it('open a pull request from the comparison of two branches, and keep what was typed for its merge', async () => {
