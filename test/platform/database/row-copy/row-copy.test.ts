@@ -5,7 +5,6 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPrograms } from '../../../../scripts/checks/postgres-programs.mjs'
 import { migrate } from '../../../../src/forge/migrations/index.ts'
-import { openDatabase } from '../../../../src/platform/database/database.ts'
 import { openPostgres } from '../../../../src/platform/database/postgres.ts'
 import {
   loadRows,
@@ -14,6 +13,7 @@ import {
 } from '../../../../src/platform/database/row-copy/row-copy.ts'
 import { type RowText, rowText } from '../../../../src/platform/database/row-copy/row-text.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
+import { openDatabaseFile } from '../../../support/database.ts'
 import { type PostgresServer, startPostgres } from '../../../support/postgres-server.ts'
 
 const TIMEOUT_MS = 120_000
@@ -72,6 +72,13 @@ async function createTables(db: Db): Promise<void> {
     .execute()
 }
 
+/** Opens an SQLite database with these tables, in a folder of its own in a folder. */
+async function openSqlite(folder: string): Promise<Db> {
+  const db = await openDatabaseFile(await mkdtemp(join(folder, 'data-')))
+  await createTables(db)
+  return db
+}
+
 async function fill(db: Db): Promise<void> {
   const count = Math.max(TEXTS.length, BYTES.length, NUMBERS.length)
   for (let i = 0; i < count; i++) {
@@ -121,9 +128,7 @@ describe('rows in SQLite', () => {
   afterAll(() => rm(folder, { recursive: true }))
 
   it('have values that a move leaves as they are, and ids that are given out once', async () => {
-    const [from, to] = [openDatabase(join(folder, 'a.db')), openDatabase(join(folder, 'b.db'))]
-    await createTables(from)
-    await createTables(to)
+    const [from, to] = [await openSqlite(folder), await openSqlite(folder)]
     await fill(from)
     // SQLite stores values of other types, too.
     await sql`insert into values_of_all_kinds (bytes, number) values (${'text'}, 0.1), (1e999, -1e999)`.execute(
@@ -140,8 +145,7 @@ describe('rows in SQLite', () => {
   })
 
   it('are read as they were at the start', async () => {
-    const db = openDatabase(join(folder, 'moment.db'))
-    await createTables(db)
+    const db = await openSqlite(folder)
     await fill(db)
     const before = await allRows(db)
     await readRows(db, async (reader) => {
@@ -155,8 +159,7 @@ describe('rows in SQLite', () => {
   })
 
   it('are refused when a row that they refer to is missing', async () => {
-    const db = openDatabase(join(folder, 'missing.db'))
-    await createTables(db)
+    const db = await openSqlite(folder)
     const table = { name: 'values_of_all_kinds', columns: ['id', 'parent_id'] }
     await expect(loadRows(db, (loader) => loader.insert(table, [rowText([1, 2])]))).rejects.toThrow(
       'refers to a missing row of values_of_all_kinds',
@@ -174,8 +177,7 @@ describe('rows in SQLite', () => {
     '[1,{"x":"y"}]',
     '[',
   ])('are refused when they cannot be read: %s', async (row) => {
-    const db = openDatabase(join(folder, 'unreadable.db'))
-    await createTables(db).catch(() => {})
+    const db = await openSqlite(folder)
     const table = { name: 'values_of_all_kinds', columns: ['id', 'parent_id'] }
     await expect(loadRows(db, (loader) => loader.insert(table, [row]))).rejects.toThrow(
       'a row that cannot be read',
@@ -207,11 +209,8 @@ describe.skipIf(!postgresPrograms)('rows in PostgreSQL (skipped without its prog
   it(
     'are those of SQLite, and the same again in SQLite',
     async () => {
-      const from = openDatabase(join(folder, 'from.db'))
-      const back = openDatabase(join(folder, 'back.db'))
+      const [from, back] = [await openSqlite(folder), await openSqlite(folder)]
       const to = await openNew('moved')
-      await createTables(from)
-      await createTables(back)
       await fill(from)
       await copy(from, to)
       expect(await allRows(to)).toEqual(await allRows(from))
