@@ -203,7 +203,7 @@ describe('a push', () => {
 
   it('of a thousand refs is recorded completely, and so is their deletion', async () => {
     const { push, branches, tags } = await repository('thousand')
-    const names = Array.from({ length: 600 }, (_, i) => `n/${i}`)
+    const names = Array.from({ length: 510 }, (_, i) => `n/${i}`)
     await push(...names.flatMap((name) => [`main:refs/heads/${name}`, `main:refs/tags/${name}`]))
     expect(await branches()).toEqual(['main', ...names].sort())
     expect(await tags()).toEqual([...names].sort())
