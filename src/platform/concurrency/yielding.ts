@@ -31,22 +31,23 @@ export function createYielder(): Yielder {
   }
 }
 
-/** When `yieldLongTurn` was first called in the present turn of the event loop; undefined before. */
-let turnBegunMs: number | undefined
-
 /**
- * Yields if the present turn of the event loop has lasted for long enough. Returns undefined otherwise.
- *
- * For work whose steps wait for nothing but each other, such as transactions of SQLite one after the
- * other: without pauses, the process would do nothing else until the last one.
+ * Lets the event loop go on between steps that wait for nothing but each other, such as transactions of
+ * SQLite one after the other. Without pauses, the process would do nothing else until the last step.
  */
-export function yieldLongTurn(): Promise<void> | undefined {
-  const now = performance.now()
-  if (turnBegunMs !== undefined)
-    return now - turnBegunMs < MAX_BLOCKING_MS ? undefined : setImmediate()
-  turnBegunMs = now
-  atNextTurn(() => {
-    turnBegunMs = undefined
-  })
-  return undefined
+export class LongTurns {
+  /** When the first step of the present turn of the event loop began; undefined before. */
+  #begunMs: number | undefined
+
+  /** Yields if the present turn has lasted for long enough. Returns undefined otherwise. */
+  yield(): Promise<void> | undefined {
+    const now = performance.now()
+    if (this.#begunMs !== undefined)
+      return now - this.#begunMs < MAX_BLOCKING_MS ? undefined : setImmediate()
+    this.#begunMs = now
+    atNextTurn(() => {
+      this.#begunMs = undefined
+    })
+    return undefined
+  }
 }

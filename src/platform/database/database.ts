@@ -8,7 +8,7 @@ import {
   sql,
 } from 'kysely'
 import { currentDeadline } from '../concurrency/call-deadlines.ts'
-import { yieldLongTurn } from '../concurrency/yielding.ts'
+import { LongTurns } from '../concurrency/yielding.ts'
 import type { Turns } from './coordination/ports.ts'
 import { isPostgres, lowerCase, positionOf } from './dialects/dialects.ts'
 import { DatabaseUnavailableError } from './postgres-failures.ts'
@@ -61,6 +61,8 @@ export function openDatabase(source: string | Buffer, turns?: Turns): Db {
 /** The handle of a database, as opposed to the handle of a transaction. */
 class Handle extends Kysely<Schema> {
   readonly reader: Reader | undefined
+  /** SQLite answers within the present turn of the event loop. */
+  readonly turns = new LongTurns()
 
   constructor(database: SqliteDatabase, reader: Reader | undefined, turns: Turns | undefined) {
     super({
@@ -114,9 +116,9 @@ function isTransaction(db: Db): db is Tx {
   return db.isTransaction
 }
 
-/** SQLite has one writer, and answers within the present turn of the event loop. */
+/** SQLite has one writer. */
 async function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  await yieldLongTurn()
+  if (db instanceof Handle) await db.turns.yield()
   return runAttempt((attempt) => db.transaction().execute(attempt), work)
 }
 
