@@ -20,18 +20,23 @@ const commandLineOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf
 /** Id of the process group (proc_pid_stat(5)). */
 const groupOf = (pid: number) => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[4])
 
-/** The process that starts gits for a server. */
-async function starterOf({ child }: ServerProcess): Promise<{ pid: number; folder: string }> {
-  return eventually(() => {
-    for (const pid of childrenOf(child.pid ?? 0)) {
-      const [, program, socket = ''] = commandLineOf(pid)
-      if (program === PROCESS_SPAWNER && existsSync(socket)) return { pid, folder: dirname(socket) }
-    }
-    throw new Error('there is none')
-  })
+interface Starter {
+  readonly pid: number
+  readonly folder: string
 }
 
-async function expectGone({ pid, folder }: { pid: number; folder: string }): Promise<void> {
+/** Returns the process that starts gits for a server. Throws if there is none. */
+function findStarter({ child }: ServerProcess): Starter {
+  for (const pid of childrenOf(child.pid ?? 0)) {
+    const [, program, socket = ''] = commandLineOf(pid)
+    if (program === PROCESS_SPAWNER && existsSync(socket)) return { pid, folder: dirname(socket) }
+  }
+  throw new Error('there is none')
+}
+
+const starterOf = (server: ServerProcess) => eventually(() => findStarter(server))
+
+async function expectGone({ pid, folder }: Starter): Promise<void> {
   await eventually(() => expect(isAlive(pid)).toBe(false))
   expect(existsSync(folder)).toBe(false)
 }
@@ -72,7 +77,7 @@ describe('the process that starts Git processes for a server', () => {
     const tip = await clone(remote)
     await eventually(async () => {
       await clone(remote)
-      expect((await starterOf(server)).pid).not.toBe(first.pid)
+      expect(findStarter(server).pid).not.toBe(first.pid)
     })
     expect(await clone(remote)).toBe(tip)
   })
