@@ -30,7 +30,7 @@ export async function createPullTestUsers(url: string): Promise<PullTestUsers> {
 }
 
 /** What stories about pull requests do with a server, over REST by way of what everybody may do. */
-export function pullForge(server: TestServer) {
+export function pullForge(server: Pick<TestServer, 'url'>) {
   const rest = restAt(server.url)
   const ask = askBy(rest)
   return {

@@ -1,18 +1,23 @@
 import { expect } from 'vitest'
-import type { Forge } from './forge.ts'
 import { pullForge } from './pull-forge.ts'
 import type { Actor } from './server.ts'
 
+/** A server with the API of Gitea, and who has an account there. */
+export interface SampleSource {
+  readonly url: string
+  readonly users: { readonly bob: Actor; readonly carol: Actor }
+}
+
 /** Uploads a file to a place of the API. @returns the attachment or the asset. */
 async function upload(
-  source: Forge,
+  source: SampleSource,
   who: Actor,
   path: string,
   [name, content]: readonly [name: string, content: string],
 ): Promise<{ uuid: string; browser_download_url: string }> {
   const form = new FormData()
   form.append('attachment', new Blob([content]), name)
-  const response = await fetch(`${source.server.url}/api/v1${path}`, {
+  const response = await fetch(`${source.url}/api/v1${path}`, {
     method: 'POST',
     body: form,
     headers: { authorization: who.authorization },
@@ -22,9 +27,9 @@ async function upload(
 }
 
 /** Makes the project `bob/engine` with each kind of record, by bob and carol. */
-export async function populateProject(source: Forge): Promise<void> {
+export async function populateProject(source: SampleSource): Promise<void> {
   const { bob, carol } = source.users
-  const { ask, repository, change } = pullForge(source.server)
+  const { ask, repository, change } = pullForge(source)
   const { path } = await repository(bob, 'engine', { private: true })
   await ask(bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
   const { id: label } = await ask(bob, 'POST', `${path}/labels`, {
@@ -64,6 +69,9 @@ export async function populateProject(source: Forge): Promise<void> {
   })
   await change(carol, path, 'merged')
   await ask(carol, 'POST', `${path}/pulls`, { title: 'Merged', head: 'merged', base: 'main' })
+  // Gitea looks for conflicts in the background.
+  const isMergeable = async () => (await ask(bob, 'GET', `${path}/pulls/3`)).mergeable
+  await expect.poll(isMergeable).toBe(true)
   await ask(bob, 'POST', `${path}/pulls/3/merge`, { Do: 'merge' })
   await change(carol, path, 'open')
   await ask(carol, 'POST', `${path}/pulls`, { title: 'WIP: Open', head: 'open', base: 'main' })

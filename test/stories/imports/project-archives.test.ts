@@ -51,7 +51,7 @@ const refsOf = (entries: ArchiveEntries) =>
 let archive: ArchiveEntries
 
 beforeAll(async () => {
-  await populateProject(forge)
+  await populateProject({ url: server.url, users })
   archive = await exported(users.bob, 'engine')
 })
 
