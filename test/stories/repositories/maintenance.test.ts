@@ -400,7 +400,7 @@ describe('a repository that has many small packs for a month', () => {
       sha: gone,
     })
     expect(ran(packed)).not.toContain('prune')
-    times.now = Date.parse(packed.next_check_at) + 1000
+    times.now = Date.parse(await nextCheck()) + 1000
     expect(ran(await look())).toContain('prune')
     await timed.checkObjects()
   })
