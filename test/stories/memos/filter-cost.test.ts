@@ -6,11 +6,10 @@ import { storeManyMemos, storeManyNotifications } from '../../support/many-rows.
 const COUNT = 100_000
 
 /**
- * The most processor time between two turns of the event loop, in which others are served. A step
- * takes milliseconds. In one statement, the worst of these filters took seconds. A busy machine
- * makes a turn longer, but not its processor time.
+ * The processor time between two turns of the event loop that is short in any case. Others are served
+ * in turns. A step takes milliseconds. In one statement, the worst of these filters took seconds.
  */
-const MAX_TURN_MS = 1000
+const SHORT_TURN_MS = 1000
 
 const { server, users } = await openForge({ settings: { registration: 'open' } })
 beforeAll(async () => {
@@ -35,24 +34,28 @@ const long = (letter: string) => `${'a'.repeat(230)}${letter}`
 const MEMOS = '/api/v1/memos'
 const NOTIFICATIONS = '/api/v1/users/bob/notifications'
 
-/** Returns a function that ends the watch and tells the longest turn of the event loop since. */
-function watchTurns(): () => number {
+/**
+ * Returns a function that ends the watch, and tells the processor time of the longest turn of the event
+ * loop and of all turns since.
+ */
+function watchTurns(): () => { longestMs: number; allMs: number } {
   const processorMs = () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1000
   }
-  let begun = processorMs()
-  let longest = 0
+  const startMs = processorMs()
+  let begunMs = startMs
+  let longestMs = 0
   const turn = () => {
-    const now = processorMs()
-    longest = Math.max(longest, now - begun)
-    begun = now
+    const nowMs = processorMs()
+    longestMs = Math.max(longestMs, nowMs - begunMs)
+    begunMs = nowMs
   }
   const timer = setInterval(turn, 1)
   return () => {
     clearInterval(timer)
     turn()
-    return longest
+    return { longestMs, allMs: begunMs - startMs }
   }
 }
 
@@ -91,11 +94,13 @@ describe.skipIf(isOnPostgres)(TITLE, () => {
     async (path, _, filter) => {
       for (const orderBy of path === MEMOS ? ['', 'name'] : ['']) {
         const query = new URLSearchParams({ filter, ...(orderBy && { orderBy }) })
-        const longestTurnMs = watchTurns()
+        const endWatch = watchTurns()
         const answer = await fetch(`${server.url}${path}?${query}`, {
           headers: { authorization: users.bob.authorization },
         })
-        expect(longestTurnMs()).toBeLessThan(MAX_TURN_MS)
+        // A slow machine makes all turns longer, so that only a part of the whole shows a long one.
+        const { longestMs, allMs } = endWatch()
+        expect(longestMs).toBeLessThan(Math.max(SHORT_TURN_MS, allMs / 2))
         expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({})])
       }
     },
