@@ -66,8 +66,17 @@ export async function startGitea(): Promise<GiteaServer> {
     const flags = ['--must-change-password=false']
     gitea('admin', 'user', 'create', '--username', username, ...address, ...flags)
     const scopes = ['--token-name', 'tests', '--scopes', 'all', '--raw']
-    const token = gitea('admin', 'user', 'generate-access-token', '--username', username, ...scopes)
-    return { username, token: token.trim(), authorization: `token ${token.trim()}` }
+    const printed = gitea(
+      'admin',
+      'user',
+      'generate-access-token',
+      '--username',
+      username,
+      ...scopes,
+    )
+    // A line of the log comes before the token.
+    const token = printed.trim().split('\n').at(-1) ?? ''
+    return { username, token, authorization: `token ${token}` }
   }
   return {
     url,

@@ -1,6 +1,9 @@
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { pullForge } from './pull-forge.ts'
 import type { Actor } from './server.ts'
+
+/** What a busy machine takes. */
+const PATIENCE = { timeout: 60_000 }
 
 /** A server with the API of Gitea, and who has an account there. */
 export interface SampleSource {
@@ -32,6 +35,8 @@ export async function populateProject(source: SampleSource): Promise<void> {
   const { ask, repository, change } = pullForge(source)
   const { path } = await repository(bob, 'engine', { private: true })
   await ask(bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+  // Gitea sometimes hides the repository from a new collaborator for a moment.
+  await vi.waitFor(() => ask(carol, 'GET', path), PATIENCE)
   const { id: label } = await ask(bob, 'POST', `${path}/labels`, {
     name: 'kind/bug',
     color: '#aa0000',
@@ -70,8 +75,9 @@ export async function populateProject(source: SampleSource): Promise<void> {
   await change(carol, path, 'merged')
   await ask(carol, 'POST', `${path}/pulls`, { title: 'Merged', head: 'merged', base: 'main' })
   // Gitea looks for conflicts in the background.
-  const isMergeable = async () => (await ask(bob, 'GET', `${path}/pulls/3`)).mergeable
-  await expect.poll(isMergeable).toBe(true)
+  const isChecked = async () =>
+    expect(await ask(bob, 'GET', `${path}/pulls/3`)).toMatchObject({ mergeable: true })
+  await vi.waitFor(isChecked, PATIENCE)
   await ask(bob, 'POST', `${path}/pulls/3/merge`, { Do: 'merge' })
   await change(carol, path, 'open')
   await ask(carol, 'POST', `${path}/pulls`, { title: 'WIP: Open', head: 'open', base: 'main' })
