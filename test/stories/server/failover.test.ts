@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { SERVER_LOCKS } from '../../../src/platform/database/postgres-transactions.ts'
 import { seededRandom } from '../../platform/rpc/rest/random.ts'
 import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
 import { type ChaosLoad, startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
@@ -103,7 +104,9 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     await database.query(
       `insert into pending_ref_updates (repository_id, create_time, server_id)
         select repositories.id, 0, pg_locks.objid::bigint from repositories, pg_locks
-        where locktype = 'advisory' and objsubid = 2 and granted and mode = 'ExclusiveLock'`,
+        where locktype = 'advisory' and objsubid = 2 and classid = $1 and granted
+          and mode = 'ExclusiveLock'`,
+      [SERVER_LOCKS],
     )
     const query = 'select count(*)::int as count from pending_ref_updates where create_time = 0'
     const count = async () => (await database.query(query)).rows[0].count
