@@ -43,7 +43,7 @@ export const COMMANDS = {
     [
       'test:postgres',
       'stories/pulls',
-      'tests that use a database on PostgreSQL: all but those of protocols and browsers, or those selected',
+      'tests that use a database on PostgreSQL: those that npm test leaves out, but browsers and protocols, or those selected',
     ],
     ['test:node', '24', 'a short set of tests on another version of Node'],
   ],
@@ -51,7 +51,7 @@ export const COMMANDS = {
     [
       'test:long',
       '',
-      'tests that take minutes: chaos, crashes, generated clients, full tables, browsers',
+      'tests that take minutes: chaos, crashes, generated clients, full tables, browsers; compiles Gitea where Go is',
     ],
     [
       'bench',
