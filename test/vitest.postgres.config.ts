@@ -7,6 +7,8 @@ const WITHOUT_NEED = [
   'scripts/**',
   // They start processes of Git.
   'platform/git/**',
+  // It runs the commands of the README, which name no database.
+  'readme.test.ts',
   // All their tests are skipped. Their servers would run on, since Vitest then calls no hooks.
   'bench/baseline.test.ts',
   'stories/memos/filter-cost.test.ts',
