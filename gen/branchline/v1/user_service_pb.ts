@@ -1412,7 +1412,8 @@ export const UserService: GenService<{
    * Links the identity of an authorization code to the account of the caller.
    *
    * The server redeems the code at the provider. If the caller has the identity already, the method
-   * returns it.
+   * returns it. The account becomes the author of the imported texts that the person wrote at the
+   * server of the provider, soon after the response.
    *
    * A session needs ConfirmSession or a sign-in within the last 15 minutes.
    *

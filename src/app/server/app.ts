@@ -152,6 +152,7 @@ function createSignals(): Signals {
     mirrors: createSignal(),
     imports: createSignal(),
     importSteps: createSignal(),
+    adoptions: createSignal(),
     maintenance: createSignal(),
     maintained: createSignal(),
     pushMirrors: createSignal(),

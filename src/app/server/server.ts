@@ -9,6 +9,7 @@ import type { Worker } from '../../forge/core/coordination.ts'
 import type { Clock } from '../../forge/core/core.ts'
 import { VERSION } from '../../forge/core/version.ts'
 import { startDeliveries } from '../../forge/deliveries/webhook-attempts.ts'
+import { startAdoptions } from '../../forge/imports/author-adoptions.ts'
 import { startImports } from '../../forge/imports/import-work.ts'
 import { startReferenceWork } from '../../forge/issues/pushed-references.ts'
 import { pruneUserEvents } from '../../forge/memos/activity/user-events.ts'
@@ -273,6 +274,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['notification mails', startThreadMails],
   ['mirrors', startMirrors],
   ['imports', startImports],
+  ['author adoptions', startAdoptions],
   ['push mirrors', startPushMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],

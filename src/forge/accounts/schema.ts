@@ -298,6 +298,11 @@ export interface LinkedIdentitiesTable {
   provider_id: number
   /** The provider's identifier of the person, compared case-sensitively. */
   extern_uid: string
+  /**
+   * When imported projects are searched for what the person wrote at the provider's server, in Unix
+   * milliseconds; null once that is done.
+   */
+  adopt_time: Generated<number | null>
 }
 
 interface PasswordResetsTable {

@@ -107,6 +107,8 @@ export interface Signals {
   readonly imports: Signal
   /** An import of a project has progressed, waits, or has ended. */
   readonly importSteps: Signal
+  /** Somebody has linked an identity at another server. */
+  readonly adoptions: Signal
   /** A repository needs maintenance. */
   readonly maintenance: Signal
   /** A step of the maintenance of a repository has ended. */

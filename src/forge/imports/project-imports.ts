@@ -24,7 +24,7 @@ import * as rows from './project-imports.rows.ts'
 import { LISTED } from './project-records.ts'
 import type { ImportState, ProjectImport } from './schema.ts'
 import { SourceError, SourcePause } from './sources/source-client.ts'
-import { checkSource, SERVICES } from './sources/sources.ts'
+import { checkSource, identityOrigin, SERVICES } from './sources/sources.ts'
 
 /** An import as people see it. */
 export interface ImportView {
@@ -107,6 +107,7 @@ async function prepare(
         user_id: user.id,
         service,
         url: url.href,
+        identity_origin: identityOrigin(service, url),
         number_offset: numberOffset,
         kinds: kinds.join(','),
         errors,

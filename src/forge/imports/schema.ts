@@ -9,6 +9,8 @@ interface ProjectImportsTable {
   service: string
   /** Address of the Git repository, without credentials. */
   url: string
+  /** Origin of the other server's API, which a provider of its accounts has; empty for an archive. */
+  identity_origin: Generated<string>
   /** What is added to the numbers of pull requests. */
   number_offset: number
   /** The kinds of records to import, separated by commas. */

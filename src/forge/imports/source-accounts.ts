@@ -10,8 +10,8 @@ export type AccountFinder = (
 ) => Promise<(person: SourcePerson) => number | undefined>
 
 /** The claims that have the id and the login of an account at forges that are providers. */
-const ID_CLAIMS = ['id', 'sub']
-const LOGIN_CLAIMS = ['login', 'username', 'preferred_username', 'nickname']
+export const ID_CLAIMS = ['id', 'sub']
+export const LOGIN_CLAIMS = ['login', 'username', 'preferred_username', 'nickname']
 
 /**
  * Finds accounts that are linked to a person of the source.

@@ -93,6 +93,7 @@ import * as publicIssues from './0114-public-issues.ts'
 import * as archiveImports from './0117-archive-imports.ts'
 import * as stackRebases from './0119-stack-rebases.ts'
 import * as connectionShards from './0120-connection-shards.ts'
+import * as authorAdoptions from './0127-author-adoptions.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -190,6 +191,7 @@ export const migrations: readonly Migration[] = [
   { name: '0117-archive-imports', ...archiveImports },
   { name: '0119-stack-rebases', ...stackRebases },
   { name: '0120-connection-shards', ...connectionShards },
+  { name: '0127-author-adoptions', ...authorAdoptions },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -57,26 +57,29 @@ export async function linkIdentity(
     { ...grant, holder: accountHolder(owner.id) },
     signal,
   )
-  return transaction(app.db, async (tx) => {
+  const linked = await transaction(app.db, async (tx) => {
     await requirePresent(tx, owner)
     await requirePresentProvider(tx, provider)
     const holder = await rows.findUserByIdentity(tx, provider.id, externUid)
     if (holder && holder.id !== owner.id) throw new DomainError('IDENTITY_TAKEN')
-    const linked = await rows.findLinkedIdentity(tx, owner.id, provider.uid)
-    if (linked && linked.extern_uid !== externUid) {
+    const present = await rows.findLinkedIdentity(tx, owner.id, provider.uid)
+    if (present && present.extern_uid !== externUid) {
       throw new DomainError('IDENTITY_ALREADY_LINKED', {
         name: linkedIdentityName(owner, provider.uid),
       })
     }
-    if (!linked) {
+    if (!present) {
       await rows.insertLinkedIdentity(tx, {
         user_id: owner.id,
         provider_id: provider.id,
         extern_uid: externUid,
+        adopt_time: app.clock.now(),
       })
     }
     return getLinkedIdentity({ db: tx }, owner, provider.uid)
   })
+  app.signals.adoptions.notify()
+  return linked
 }
 
 /** Unlinks an identity. */

@@ -39,13 +39,14 @@ export async function signInByIdentity(
   const identity = await identifyWithinLimits(app, peer, () =>
     identify(app, providerUid, { ...grant, holder: peerHolder(peer.network) }, client.signal),
   )
+  let isNew = false
   const user = await transaction(app.db, async (tx) => {
     await requirePresentProvider(tx, identity.provider)
-    return (
-      (await findUserByIdentity(tx, identity.provider.id, identity.externUid)) ??
-      register(app, tx, identity)
-    )
+    const known = await findUserByIdentity(tx, identity.provider.id, identity.externUid)
+    isNew = known === undefined
+    return known ?? register(app, tx, identity)
   })
+  if (isNew) app.signals.adoptions.notify()
   if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
   return startSession(app, user, { userAgent: client.userAgent, address: peer.address })
 }
@@ -87,6 +88,7 @@ async function register(app: AccountsApp, tx: Tx, identity: ExternalIdentity): P
     user_id: user.id,
     provider_id: provider.id,
     extern_uid: externUid,
+    adopt_time: app.clock.now(),
   })
   return user
 }
