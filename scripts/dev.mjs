@@ -47,7 +47,11 @@ async function rebuild() {
     const url = await server.start()
     printLine('ok', `restarted on ${url} (${secondsSince(startedAtMs)})`)
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof Failure)) {
+      // The server would go on without this process, and keep the folder.
+      await server.stop()
+      throw error
+    }
     if (error.output) process.stderr.write(`${error.output}\n`)
     printLine('FAIL', error.message)
   }

@@ -57,7 +57,9 @@ export async function seedGarden(people) {
   await ada('PUT', `${GARDEN}/topics`, { topics: ['garden', 'water'] })
   const label = await ada('POST', `${GARDEN}/labels`, { name: 'pump', color: '#2f6f4f' })
   const milestone = await ada('POST', `${GARDEN}/milestones`, { title: 'Spring' })
-  await makePulls(people, { labels: [label.id], milestone: milestone.id })
+  const planning = { labels: [label.id], milestone: milestone.id }
+  await makePulls(people, planning)
+  await makeIssues(people, planning)
   await ada('POST', `${GARDEN}/releases`, {
     tag_name: 'v1.0.0',
     target_commitish: 'main',
@@ -135,6 +137,30 @@ async function makePulls({ ada, bob, carol }, planning) {
   })
   await bob('POST', `${GARDEN}/issues/${ready.number}/comments`, { body: 'Three seconds, @carol.' })
   await status(ada, ready, 'success', 'built in 42 seconds')
+}
+
+/**
+ * Makes issues: open with a conversation, assigned, closed, and one that waits for another.
+ * @param {People} people
+ * @param {{ labels: readonly number[], milestone: number }} planning
+ */
+async function makeIssues({ ada, bob, carol }, planning) {
+  const open = (/** @type {Requester} */ by, /** @type {string} */ title, more = {}) =>
+    by('POST', `${GARDEN}/issues`, { title, ...more })
+  const leak = await open(carol, 'The hose leaks', {
+    body: 'After a night of frost:\n\n```\npressure 0.4 bar, expected 2.0\n```\n\n@bob, is the pump to blame?',
+    assignees: ['ada'],
+    ...planning,
+  })
+  const comments = `${GARDEN}/issues/${leak.number}/comments`
+  const answer = await bob('POST', comments, { body: 'The pump is fine. The valve is cracked.' })
+  await carol('POST', `${GARDEN}/issues/comments/${answer.id}/reactions`, { content: '+1' })
+  await ada('POST', comments, { body: 'A new valve comes on Friday, @carol.' })
+  const harvest = await open(ada, 'Harvest the beans', { assignees: ['carol'] })
+  const dependency = { owner: 'acme', repo: 'garden', index: leak.number }
+  await ada('POST', `${GARDEN}/issues/${harvest.number}/dependencies`, dependency)
+  const sown = await open(bob, 'Sow the beans')
+  await bob('PATCH', `${GARDEN}/issues/${sown.number}`, { state: 'closed' })
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './child-process.mjs'
 import { replaceFile } from './replace-file.mjs'
@@ -20,6 +20,9 @@ const ALWAYS = [
   'scripts/setup/ssh2-corrections.mjs',
 ]
 
+/** How far the times of files may be behind the clock: a file system rounds them to ticks of the kernel. */
+const TICK_MS = 50
+
 /**
  * What a bundler read and wrote: paths from the root of the clone, and the result in a few words.
  * @typedef {{ inputs: readonly string[], outputs: readonly string[], result: string }} Built
@@ -38,11 +41,14 @@ export async function unlessUpToDate(stamp, build, folder = root) {
   if (isUpToDate(stamp, folder)) return 'up to date'
   // A build that fails leaves no record.
   rmSync(stamp, { force: true })
+  const startMs = Date.now() - TICK_MS
   const { inputs, outputs, result } = await build()
   // Packages change only with the lock file.
   const names = [...new Set([...ALWAYS, ...inputs])]
     .filter((name) => !name.startsWith('node_modules/'))
     .sort()
+  // The bundler may have read what a file had before its last change: the next run builds again.
+  if (names.some((name) => changedSince(join(folder, name), startMs))) return result
   const record = { hash: hashOf(names, folder), inputs: names, outputs }
   replaceFile(stamp, `${JSON.stringify(record)}\n`)
   return result
@@ -55,6 +61,11 @@ function isUpToDate(/** @type {string} */ stamp, /** @type {string} */ folder) {
     outputs.every((/** @type {string} */ name) => existsSync(join(folder, name))) &&
     hashOf(inputs, folder) === hash
   )
+}
+
+function changedSince(/** @type {string} */ path, /** @type {number} */ timeMs) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat !== undefined && stat.mtimeMs >= timeMs
 }
 
 /** A file that is absent counts as one without content. */

@@ -1,8 +1,15 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { unlessUpToDate } from '../../scripts/setup/bundle-stamp.mjs'
 import { withFolder } from '../support/process.ts'
+
+/** Writes a source that was changed a minute ago. */
+async function writeSource(path: string, text: string) {
+  await writeFile(path, text)
+  const time = Date.now() / 1000 - 60
+  await utimes(path, time, time)
+}
 
 /** Runs work with a bundler that reads `in.ts` and writes `out.js`, and counts its runs. */
 async function withBundler(
@@ -11,17 +18,22 @@ async function withBundler(
     runs: () => number
     path: (name: string) => string
     refuseNext: () => void
+    /** Does something while the bundler runs for the next time. */
+    during: (work: () => Promise<void>) => void
   }) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (folder) => {
     const path = (name: string) => join(folder, name)
-    await writeFile(path('in.ts'), 'one')
+    await writeSource(path('in.ts'), 'one')
     let runs = 0
+    let duringNext = async () => {}
     let refusal: Error | undefined
     const build = async () => {
       runs++
       if (refusal !== undefined) throw refusal
       await writeFile(path('out.js'), 'bundle')
+      await duringNext()
+      duringNext = async () => {}
       return { inputs: ['in.ts'], outputs: ['out.js'], result: 'built' }
     }
     await work({
@@ -30,6 +42,9 @@ async function withBundler(
       path,
       refuseNext: () => {
         refusal = new Error('does not compile')
+      },
+      during: (meanwhile) => {
+        duringNext = meanwhile
       },
     })
   })
@@ -50,7 +65,7 @@ describe('a bundle', () => {
   ])('is built again when %s changes', (_, name) =>
     withBundler(async ({ bundle, path }) => {
       await bundle()
-      await writeFile(path(name), 'two')
+      await writeSource(path(name), 'two')
       expect(await bundle()).toBe('built')
     }),
   )
@@ -63,13 +78,22 @@ describe('a bundle', () => {
     }),
   )
 
+  it('is built again when a source changed while the bundler ran', () =>
+    withBundler(async ({ bundle, path, during }) => {
+      during(() => writeFile(path('in.ts'), 'two'))
+      expect(await bundle()).toBe('built')
+      await writeSource(path('in.ts'), 'two')
+      expect(await bundle()).toBe('built')
+      expect(await bundle()).toBe('up to date')
+    }))
+
   it('is not up to date after a build that failed, though its sources are what they were', () =>
     withBundler(async ({ bundle, path, refuseNext }) => {
       await bundle()
-      await writeFile(path('in.ts'), 'two')
+      await writeSource(path('in.ts'), 'two')
       refuseNext()
       await expect(bundle()).rejects.toThrow('does not compile')
-      await writeFile(path('in.ts'), 'one')
+      await writeSource(path('in.ts'), 'one')
       await expect(bundle()).rejects.toThrow('does not compile')
     }))
 })

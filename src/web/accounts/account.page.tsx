@@ -34,17 +34,18 @@ function Account({ owner, query }: PageProps): VNode {
             <Avatar name={owner} /> {owner}
           </h1>
           {found?.$typeName === 'branchline.v1.Organization' ? (
-            <>
-              <OrganizationSummary organization={found} />
-              <h2>Repositories</h2>
-            </>
+            <OrganizationSummary organization={found}>
+              <Repositories owner={owner} page={page} areStarred={false} />
+            </OrganizationSummary>
           ) : (
-            <>
-              {found && <UserSummary user={found} />}
-              <UserTabs owner={owner} areStarred={areStarred} />
-            </>
+            <div class="with-aside first">
+              <aside aria-label="Profile">{found && <UserSummary user={found} />}</aside>
+              <div>
+                <UserTabs owner={owner} areStarred={areStarred} />
+                <Repositories owner={owner} page={page} areStarred={areStarred} />
+              </div>
+            </div>
           )}
-          <Repositories owner={owner} page={page} areStarred={areStarred} />
         </>
       )}
     </Show>

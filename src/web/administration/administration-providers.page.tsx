@@ -8,7 +8,15 @@ import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_se
 import { useApi } from '../api/client.ts'
 import { redirectUri } from '../api/single-sign-on.ts'
 import { Command } from '../components/command.tsx'
-import { ActionForm, ConfirmedForm, Field, fieldOf, Lines, linesOf } from '../components/forms.tsx'
+import {
+  ActionForm,
+  ConfirmedForm,
+  Field,
+  fieldOf,
+  Lines,
+  linesOf,
+  NewForm,
+} from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Administration } from './administration.tsx'
 
@@ -38,8 +46,7 @@ function Providers(): VNode {
           </>
         )}
       </Show>
-      <details class="narrow">
-        <summary>New identity provider</summary>
+      <NewForm label="New identity provider">
         <p>Register the server as a client of the provider first, with this address:</p>
         <Command label="Address that the provider sends browsers back to" text={redirectUri()} />
         <ProviderForm
@@ -49,7 +56,7 @@ function Providers(): VNode {
             list.reload()
           }}
         />
-      </details>
+      </NewForm>
     </>
   )
 }

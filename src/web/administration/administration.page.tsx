@@ -5,7 +5,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
 import { counted, Time } from '../components/formats.tsx'
-import { ActionForm, Field, fieldOf } from '../components/forms.tsx'
+import { ActionForm, Field, fieldOf, NewForm } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
@@ -111,8 +111,7 @@ function accountHref(username: string): string {
 function NewAccount(): VNode {
   const { of } = useApi()
   return (
-    <details class="narrow">
-      <summary>New account</summary>
+    <NewForm label="New account">
       <ActionForm
         label="New account"
         submit="Create the account"
@@ -136,6 +135,6 @@ function NewAccount(): VNode {
           hint="Tell the password to the user, who can change it."
         />
       </ActionForm>
-    </details>
+    </NewForm>
   )
 }

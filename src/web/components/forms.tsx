@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX, SubmitEventHandler, VNode } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
+import { Icon } from './icon.tsx'
 import { FailureNote, useAction } from './load.tsx'
 import { say } from './toast.tsx'
 
@@ -146,6 +147,24 @@ export function ConfirmedForm(props: {
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </ActionForm>
+    </details>
+  )
+}
+
+/** A button that opens the form for something new below the button. */
+export function NewForm({
+  label,
+  children,
+}: {
+  label: string
+  children: ComponentChildren
+}): VNode {
+  return (
+    <details class="narrow new">
+      <summary>
+        <Icon name="plus" /> {label}
+      </summary>
+      {children}
     </details>
   )
 }

@@ -1,14 +1,11 @@
 import type { VNode } from 'preact'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import { ownHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { counted, Time } from '../components/formats.tsx'
-import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
-import { Writer } from '../components/person.tsx'
 import { RowList } from '../keyboard/row-list.tsx'
 import type { PageProps } from '../routes.ts'
+import { ConcernRow } from './concern-row.tsx'
 import { useConcerns } from './concerns.ts'
 
 const STATES = [
@@ -77,19 +74,7 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
             {issues.length === 0 && <p class="empty">Nothing here.</p>}
             <RowList>
               {issues.map((issue) => (
-                <li key={String(issue.id)}>
-                  <span class="tag">{issue.pullRequest ? 'pull request' : 'issue'}</span>{' '}
-                  <a href={ownHref(issue.htmlUrl)} data-row>
-                    {issue.title} {issue.repository?.fullName}#{issue.number.toString()}
-                  </a>{' '}
-                  {issue.labels.map((label) => (
-                    <LabelTag key={String(label.id)} label={label} />
-                  ))}
-                  <p class="facts">
-                    <Writer of={issue} />, updated <Time at={issue.updatedAt} />
-                    {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
-                  </p>
-                </li>
+                <ConcernRow key={String(issue.id)} issue={issue} />
               ))}
             </RowList>
             <Pager page={page} limit={limit} total={total} />

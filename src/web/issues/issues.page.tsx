@@ -166,7 +166,10 @@ function FilterForm({ kept, onFilter }: FilterFormProps): VNode {
   const { q = '', author = '', assignee = '', labels = '', milestones = '', sort = '' } = kept
   return (
     <search>
-      <form class="row" onSubmit={onSubmit((form) => onFilter(filtersOf(new FormData(form))))}>
+      <form
+        class="row filters"
+        onSubmit={onSubmit((form) => onFilter(filtersOf(new FormData(form))))}
+      >
         <Field label="Search issues" name="q" type="search" defaultValue={q} maxLength={1024} />
         <Field label="Author" name="author" defaultValue={author} maxLength={255} />
         <Field label="Assignee" name="assignee" defaultValue={assignee} maxLength={255} />

@@ -1,8 +1,9 @@
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import type { Organization } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { Avatar } from '../components/avatar.tsx'
 import { counted, Website } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { NewRepository } from '../repositories/repository-list.tsx'
@@ -11,35 +12,45 @@ import { organizationRights } from './organization-settings.tsx'
 /** The most entries that the API has on one page. */
 const LIMIT = 50
 
-/** An organisation, as the page shows it. */
-export function OrganizationSummary({ organization }: { organization: Organization }): VNode {
-  const { session } = useApi()
+interface SummaryProps {
+  readonly organization: Organization
+  /** The repositories. */
+  readonly children: ComponentChildren
+}
+
+/** An organisation: the repositories, and the people and teams beside them. */
+export function OrganizationSummary({ organization, children }: SummaryProps): VNode {
+  const api = useApi()
+  const { user } = api.session
   const { name, fullName, description, location, website } = organization
+  const rights = useLoad(
+    async (signal) => user && (await organizationRights(api, name, signal)),
+    [name],
+  )
   return (
     <>
       {fullName !== '' && <p>{fullName}</p>}
       {description !== '' && <p>{description}</p>}
       {location !== '' && <p class="facts">{location}</p>}
       <Website url={website} />
-      {session.user ? <ForUsers name={name} /> : <Members name={name} />}
-    </>
-  )
-}
-
-/** The part for signed-in users, and the rights of the user. */
-function ForUsers({ name }: { name: string }): VNode {
-  const api = useApi()
-  const rights = useLoad((signal) => organizationRights(api, name, signal), [name])
-  return (
-    <>
-      {rights.value?.isOwner && (
-        <p>
-          <a href={`/-/organizations/${encodeURIComponent(name)}`}>Settings of the organisation</a>
-        </p>
-      )}
-      {rights.value?.canCreateRepository && <NewRepository organization={name} />}
-      <Members name={name} />
-      <Teams name={name} />
+      <div class="with-aside">
+        <section aria-labelledby="repositories">
+          <h2 id="repositories">Repositories</h2>
+          {rights.value?.canCreateRepository && <NewRepository organization={name} />}
+          {children}
+        </section>
+        <aside aria-label="People">
+          {rights.value?.isOwner && (
+            <p>
+              <a href={`/-/organizations/${encodeURIComponent(name)}`}>
+                Settings of the organisation
+              </a>
+            </p>
+          )}
+          <Members name={name} />
+          {user && <Teams name={name} />}
+        </aside>
+      </div>
     </>
   )
 }
@@ -61,7 +72,7 @@ function Members({ name }: { name: string }): VNode {
             <p class="names">
               {members.map(({ login }) => (
                 <a key={login} href={`/${login}`}>
-                  {login}
+                  <Avatar name={login} /> {login}
                 </a>
               ))}
               {total > members.length && (

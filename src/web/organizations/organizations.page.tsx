@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
+import { ActionForm, Field, fieldOf, NewForm, Select } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
@@ -58,8 +58,7 @@ function Organizations({ page }: { page: number }): VNode {
 function NewOrganization(): VNode {
   const { of } = useApi()
   return (
-    <details class="narrow">
-      <summary>New organisation</summary>
+    <NewForm label="New organisation">
       <p>An organisation owns repositories, and its teams say who may do what.</p>
       <ActionForm
         label="New organisation"
@@ -84,6 +83,6 @@ function NewOrganization(): VNode {
           options={ORGANIZATION_VISIBILITIES}
         />
       </ActionForm>
-    </details>
+    </NewForm>
   )
 }

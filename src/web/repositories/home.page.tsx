@@ -4,7 +4,7 @@ import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { FirstRun, SignUpLink } from '../accounts/sign-up.tsx'
 import { useApi } from '../api/client.ts'
 import { Command } from '../components/command.tsx'
-import { Show, useLoad } from '../components/load.tsx'
+import { Later, Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
 import type { PageProps } from '../routes.ts'
 import { NewRepository, RepositoryList } from './repository-list.tsx'
@@ -33,31 +33,40 @@ function Greeting(): VNode {
   )
 }
 
+const loadWaitingWork = async () => (await import('../issues/waiting-work.tsx')).WaitingWork
+
 function Dashboard({ user, page }: { user: User; page: number }): VNode {
   const { of } = useApi()
-  useTitle('Your repositories')
+  useTitle('Home')
   const list = useLoad(
     (signal) => of(RepositoryService).listMyRepositories({ page }, { signal }),
     [page],
   )
+  const isNew = list.value?.total === 0n
   return (
-    <>
-      <h1>Your repositories</h1>
-      <NewRepository />
-      <p>
-        <a href="/-/import">Import a repository</a>,{' '}
-        <a href="/-/organizations">your organisations</a>
-      </p>
-      <Show of={list}>
-        {({ repositories, total, limit }) => (
-          <>
-            {total > 0n && <RepositoryList repositories={repositories} />}
-            <Pager page={page} limit={limit} total={total} />
-            {total === 0n && <NextSteps username={user.username} />}
-          </>
-        )}
-      </Show>
-    </>
+    <div class="with-aside">
+      <div>
+        <h1>Home</h1>
+        {isNew && <NextSteps username={user.username} />}
+        <Later load={loadWaitingWork} with={{}} />
+      </div>
+      <aside aria-labelledby="your-repositories">
+        <h2 id="your-repositories">Your repositories</h2>
+        <NewRepository />
+        <p>
+          <a href="/-/import">Import a repository</a>,{' '}
+          <a href="/-/organizations">your organisations</a>
+        </p>
+        <Show of={list}>
+          {({ repositories, total, limit }) => (
+            <>
+              {total > 0n && <RepositoryList repositories={repositories} />}
+              <Pager page={page} limit={limit} total={total} />
+            </>
+          )}
+        </Show>
+      </aside>
+    </div>
   )
 }
 

@@ -4,7 +4,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
-import { ActionForm, Checkbox, Field, fieldOf, isChecked } from '../components/forms.tsx'
+import { ActionForm, Checkbox, Field, fieldOf, isChecked, NewForm } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
 
 /** Repositories, one below the other. */
@@ -44,14 +44,13 @@ export function NewRepository({ organization }: { organization?: string }): VNod
     goTo(`/${fullName}`)
   }
   return (
-    <details class="narrow">
-      <summary>New repository</summary>
+    <NewForm label="New repository">
       <ActionForm label="New repository" submit="Create the repository" act={create}>
         <Field label="Name" name="name" autocapitalize="none" required />
         <Field label="Description (optional)" name="description" />
         <Checkbox label="Private" name="private" />
         <Checkbox label="Begin with a README" name="readme" />
       </ActionForm>
-    </details>
+    </NewForm>
   )
 }

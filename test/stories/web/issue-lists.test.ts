@@ -87,6 +87,8 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of labels, milestones and 
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
     const carol = await web.open('/', 'carol')
+    const mentions = carol.page.getByRole('region', { name: 'Mentions of you' })
+    await mentions.getByRole('link', { name: /Look at the fence bob\/garden#2/ }).waitFor()
     await carol.page.getByRole('link', { name: 'Issues', exact: true }).click()
     await carol.page.getByText('Nothing here.').waitFor()
     await carol.page.getByRole('link', { name: 'Mentions me' }).click()

@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     afterAll(() => bob?.leave())
 
     it.each([
-      ['/', 'Your repositories'],
+      ['/', 'Home'],
       ['/explore?q=tools', 'Explore'],
       ['/bob', 'bob'],
       ['/user/settings', 'Settings'],

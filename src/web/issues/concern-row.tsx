@@ -1,0 +1,25 @@
+import type { VNode } from 'preact'
+import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
+import { ownHref } from '../addresses.ts'
+import { counted, Time } from '../components/formats.tsx'
+import { LabelTag } from '../components/label-tag.tsx'
+import { Writer } from '../components/person.tsx'
+
+/** A row of an issue or a pull request in a list of several repositories. */
+export function ConcernRow({ issue }: { issue: Issue }): VNode {
+  return (
+    <li>
+      <span class="tag">{issue.pullRequest ? 'pull request' : 'issue'}</span>{' '}
+      <a href={ownHref(issue.htmlUrl)} data-row>
+        {issue.title} {issue.repository?.fullName}#{issue.number.toString()}
+      </a>{' '}
+      {issue.labels.map((label) => (
+        <LabelTag key={String(label.id)} label={label} />
+      ))}
+      <p class="facts">
+        <Writer of={issue} />, updated <Time at={issue.updatedAt} />
+        {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
+      </p>
+    </li>
+  )
+}
