@@ -145,7 +145,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
     await page.getByText(/size: [\d.]*[1-9]/).waitFor()
     await page.getByRole('img', { name: /^Curves: Memory/ }).waitFor()
     const methods = page.getByRole('region', { name: 'Table of methods' })
-    await methods.getByText(/^\w+Service\/\w+$/).first().waitFor()
+    await methods
+      .getByText(/^\w+Service\/\w+$/)
+      .first()
+      .waitFor()
     await page.getByText('Values: Memory').click()
     const values = page.getByRole('region', { name: 'Table: Memory' }).getByRole('row')
     // A row for the names, one for each measurement, and one more when the next arrives.
