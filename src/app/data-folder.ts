@@ -62,7 +62,7 @@ export interface DataPlace {
  * `branchline.db`, and no lock.
  *
  *     branchline.db     the database, with keys and password hashes
- *     repositories/     bare Git repositories, by id
+ *     repositories/     bare Git repositories, by id; removed objects (`limbo`) and replaced files
  *     attachments/      release assets and attachments of issues, by the id of the repository
  *     ssh/              host keys of SSH
  *     lock              held by the processes that use the folder

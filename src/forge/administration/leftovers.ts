@@ -1,7 +1,7 @@
 import { allRepositoryIds } from '../../platform/database/maintenance.ts'
 import { sweepLeftovers } from '../../platform/git/repositories/leftovers.ts'
 import { findDamage } from '../repositories/maintenance/maintenance-checks.ts'
-import { sweepLimbo } from '../repositories/maintenance/prunes.ts'
+import { sweepLimbo, sweepReplacedFiles } from '../repositories/maintenance/prunes.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 
 /**
@@ -25,6 +25,7 @@ export function startLeftoverSweeps(app: ReposApp): LeftoverSweeps {
       if (removed > 0)
         app.log.warn({ removed }, 'removed files that killed processes left in repositories')
       await sweepLimbo(app)
+      await sweepReplacedFiles(app)
       await findDamage(app, await allRepositoryIds(app.db), stopping.signal)
     })
   sweep()

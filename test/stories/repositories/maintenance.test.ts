@@ -1,11 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { examine } from '../../../src/forge/administration/doctor.ts'
 import { findDamage } from '../../../src/forge/repositories/maintenance/maintenance-checks.ts'
+import { sweepReplacedFiles } from '../../../src/forge/repositories/maintenance/prunes.ts'
 import { readState } from '../../../src/platform/git/maintenance/state.ts'
 import { STEPS } from '../../../src/platform/git/maintenance/steps.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
@@ -430,6 +440,40 @@ describe('without automatic maintenance', () => {
     } finally {
       await off.stop()
     }
+  })
+})
+
+describe('several servers on a network file system', () => {
+  it('can read what a step has replaced for another hour', async () => {
+    const { app } = forge.server
+    Object.assign(app.git, { isShared: true, isOnNetwork: true })
+    onTestFinished(() => {
+      Object.assign(app.git, { isShared: false, isOnNetwork: undefined })
+    })
+    await clonedRepository('network')
+    const id = await repositoryId('network')
+    const path = '/repos/bob/network/maintenance'
+    const pack = async () => {
+      await ask(users.ada, 'POST', path, { steps: ['full'] })
+      await expect.poll(async () => (await ask(users.ada, 'GET', path)).requested, WAIT).toEqual([])
+    }
+    await pushFiles('network', 3, forge)
+    await pack()
+    const folder = join(repositoryPath(app.git, id), 'objects/pack')
+    const names = readdirSync(folder).filter((name) => /^pack-.*\.pack$/.test(name))
+    const open = names.map((name) => openSync(join(folder, name), 'r'))
+    await pushFiles('network', 4, forge)
+    await pack()
+    const links = () => open.map((file) => fstatSync(file).nlink)
+    expect(names.filter((name) => existsSync(join(folder, name)))).toEqual([])
+    expect(links()).toEqual(open.map(() => 1))
+    expect((await readState(app.git, id))?.packs.some(({ isLinked }) => isLinked)).toBe(false)
+    await sweepReplacedFiles(app)
+    expect(links()).toEqual(open.map(() => 1))
+    const later = { now: () => app.clock.now() + 60 * 60_000 }
+    await sweepReplacedFiles({ ...app, clock: { ...app.clock, ...later } })
+    expect(links()).toEqual(open.map(() => 0))
+    for (const file of open) closeSync(file)
   })
 })
 

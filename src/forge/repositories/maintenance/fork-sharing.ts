@@ -1,4 +1,5 @@
 import { shareNewPack } from '../../../platform/git/maintenance/relinking.ts'
+import { keepingReplaced } from '../../../platform/git/maintenance/replaced-files.ts'
 import type { RepositoryState } from '../../../platform/git/maintenance/state.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { listDescendants } from '../lifecycle/forks.rows.ts'
@@ -40,7 +41,10 @@ export async function shareWithForks(
   const changed: number[] = []
   for (const fork of await listDescendants(app.db, id, MAX_FORKS)) {
     signal.throwIfAborted()
-    const share = () => shareNewPack(app.git, { fromId: id, toId: fork, mayLearn }, signal)
+    const share = () =>
+      keepingReplaced(app.git, fork, app.clock.now(), () =>
+        shareNewPack(app.git, { fromId: id, toId: fork, mayLearn }, signal),
+      )
     try {
       if (await app.coordination.exclusive(`maintenance ${fork}`, share)) changed.push(fork)
     } catch (err) {

@@ -8,6 +8,7 @@ import {
   removeDamaged,
   removeStaleLocks,
 } from '../../../platform/git/maintenance/derived-files.ts'
+import { dropPresent, keepingReplaced } from '../../../platform/git/maintenance/replaced-files.ts'
 import { type RepositoryState, readState } from '../../../platform/git/maintenance/state.ts'
 import { runStep, STEPS, type Step, StepError } from '../../../platform/git/maintenance/steps.ts'
 import { dropReaders } from '../../../platform/git/repositories/repositories.ts'
@@ -142,6 +143,7 @@ async function maintainLocked(app: ReposApp, id: number, signal: AbortSignal): P
   if (row && repository) {
     await undo(app, id)
     await removeStaleLocks(app.git, id, app.clock.now())
+    await dropPresent(app.git, id)
     await dropDamaged(app, id)
   }
   const state = await readState(app.git, id)
@@ -291,8 +293,11 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<string> {
   try {
-    if (step === 'prune') await pruneOld(app, id, state, signal)
-    else await runStep(app.git, id, step, state, signal)
+    await keepingReplaced(app.git, id, app.clock.now(), () =>
+      step === 'prune'
+        ? pruneOld(app, id, state, signal)
+        : runStep(app.git, id, step, state, signal),
+    )
     if (step === 'full') await shareWithForks(app, id, signal)
     return ''
   } catch (error) {

@@ -18,6 +18,10 @@ import {
   removeLoose,
   undoPrunes,
 } from '../../../platform/git/maintenance/prune.ts'
+import {
+  repositoriesWithReplaced,
+  sweepReplaced,
+} from '../../../platform/git/maintenance/replaced-files.ts'
 import { type RepositoryState, readState } from '../../../platform/git/maintenance/state.ts'
 import { runStep, StepError } from '../../../platform/git/maintenance/steps.ts'
 import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
@@ -113,6 +117,17 @@ export async function sweepLimbo(app: ReposApp): Promise<void> {
       await app.coordination.exclusive(`maintenance ${id}`, () => undo(app, id))
     await emptyLimbo(app.git, id, app.clock.now() - app.settings.limboMs)
   }
+}
+
+/**
+ * Removes the files that steps have replaced an hour ago, and what a killed server has left of such a
+ * step.
+ */
+export async function sweepReplacedFiles(app: ReposApp): Promise<void> {
+  for (const id of await repositoriesWithReplaced(app.git))
+    await app.coordination.exclusive(`maintenance ${id}`, () =>
+      sweepReplaced(app.git, id, app.clock.now()),
+    )
 }
 
 /** @throws StepError when something is missing */

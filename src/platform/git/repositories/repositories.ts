@@ -28,6 +28,8 @@ export interface Repositories {
   readonly scratch: string
   /** Whether other servers use the folder at the same time. */
   readonly isShared: boolean
+  /** Whether the folder is on a network file system. Default: what the kernel says. */
+  readonly isOnNetwork?: boolean
   /** Locks of repositories. Use `withRepositoryLock`. */
   readonly locks: Exclusive
   /** Locks of the creation of refs. Use `withRefCreationLock`. */
