@@ -4,11 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { ROOT } from '../../support/markdown.ts'
 import { execFile, execFileSync } from '../../support/programs.ts'
+import { PASSWORD } from '../../support/server.ts'
 import { createSshKey, hasSsh } from '../../support/ssh-client.ts'
 import { isLongTier } from '../../support/tier.ts'
 
 const GO_CLIENT = join(ROOT, 'test', 'clients', 'ssh-go')
-/** With an empty cache, Go fetches and compiles the library. */
+const JGIT_CLIENT = join(ROOT, 'test', 'clients', 'jgit')
+/** With an empty cache, Go and Maven fetch the libraries, and Go compiles them. */
 const COMPILE_TIMEOUT_MS = 600_000
 
 // Only a file whose tests run stops its servers after them.
@@ -87,6 +89,57 @@ describe.skipIf(!hasSsh)('other clients of SSH (each skipped where it is not ins
       await expect(
         execFile(program, [...old, '-p', port, 'git@127.0.0.1', "git-upload-pack 'bob/shared'"]),
       ).rejects.toThrow('no common algorithm for key exchange')
+    },
+    COMPILE_TIMEOUT_MS,
+  )
+
+  it.skipIf(!isLongTier || !isInstalled('mvn', '-v') || !isInstalled('java', '-version'))(
+    'JGit, and the same over HTTP (in the long tier)',
+    async () => {
+      const { home } = forge.client
+      const libraries = join(home, 'jgit-libraries')
+      const list = ['dependency:build-classpath', `-Dmdep.outputFile=${libraries}`]
+      await execFile('mvn', ['-q', '-B', '-f', join(JGIT_CLIENT, 'pom.xml'), ...list])
+      const classPath = await readFile(libraries, 'utf8')
+      const places = [
+        ['jgit-ed', url, join(home, 'ed')],
+        ['jgit-rsa', url, join(home, 'rsa')],
+        ['jgit-http', `${forge.server.url}/bob/shared.git`, 'bob', PASSWORD],
+      ] as const
+      for (const [name, remote, ...credentials] of places) {
+        const ask = async (path: string) =>
+          (await forge.ask(forge.users.bob, 'GET', `/repos/bob/shared${path}`)) as {
+            commit: { id: string }
+          }
+        const { commit: first } = await ask('/branches/main')
+        const folder = join(home, name)
+        const program = join(JGIT_CLIENT, 'JGitClient.java')
+        const { stdout } = await execFile('java', [
+          ...['-cp', classPath, program, remote, folder],
+          ...credentials,
+        ])
+        const { commit: last } = await ask('/branches/main')
+        const forced = /^forced: (.*)$/m.exec(stdout)?.[1]
+        expect(stdout.trim().split('\n')).toEqual([
+          `clone: ${first.id}`,
+          'shallow commits: 1',
+          'push refs/heads/main: OK',
+          'push refs/heads/jgit: OK',
+          'push refs/tags/by-jgit: OK',
+          `pushed: ${last.id}`,
+          `fetched: ${last.id}`,
+          `tag: ${last.id}`,
+          'push refs/heads/jgit: REJECTED_NONFASTFORWARD',
+          'push refs/heads/jgit: OK',
+          `forced: ${forced}`,
+          'push refs/heads/jgit: OK',
+        ])
+        await forge.client.git(`${name}/one`, 'fsck', '--full', '--strict')
+        expect(
+          (await forge.rest(forge.users.bob, 'GET', '/repos/bob/shared/branches/jgit')).status,
+        ).toBe(404)
+        await forge.ask(forge.users.bob, 'DELETE', '/repos/bob/shared/tags/by-jgit')
+      }
     },
     COMPILE_TIMEOUT_MS,
   )
