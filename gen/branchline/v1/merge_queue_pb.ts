@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/merge_queue.proto.
  */
 export const file_branchline_v1_merge_queue: GenFile = /*@__PURE__*/
-  fileDesc("Ch9icmFuY2hsaW5lL3YxL21lcmdlX3F1ZXVlLnByb3RvEg1icmFuY2hsaW5lLnYxIooBCgpNZXJnZVF1ZXVlEgwKBGJhc2UYASABKAkSDQoFc3R5bGUYAiABKAkSLwoHZW50cmllcxgDIAMoCzIeLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZUVudHJ5Ei4KBmdyb3VwcxgEIAMoCzIeLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZUdyb3VwIpECCg9NZXJnZVF1ZXVlR3JvdXASDgoGbnVtYmVyGAEgASgDEgsKA3JlZhgCIAEoCRIQCghiYXNlX3NoYRgDIAEoCRIQCghoZWFkX3NoYRgEIAEoCRINCgVzdGF0ZRgFIAEoCRIPCgdlbnRyaWVzGAYgAygDEi0KCHN0YXR1c2VzGAcgAygLMhsuYnJhbmNobGluZS52MS5Db21taXRTdGF0dXMSOAoMcmVxdWVzdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjQKCGRlYWRsaW5lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDItUDCg9NZXJnZVF1ZXVlRW50cnkSCgoCaWQYASABKAMSNgoMcHVsbF9yZXF1ZXN0GAIgASgLMiAuYnJhbmNobGluZS52MS5RdWV1ZWRQdWxsUmVxdWVzdBIMCgRiYXNlGAMgASgJEg0KBXN0YXRlGAQgASgJEhAKCHBvc2l0aW9uGAUgASgDEhoKBWdyb3VwGAYgASgDQgb6phkCCANIAIgBARIQCghoZWFkX3NoYRgHIAEoCRIVCg1jYW5kaWRhdGVfc2hhGAggASgJEigKCGFkZGVkX2J5GAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EiwKCGFkZGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghwcmlvcml0eRgLIAEoCRINCgVzdHlsZRgMIAEoCRIZChFlc3RpbWF0ZWRfbWludXRlcxgNIAEoAxIzCgdsZWZ0X2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjcKBnJlYXNvbhgPIAEoCzIfLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZVJlYXNvbkIG+qYZAggDQggKBl9ncm91cCJEChFRdWV1ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAMSDQoFdGl0bGUYAiABKAkSEAoIaHRtbF91cmwYAyABKAkiTwoQTWVyZ2VRdWV1ZVJlYXNvbhIMCgRjb2RlGAEgASgJEgwKBHRleHQYAiABKAkSDQoFZmlsZXMYAyADKAkSEAoIY29udGV4dHMYBCADKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_commit_status, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("Ch9icmFuY2hsaW5lL3YxL21lcmdlX3F1ZXVlLnByb3RvEg1icmFuY2hsaW5lLnYxIooBCgpNZXJnZVF1ZXVlEgwKBGJhc2UYASABKAkSDQoFc3R5bGUYAiABKAkSLwoHZW50cmllcxgDIAMoCzIeLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZUVudHJ5Ei4KBmdyb3VwcxgEIAMoCzIeLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZUdyb3VwIpECCg9NZXJnZVF1ZXVlR3JvdXASDgoGbnVtYmVyGAEgASgDEgsKA3JlZhgCIAEoCRIQCghiYXNlX3NoYRgDIAEoCRIQCghoZWFkX3NoYRgEIAEoCRINCgVzdGF0ZRgFIAEoCRIPCgdlbnRyaWVzGAYgAygDEi0KCHN0YXR1c2VzGAcgAygLMhsuYnJhbmNobGluZS52MS5Db21taXRTdGF0dXMSOAoMcmVxdWVzdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjQKCGRlYWRsaW5lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDIoUECg9NZXJnZVF1ZXVlRW50cnkSCgoCaWQYASABKAMSNgoMcHVsbF9yZXF1ZXN0GAIgASgLMiAuYnJhbmNobGluZS52MS5RdWV1ZWRQdWxsUmVxdWVzdBIMCgRiYXNlGAMgASgJEg0KBXN0YXRlGAQgASgJEhAKCHBvc2l0aW9uGAUgASgDEhoKBWdyb3VwGAYgASgDQgb6phkCCANIAIgBARIQCghoZWFkX3NoYRgHIAEoCRIVCg1jYW5kaWRhdGVfc2hhGAggASgJEigKCGFkZGVkX2J5GAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EiwKCGFkZGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghwcmlvcml0eRgLIAEoCRINCgVzdHlsZRgMIAEoCRIZChFlc3RpbWF0ZWRfbWludXRlcxgNIAEoAxIzCgdsZWZ0X2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjcKBnJlYXNvbhgPIAEoCzIfLmJyYW5jaGxpbmUudjEuTWVyZ2VRdWV1ZVJlYXNvbkIG+qYZAggDEh8KCnN0YWNrZWRfb24YECABKANCBvqmGQIIAUgBiAEBQggKBl9ncm91cEINCgtfc3RhY2tlZF9vbiJEChFRdWV1ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAMSDQoFdGl0bGUYAiABKAkSEAoIaHRtbF91cmwYAyABKAkiTwoQTWVyZ2VRdWV1ZVJlYXNvbhIMCgRjb2RlGAEgASgJEgwKBHRleHQYAiABKAkSDQoFZmlsZXMYAyADKAkSEAoIY29udGV4dHMYBCADKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_commit_status, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * The merge queue of a branch.
@@ -161,7 +161,7 @@ export type MergeQueueEntry = Message<"branchline.v1.MergeQueueEntry"> & {
   pullRequest?: QueuedPullRequest | undefined;
 
   /**
-   * The base branch.
+   * The branch of the queue. In a stack, not the base of the pull request.
    *
    * @generated from field: string base = 3;
    */
@@ -252,6 +252,14 @@ export type MergeQueueEntry = Message<"branchline.v1.MergeQueueEntry"> & {
    * @generated from field: branchline.v1.MergeQueueReason reason = 15;
    */
   reason?: MergeQueueReason | undefined;
+
+  /**
+   * Number of the pull request on whose head this one stands, and which merges before. Unset for a
+   * pull request into the branch of the queue.
+   *
+   * @generated from field: optional int64 stacked_on = 16;
+   */
+  stackedOn?: bigint | undefined;
 };
 
 /**
@@ -305,7 +313,7 @@ export type MergeQueueReason = Message<"branchline.v1.MergeQueueReason"> & {
   /**
    * With `FAILED`: `CHECKS_FAILED`, `TIMED_OUT`, `CONFLICT`, `NOT_READY`, `HOOK_REFUSED` or
    * `NOTHING_TO_MERGE`. With `REMOVED`: `HEAD_MOVED`, `CLOSED`, `RETARGETED`, `DRAFT`, `DEQUEUED`,
-   * `RIGHT_LOST` or `QUEUE_OFF`.
+   * `RIGHT_LOST`, `QUEUE_OFF`, or `BELOW_LEFT` for one of a stack, because one below left.
    *
    * @generated from field: string code = 1;
    */

@@ -78,10 +78,15 @@ export async function waitsFor(db: Db, conversationId: number, otherId: number):
 }
 
 /** Returns whether a conversation depends on an open one. */
-export async function isBlocked(db: Db, conversationId: number): Promise<boolean> {
+export async function isBlocked(
+  db: Db,
+  conversationId: number,
+  except: readonly number[] = [],
+): Promise<boolean> {
   const open = await selectDependencies(db, conversationId)
     .select('issues.id')
     .where(sql<boolean>`issues.state = 'OPEN'`)
+    .$if(except.length > 0, (query) => query.where('issues.id', 'not in', except))
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('issues as waiting')

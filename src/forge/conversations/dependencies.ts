@@ -166,9 +166,15 @@ async function findOther(
 
 /**
  * Checks that a conversation to merge has no open dependency.
+ *
+ * @param except ids of dependencies that merge before.
  */
-export async function checkMergeNotBlocked(db: Db, { id }: Conversation): Promise<void> {
-  if (await rows.isBlocked(db, id)) throw new DomainError('MERGE_BLOCKED')
+export async function checkMergeNotBlocked(
+  db: Db,
+  { id }: Conversation,
+  except: readonly number[] = [],
+): Promise<void> {
+  if (await rows.isBlocked(db, id, except)) throw new DomainError('MERGE_BLOCKED')
 }
 
 /**

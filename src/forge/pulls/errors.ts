@@ -383,6 +383,12 @@ export const PULLS = {
     message: 'review stay pending',
     restStatus: 422,
   },
+  STACK_NOT_READY: {
+    code: Code.FailedPrecondition,
+    message: ({ number, cause }) =>
+      `pull request #${number} below may not enter the merge queue: ${cause}`,
+    restStatus: 405,
+  },
   STACK_TOO_LARGE: {
     code: Code.InvalidArgument,
     message: ({ limit }) => `a stack has at most ${limit} pull requests`,

@@ -77,7 +77,12 @@ export interface PullMergeAttemptsTable {
   /** Id of the pending update of the base branch. */
   pending_update_id: number
   merger_id: number
-  /** Commit of the base branch before the merge; null if it is not known. */
+  /**
+   * The branch into which the merge goes, without `refs/heads/`. The base branch of the pull request,
+   * unless a queue merges a stack.
+   */
+  base_branch: string
+  /** Commit of that branch before the merge; null if it is not known. */
   base_commit: string | null
   /** Merge base of head and base before the merge. */
   merge_base: string
@@ -179,6 +184,11 @@ export interface MergeQueueEntriesTable {
   merge_base: string | null
   /** The commit on which no candidate could be made. */
   blocked_on: string | null
+  /**
+   * The pull request on whose head this one stands, which merges before; null for a pull request into
+   * the branch of the queue.
+   */
+  below_id: number | null
   /** Unix milliseconds, like the next column. */
   add_time: number
   /** Null while the entry is in the queue. */

@@ -20,6 +20,7 @@ import { MERGE_STYLES } from './merge-styles.ts'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 
 const loadQueueBox = async () => (await import('./queue-box.tsx')).QueueBox
+const loadStackQueue = async () => (await import('./queue-box.tsx')).StackQueueBox
 
 interface MergeProps {
   readonly repository: Repository
@@ -46,6 +47,8 @@ export function MergeBox(
           const final = finalObstacle(pull, repository, value)
           const obstacles = obstaclesOf(pull, value, reviews)
           const { branch } = value
+          const stackQueue = pull.mergeQueueEntry?.base || pull.stackQueue
+          const isStacked = stackQueue !== '' && stackQueue !== pull.base?.ref
           return (
             <>
               {pull.autoMerge && <ScheduledMerge {...props} canMerge={final === undefined} />}
@@ -66,8 +69,15 @@ export function MergeBox(
                   with={{ repository, name, pull, branch, final, onChange }}
                 />
               )}
+              {isStacked && pull.state === 'open' && (
+                <Later
+                  load={loadStackQueue}
+                  with={{ repository, name, pull, base: stackQueue, onChange }}
+                />
+              )}
               {final === undefined &&
                 !branch?.enableMergeQueue &&
+                !pull.mergeQueueEntry &&
                 canAsk(pull, obstacles.length === 0) && (
                   <MergeForm {...props} isReady={obstacles.length === 0} />
                 )}

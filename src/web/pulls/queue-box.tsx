@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import type { Branch } from '#gen/branchline/v1/branch_pb.ts'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { MergeQueueEntry, MergeQueueReason } from '#gen/branchline/v1/merge_queue_pb.ts'
 import { MergeQueueService } from '#gen/branchline/v1/merge_queue_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
@@ -27,10 +28,13 @@ interface QueueProps {
 export function QueueBox(props: QueueProps): VNode {
   const { name, pull, final, onChange } = props
   const api = useApi()
-  const { of, session } = api
+  const { session } = api
   const base = pull.base?.ref ?? ''
   const entry = pull.mergeQueueEntry
-  const last = useLoad((signal) => readLastEntry(api, props, signal), [entry?.id, entry?.state])
+  const last = useLoad(
+    (signal) => readLastEntry(api, pull, name, signal),
+    [entry?.id, entry?.state],
+  )
   const mayLeave = final === undefined || entry?.addedBy?.login === session.user?.username
   return (
     <>
@@ -39,18 +43,7 @@ export function QueueBox(props: QueueProps): VNode {
         checks have succeeded together with the pull requests before.
       </p>
       {entry ? (
-        <>
-          <p role="status">{queuePlaceOf(entry)}</p>
-          {session.user && mayLeave && (
-            <ActionButton
-              text="Take out of the queue"
-              act={async () => {
-                await of(MergeQueueService).dequeuePullRequest(name)
-                onChange()
-              }}
-            />
-          )}
-        </>
+        <InQueue name={name} entry={entry} mayLeave={mayLeave} onChange={onChange} />
       ) : (
         <>
           <Show of={last}>{(left) => left?.reason && <LeftBecause reason={left.reason} />}</Show>
@@ -58,6 +51,85 @@ export function QueueBox(props: QueueProps): VNode {
         </>
       )}
       {final === undefined && props.branch.userCanBypassMergeQueue && <MergeAtOnce {...props} />}
+    </>
+  )
+}
+
+interface StackQueueProps extends Omit<QueueProps, 'branch' | 'final'> {
+  /** The branch of the queue, which the lowest of the stack goes into. */
+  readonly base: string
+}
+
+/** The place of a pull request in the queue that takes its stack, or how the stack enters the queue. */
+export function StackQueueBox(props: StackQueueProps): VNode {
+  const { of, session } = useApi()
+  const { repository, name, pull, base, onChange } = props
+  const entry = pull.mergeQueueEntry
+  const own = pull.stack.findIndex(({ number }) => number === pull.number)
+  const below = pull.stack.slice(0, Math.max(own, 0)).map(({ number }) => `#${number}`)
+  const branch = useLoad(
+    (signal) =>
+      of(BranchService).getBranch({ owner: name.owner, repo: name.repo, branch: base }, { signal }),
+    [base],
+  )
+  const last = useLoad((signal) => readLastEntry({ of }, pull, name, signal), [entry?.id])
+  return (
+    <Show of={branch}>
+      {(target) => {
+        const mayEnter = repository.permissions?.push && !repository.archived && target.userCanMerge
+        return (
+          <>
+            <p>
+              {base} has a <a href={queueHref(name, base)}>merge queue</a>, which takes a stack in
+              its order.
+              {below.length > 0 &&
+                ` This pull request enters together with ${below.join(', ')}, and leaves if one of those leaves.`}
+            </p>
+            {entry ? (
+              <InQueue
+                name={name}
+                entry={entry}
+                mayLeave={mayEnter || entry.addedBy?.login === session.user?.username}
+                onChange={onChange}
+              />
+            ) : (
+              <>
+                <Show of={last}>
+                  {(left) => left?.reason && <LeftBecause reason={left.reason} />}
+                </Show>
+                {mayEnter && (
+                  <EnterQueue {...props} hasLeft={last.value !== undefined} isStack={true} />
+                )}
+              </>
+            )}
+          </>
+        )
+      }}
+    </Show>
+  )
+}
+
+interface InQueueProps {
+  readonly name: PullName
+  readonly entry: MergeQueueEntry
+  readonly mayLeave: boolean
+  readonly onChange: () => void
+}
+
+function InQueue({ name, entry, mayLeave, onChange }: InQueueProps): VNode {
+  const { of, session } = useApi()
+  return (
+    <>
+      <p role="status">{queuePlaceOf(entry)}</p>
+      {session.user && mayLeave && (
+        <ActionButton
+          text="Take out of the queue"
+          act={async () => {
+            await of(MergeQueueService).dequeuePullRequest(name)
+            onChange()
+          }}
+        />
+      )}
     </>
   )
 }
@@ -85,9 +157,16 @@ function MergeAtOnce({ repository, name, pull, onChange }: QueueProps): VNode {
   )
 }
 
-function EnterQueue(props: QueueProps & { hasLeft: boolean }): VNode {
+interface EnterProps extends Omit<QueueProps, 'branch' | 'final'> {
+  readonly hasLeft: boolean
+  /** Whether those below enter, too. */
+  readonly isStack?: boolean
+}
+
+function EnterQueue(props: EnterProps): VNode {
   const { of } = useApi()
-  const { repository, name, pull, hasLeft, onChange } = props
+  const { repository, name, pull, hasLeft, isStack, onChange } = props
+  const what = isStack ? 'Add the stack to the merge queue' : 'Add to the merge queue'
   const enter = async (jump: boolean) => {
     await of(MergeQueueService).enqueuePullRequest({
       ...name,
@@ -99,11 +178,8 @@ function EnterQueue(props: QueueProps & { hasLeft: boolean }): VNode {
   }
   return (
     <div class="buttons">
-      <ActionButton
-        text={hasLeft ? 'Add to the merge queue again' : 'Add to the merge queue'}
-        act={() => enter(false)}
-      />
-      {!pull.autoMerge && (
+      <ActionButton text={hasLeft ? `${what} again` : what} act={() => enter(false)} />
+      {!isStack && !pull.autoMerge && (
         <ActionButton
           text="Merge when ready"
           act={async () => {
@@ -146,13 +222,15 @@ export function queuePlaceOf(entry: MergeQueueEntry): string {
     READY: 'has succeeded, and waits for the pull requests before',
   }
   const time = minutes > 0n ? `, in about ${counted(minutes, 'minute')}` : ''
-  return `Position ${position}${time}: ${doing[state] ?? state}. Added by ${addedBy?.login}.`
+  const stack = entry.stackedOn === undefined ? '' : ` Stands on #${entry.stackedOn}.`
+  return `Position ${position}${time}: ${doing[state] ?? state}.${stack} Added by ${addedBy?.login}.`
 }
 
 /** Returns the entry of a pull request that has left the queue; undefined if there is none. */
 async function readLastEntry(
-  { of }: Api,
-  { name, pull }: QueueProps,
+  { of }: Pick<Api, 'of'>,
+  pull: PullRequest,
+  name: PullName,
   signal: AbortSignal,
 ): Promise<MergeQueueEntry | undefined> {
   if (!pull.hasLeftMergeQueue) return undefined

@@ -50,6 +50,8 @@ interface Play {
   readonly random: Random
   /** The names of the branches, by the numbers of their pull requests less 1. */
   readonly branches: readonly string[]
+  /** The number of the pull request on which each stands, by its number. */
+  readonly stacks: ReadonlyMap<number, number>
   /** Commits that the target may have: where it began, pushes, and commits whose checks passed. */
   readonly allowed: Set<string>
 }
@@ -63,14 +65,22 @@ async function begin(seed: number): Promise<Play> {
     merge_queue_parallel: 1 + random.below(3),
   })
   const branches: string[] = []
+  const stacks = new Map<number, number>()
   for (let i = 0; i < PULLS; i += 1) {
     const kind = random.pick(['good', 'good', 'good', 'red', 'clash'])
     const branch = `${kind}${i}`
+    const below = branches.at(-1)
     if (kind === 'clash') await queue.openClashing(branch, `of ${branch}\n`)
-    else await queue.open(branch)
+    else if (below !== undefined && random.below(3) === 0) {
+      // Stands on the one before, which may be red, clash, or stand on another.
+      await forge.change(users.carol, queue.path, branch, below)
+      const stacked = { head: branch, base: below, title: branch }
+      await forge.ask(users.carol, 'POST', queue.pulls, stacked)
+      stacks.set(i + 1, i)
+    } else await queue.open(branch)
     branches.push(branch)
   }
-  return { queue, random, branches, allowed: new Set([await queue.tip()]) }
+  return { queue, random, branches, stacks, allowed: new Set([await queue.tip()]) }
 }
 
 /** What a CI system would say: commits with the file of a red branch fail. */
@@ -170,6 +180,8 @@ describe('a random history of a merge queue', () => {
         else expect([branch, added.get(`${branch}.txt`) ?? 0]).toEqual([branch, Number(isMerged)])
         if (branch.startsWith('red')) expect(isMerged).toBe(false)
       }
+      for (const [above, below] of play.stacks)
+        if (await play.queue.merged(above)) expect(await play.queue.merged(below)).toBe(true)
       expect(added.get('same.txt') ?? 0).toBe(clashing)
       expect(clashing).toBeLessThanOrEqual(1)
     },

@@ -336,6 +336,7 @@ describe('a merge that a failure has interrupted', () => {
         pull_request_id: pullId,
         pending_update_id,
         merger_id,
+        base_branch: 'main',
         merge_base: mergeBase,
         head_commit: head,
         time,

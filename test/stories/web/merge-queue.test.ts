@@ -59,6 +59,34 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a merge queue'), () => 
     await bob.leave()
     await queue.leave()
   })
+
+  it('let a stack enter from the highest, and show on what it stands', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, server, users } = web.forge
+    const content = Buffer.from('peas\n').toString('base64')
+    for (const [head, base] of [
+      ['lower', 'main'],
+      ['upper', 'lower'],
+    ]) {
+      const change = { content, branch: base, new_branch: head }
+      await ask(users.bob, 'POST', `${PATH}/contents/${head}.txt`, change)
+      await ask(users.bob, 'POST', `${PATH}/pulls`, { title: head, head, base })
+    }
+    const bob = await web.open('/bob/garden/pulls/3', 'bob')
+    const box = bob.page.getByRole('region', { name: 'Merge' })
+    await box.getByText('This pull request enters together with #2', { exact: false }).waitFor()
+    await expectAccessible(bob.page)
+    await box.getByRole('button', { name: 'Add the stack to the merge queue', exact: true }).click()
+    await box.getByText('Position 2', { exact: false }).waitFor()
+    await box.getByText('Stands on #2.', { exact: false }).waitFor()
+    await expectAccessible(bob.page)
+    await finishMergeQueues(server.app)
+    await ask(users.bob, 'DELETE', `${PATH}/pulls/2/merge_queue`)
+    await box.getByText('Reason: BELOW_LEFT').waitFor()
+    expect(bob.faults).toEqual([])
+    await bob.leave()
+  })
 })
 
 async function prepare({ ask, users }: Forge): Promise<void> {

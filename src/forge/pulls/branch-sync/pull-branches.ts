@@ -22,6 +22,7 @@ import { keepHeadsOf, prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-head
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
 import { endedMerges, recordMerge, settleMerges } from '../merging/merge-attempts.ts'
 import { type MergeResult, NO_DELETION } from '../merging/merge-checks.ts'
+import { renameAttempts } from '../merging/merge-follow-ups.rows.ts'
 import { deleteScheduledMergesInto, wakeScheduledMerges } from '../merging/scheduled-merges.rows.ts'
 import { dropScheduledMerge, recordDropped } from '../merging/scheduled-merges.ts'
 import { proposalProblem, propose } from '../proposals/proposals.ts'
@@ -239,6 +240,7 @@ export async function renameBranchOfPulls(
   // Before the base of the pull requests changes, so that their entries stay.
   await renameQueue(tx, repositoryId, oldName, newName)
   await wakeQueues(tx, app.clock.now(), repositoryId, { base_branch: newName })
+  await renameAttempts(tx, repositoryId, oldName, newName)
   // These have a duplicate with the new name.
   await pullsClosed(
     app,
@@ -401,6 +403,7 @@ async function detectOn(app: ReposApp, repositoryId: number, move: Move): Promis
       baseBranch: branch,
       result: {
         merger_id,
+        base_branch: branch,
         base_commit: null,
         merge_base,
         head_commit,

@@ -129,6 +129,7 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
       view.queueEntry && queueEntryMessage(app, response.viewer, base.repository, view.queueEntry),
     hasLeftMergeQueue: view.hasLeftQueue,
     stack: view.stack.map(stackedMessage),
+    stackQueue: view.stackQueue,
   }
 }
 

@@ -24,6 +24,29 @@ export async function stackOf(
   const own = found.find(({ id }) => id === pull.id)
   if (!own) return []
   const seen = new Set([own.id])
+  const below = allBelow(own, found, seen).reverse()
+  const above = pull.head_repository_id === repositoryId ? aboveOf(own, found, seen) : []
+  const stack = [...below, own, ...above]
+  return stack.length > 1 ? stack : []
+}
+
+/** Returns the open pull requests on whose heads an open one stands, from the highest. */
+export async function pullsBelow(
+  db: Db,
+  { id: repositoryId, default_branch }: Repository,
+  pull: PullRequest,
+): Promise<StackedPull[]> {
+  if (pull.state !== 'OPEN' || pull.base_branch === default_branch) return []
+  const found = await listStackOf(db, repositoryId, pull.id, default_branch, MAX_SHOWN + 1)
+  const own = found.find(({ id }) => id === pull.id)
+  return own ? allBelow(own, found, new Set([own.id])) : []
+}
+
+function allBelow(
+  own: StackedPull,
+  found: readonly StackedPull[],
+  seen: Set<number>,
+): StackedPull[] {
   const below: StackedPull[] = []
   for (
     let next = belowOf(own, found, seen);
@@ -31,11 +54,9 @@ export async function stackOf(
     next = belowOf(next, found, seen)
   ) {
     seen.add(next.id)
-    below.unshift(next)
+    below.push(next)
   }
-  const above = pull.head_repository_id === repositoryId ? aboveOf(own, found, seen) : []
-  const stack = [...below, own, ...above]
-  return stack.length > 1 ? stack : []
+  return below
 }
 
 function belowOf(

@@ -26,6 +26,7 @@ import { countPull, type PullCounts } from '../changes/pull-files.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { findPullRequestsByIds } from '../heads/pull-requests.rows.ts'
 import { findScheduledMerges } from '../merging/scheduled-merges.rows.ts'
+import { stackQueueOf } from '../queue/queue-stacks.ts'
 import { type QueueEntryView, viewEntriesOf } from '../queue/queue-views.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 import type { Mergeability, PullRequest, ScheduledMerge } from '../schema.ts'
@@ -64,6 +65,8 @@ export interface PullView {
   readonly isUnread: boolean
   /** The stack that it is part of, from the lowest. Empty in lists, and if it stands alone. */
   readonly stack: readonly StackedPull[]
+  /** The branch whose merge queue takes it with those below. Empty in lists, and if there is none. */
+  readonly stackQueue: string
 }
 
 /** The head or the base of a pull request. */
@@ -171,6 +174,7 @@ export async function viewPullsOf(
       hasLeftQueue: queueEntries.left.has(pull.id),
       isUnread: unseen.has(pull.id),
       stack: [],
+      stackQueue: '',
     }
   })
 }
@@ -188,7 +192,9 @@ export async function viewPull(
   const counts = await countPull(app, { ...open, pull })
   const [view] = await viewPulls(app, caller, open, [pull])
   if (!view) throw new Error('a pull request has no view')
-  return { ...view, counts, stack: await stackOf(app.db, open.repository, pull) }
+  const stack = await stackOf(app.db, open.repository, pull)
+  const queue = stack.length > 0 ? await stackQueueOf(app, open.repository, pull) : undefined
+  return { ...view, counts, stack, stackQueue: queue ?? '' }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Repositories } from '../../../platform/git/repositories/repositori
 import { findUserById } from '../../accounts/users/users.rows.ts'
 import { markSeen } from '../../conversations/participants.rows.ts'
 import { insertReferenceWork } from '../../conversations/reference-work.rows.ts'
+import { recordTimeline } from '../../conversations/timeline.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
@@ -14,12 +15,7 @@ import { recordPullChange } from '../heads/pull-changes.ts'
 import { findPullRequestById, touchPull, updatePullRequest } from '../heads/pull-requests.rows.ts'
 import type { PullMergeAttempt, PullRequest } from '../schema.ts'
 import { checkOpen, type MergeResult } from './merge-checks.ts'
-import {
-  deleteMergeAttempt,
-  listMergeAttempts,
-  type MergeIntoBranch,
-  putMergeAttempt,
-} from './merge-follow-ups.rows.ts'
+import { deleteMergeAttempt, listMergeAttempts, putMergeAttempt } from './merge-follow-ups.rows.ts'
 import { recordFollowUp } from './merge-follow-ups.ts'
 import { deleteScheduledMerge } from './scheduled-merges.rows.ts'
 
@@ -32,7 +28,7 @@ import { deleteScheduledMerge } from './scheduled-merges.rows.ts'
 
 /** The merge attempt of a pending update that has ended. */
 interface EndedMerge {
-  readonly attempt: MergeIntoBranch
+  readonly attempt: PullMergeAttempt
   readonly hasHappened: boolean
 }
 
@@ -125,7 +121,10 @@ export async function settleMerges(
   }
 }
 
-/** Marks a pull request as merged, whatever its row says, because Git has merged it. */
+/**
+ * Marks a pull request as merged, whatever its row says, because Git has merged it. A pull request of a
+ * stack that a queue has merged gets the branch of the queue as its base.
+ */
 export async function recordMerge(
   app: ReposApp,
   tx: Tx,
@@ -134,12 +133,13 @@ export async function recordMerge(
 ): Promise<void> {
   const pull = await findPullRequestById(tx, pullId)
   if (!pull || pull.state === 'MERGED') return
-  const { merge_base, merge_commit, head_commit, time } = result
+  const { base_branch, merge_base, merge_commit, head_commit, time } = result
   // The account may have been deleted since.
   const merger_id =
     (result.merger_id !== null && (await findUserById(tx, result.merger_id))?.id) || null
   const merged = await updatePullRequest(tx, pullId, {
     merger_id,
+    base_branch,
     merge_base,
     merge_commit,
     head_commit,
@@ -162,5 +162,11 @@ export async function recordMerge(
       due_time: app.clock.now(),
     },
   ])
+  if (pull.base_branch !== base_branch) {
+    const [oldValue, newValue] = [pull.base_branch, base_branch]
+    const event = { type: 'change_target_branch', oldValue, newValue } as const
+    await recordTimeline(app, tx, merger_id ?? undefined, pullId, event)
+    await recordPullChange(app, tx, merger_id ?? undefined, merged, 'PULL_REQUEST_RETARGETED')
+  }
   await recordPullChange(app, tx, merger_id ?? undefined, merged, 'PULL_REQUEST_MERGED')
 }

@@ -21,6 +21,7 @@ import { type MergeRights, readMergeRights } from '../heads/merge-rights.ts'
 import { type OpenPull, reopenPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { isWorkInProgress } from '../lists/pull-views.ts'
+import type { StackPlace } from '../queue/queue-stacks.ts'
 import { countApprovals } from '../review/review-states.ts'
 import type { PullMergeAttempt, PullRequest } from '../schema.ts'
 import * as schedules from './scheduled-merges.rows.ts'
@@ -50,16 +51,24 @@ export interface MergeOptions {
 export interface OpenMerge extends OpenPull {
   readonly caller: SignedIn
   readonly options: MergeOptions
+  /** Rights on the branch into which the merge goes. */
   readonly rights: MergeRights
+  /** Undefined for a merge into the base branch. */
+  readonly place?: StackPlace | undefined
+}
+
+/** Returns the branch into which a merge goes. */
+export function targetOf({ pull, place }: Pick<OpenMerge, 'pull' | 'place'>): string {
+  return place?.branch ?? pull.base_branch
 }
 
 /** The commits that a merge joins. All of them are in the base repository. */
-interface MergeTips extends Pick<OpenPull, 'repository' | 'owner' | 'pull'> {
+interface MergeTips extends Pick<OpenMerge, 'repository' | 'owner' | 'pull' | 'place'> {
   /** Id of the commit that the base branch points to. */
   readonly base: string
   /** Id of the commit to merge. */
   readonly head: string
-  /** Id of the merge base; empty if the histories are unrelated. */
+  /** Id of the merge base, in a stack with the head below; empty if the histories are unrelated. */
   readonly mergeBase: string
 }
 
@@ -106,11 +115,14 @@ export function checkOpen({ state }: Pick<PullRequest, 'state'>): void {
 /** Returns the result of a merge that the caller makes now. */
 export function mergeResult(
   { clock }: ReposApp,
-  { caller, repository, options: { deleteBranch } }: OpenMerge,
+  merge: OpenMerge,
   commits: MergedCommits,
 ): Omit<PullMergeAttempt, 'pending_update_id' | 'pull_request_id' | 'position'> {
+  const { caller, repository, options } = merge
+  const { deleteBranch } = options
   return {
     ...commits,
+    base_branch: targetOf(merge),
     merger_id: caller.user.id,
     time: nowSeconds(clock),
     delete_head: Number(deleteBranch ?? repository.default_delete_branch_after_merge === 1),
@@ -126,23 +138,28 @@ export const MANUALLY_MERGED = 'manually-merged'
 
 const DEFAULT_STYLE = 'merge'
 
-/** Opens a merge under the lock of the pull request and checks that the caller may make it. */
+/**
+ * Opens a merge under the lock of the pull request and checks that the caller may make it.
+ *
+ * @param place of a pull request in a stack.
+ */
 export async function openMerge(
   app: ReposApp,
   caller: SignedIn,
   seen: OpenPull,
   options: MergeOptions,
+  place?: StackPlace,
 ): Promise<OpenMerge> {
   const open = await reopenPull(app, seen)
   checkOpen(open.pull)
   if (isScheduled(caller) && !(await isStillScheduled(app, open.pull)))
     throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
-  const rights = await readMergeRights(app, caller, open, open.pull.base_branch)
+  const rights = await readMergeRights(app, caller, open, targetOf({ ...open, place }))
   if (!rights.mayMerge) throw new DomainError('MERGE_DENIED')
-  await checkMergeNotBlocked(app.db, open.pull)
+  await checkMergeNotBlocked(app.db, open.pull, place?.belowIds)
   if (options.style === MANUALLY_MERGED && open.repository.allow_manual_merge === 0)
     throw styleNotAllowed(MANUALLY_MERGED)
-  return { ...open, caller, options, rights }
+  return { ...open, caller, options, rights, place }
 }
 
 /** Returns whether a merge is still scheduled, by a user who may still sign in. */
@@ -193,17 +210,19 @@ export async function checkMerge(
  */
 async function findTips(
   app: ReposApp,
-  { repository, owner, pull }: OpenPull,
+  { repository, owner, pull, place }: OpenMerge,
   onto: string | undefined,
 ): Promise<MergeTips> {
   if (isWorkInProgress(app, pull.title)) throw new DomainError('PULL_REQUEST_WORK_IN_PROGRESS')
-  const base = onto ?? (await readRef(app.git, repository.id, `refs/heads/${pull.base_branch}`))
+  const branch = targetOf({ pull, place })
+  const base = onto ?? (await readRef(app.git, repository.id, `refs/heads/${branch}`))
   if (base === undefined) throw notMergeable('ERROR')
   const head = await prepareHead(app, pull)
   if (head !== pull.head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
-  const mergeBase = (await reading(findMergeBase(app.git, repository.id, base, head))) ?? ''
+  const below = place?.belowHead ?? base
+  const mergeBase = (await reading(findMergeBase(app.git, repository.id, below, head))) ?? ''
   if (mergeBase === head) throw notMergeable('ANCESTOR')
-  return { repository, owner, pull, base, head, mergeBase }
+  return { repository, owner, pull, place, base, head, mergeBase }
 }
 
 function notMergeable(mergeability: string): DomainError {
@@ -305,6 +324,7 @@ async function reviewProblem(
     tips,
     reviewed,
     rule,
+    tips.place ? 'other branch' : 'base',
   )
   if (approvals < required_approvals) {
     return { reason: 'APPROVALS_MISSING', text: 'Does not have enough approvals' }

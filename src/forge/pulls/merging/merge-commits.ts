@@ -14,7 +14,7 @@ import { creditAuthors, mergeMessage } from './merge-messages.ts'
  *   nothing.
  */
 export async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Promise<string> {
-  const { base, head, mergeBase, style, repository } = merge
+  const { base, head, mergeBase, style, repository, place } = merge
   const { id } = repository
   if (mergeBase === '') {
     const text = 'refusing to merge unrelated histories'
@@ -26,14 +26,16 @@ export async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Pr
   }
   const committer = gitIdentity(app, merge.caller)
   const message = await mergeMessage(app, merge)
+  // The commits of the pull request below are merged, maybe as other commits.
+  const upstream = place ? { upstream: place.belowHead } : {}
   if (style === 'rebase') {
     const lastMessage = message === undefined ? {} : { lastMessage: message }
-    return rebaseOnto(app, id, { onto: base, head, committer, style, ...lastMessage })
+    return rebaseOnto(app, id, { onto: base, head, committer, style, ...upstream, ...lastMessage })
   }
   if (message === undefined) throw new Error(`a commit by ${style} has no message`)
   const own = { author: committer, committer, message }
   if (style === 'rebase-merge') {
-    const tip = await rebaseOnto(app, id, { onto: base, head, committer, style })
+    const tip = await rebaseOnto(app, id, { onto: base, head, committer, style, ...upstream })
     if (tip === base) return base
     return storeServerCommit(app, id, {
       treeId: await treeOf(app, id, tip),
@@ -43,7 +45,14 @@ export async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Pr
   }
   // A head that is a descendant of the base needs no merge.
   const treeId =
-    mergeBase === base ? await treeOf(app, id, head) : await mergeTrees(app, id, base, head, style)
+    mergeBase === base
+      ? await treeOf(app, id, head)
+      : await mergeTrees(app, id, {
+          ours: base,
+          theirs: head,
+          base: place && mergeBase,
+          style,
+        })
   if (style === 'merge')
     return storeServerCommit(app, id, { treeId, parentIds: [base, head], ...own })
   const credited = await creditAuthors(app, merge, committer, message)

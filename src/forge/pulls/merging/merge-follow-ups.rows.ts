@@ -138,6 +138,20 @@ export async function restFollowUp(tx: Tx, pullId: number, dueTime: number): Pro
     .execute()
 }
 
+/** Sets the time of the next look at a follow-up that has not failed. @param dueTime Unix milliseconds. */
+export async function postponeFollowUp(tx: Tx, pullId: number, dueTime: number): Promise<void> {
+  await tx
+    .updateTable('merge_follow_ups')
+    .set({ due_time: dueTime })
+    .where('pull_request_id', '=', pullId)
+    .execute()
+}
+
+/** Makes the follow-up of a merge due, if there is one. */
+export async function wakeFollowUp(tx: Tx, pullId: number, now: number): Promise<void> {
+  await postponeFollowUp(tx, pullId, now)
+}
+
 /** Makes all follow-ups due. The stop of the server may have caused their failures. */
 export async function wakeAllFollowUps(tx: Tx, now: number): Promise<void> {
   await tx
@@ -153,11 +167,6 @@ export function followUpQueue(db: Db): DueQueue {
     .selectFrom('merge_follow_ups')
     .select(['pull_request_id as id', 'repository_id as ownerId', 'due_time as dueTime'])
   return dueQueue(db, followUps)
-}
-
-/** A merge attempt and its base branch. */
-export interface MergeIntoBranch extends PullMergeAttempt {
-  readonly base_branch: string
 }
 
 /** Records an attempt to merge a pull request. Replaces an earlier attempt. */
@@ -176,16 +185,31 @@ export async function putMergeAttempt(
 export async function listMergeAttempts(
   db: Db,
   updateIds: readonly number[],
-): Promise<MergeIntoBranch[]> {
+): Promise<PullMergeAttempt[]> {
   if (updateIds.length === 0) return []
   return db
     .selectFrom('pull_merge_attempts')
-    .innerJoin('issues', 'issues.id', 'pull_merge_attempts.pull_request_id')
-    .selectAll('pull_merge_attempts')
-    .select('issues.base_branch')
+    .selectAll()
     .where('pending_update_id', 'in', updateIds)
     .orderBy('pending_update_id')
     .orderBy('position')
+    .execute()
+}
+
+/** Renames the branch of the attempts of a repository. */
+export async function renameAttempts(
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+  name: string,
+): Promise<void> {
+  await tx
+    .updateTable('pull_merge_attempts')
+    .set({ base_branch: name })
+    .where('base_branch', '=', branch)
+    .where('pull_request_id', 'in', (eb) =>
+      eb.selectFrom('issues').select('id').where('repository_id', '=', repositoryId),
+    )
     .execute()
 }
 

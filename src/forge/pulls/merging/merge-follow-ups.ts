@@ -16,6 +16,7 @@ import { listBroughtCommits } from '../changes/pull-commits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { openHeadBranches } from '../heads/pull-heads.rows.ts'
 import { findPullRequestById } from '../heads/pull-requests.rows.ts'
+import { entriesAbove } from '../queue/merge-queue.rows.ts'
 import type { MergeFollowUp, PullRequest } from '../schema.ts'
 import type { MergeResult } from './merge-checks.ts'
 import * as rows from './merge-follow-ups.rows.ts'
@@ -34,6 +35,9 @@ const MAX_RUNNING_PER_REPOSITORY = 1
 
 /** The delay after the first failure. It doubles after each further failure. */
 const RETRY_MS = 15_000
+
+/** The next look at a head branch that a merge queue needs, unless an entry leaves before. */
+const STACK_MS = 3_600_000
 
 /** Failures after which a follow-up is given up, after four hours. */
 const MAX_TRIES = 10
@@ -97,8 +101,10 @@ async function complete(app: ReposApp, pullId: number): Promise<void> {
     const pull = followUp && (await findPullRequestById(app.db, pullId))
     if (!pull) return
     try {
-      await deleteMergedHead(app, followUp, pull)
+      const isKept = followUp.deleter_id !== null && (await isInQueue(app, pullId))
+      if (!isKept) await deleteMergedHead(app, followUp, pull)
       await listBroughtCommits(app, followUp, pull)
+      if (isKept) return
     } catch (err) {
       app.log.warn({ err, pullRequest: pullId, tries: followUp.tries + 1 }, FAILURE)
       const dueTime = app.clock.now() + RETRY_MS * 2 ** followUp.tries
@@ -106,6 +112,22 @@ async function complete(app: ReposApp, pullId: number): Promise<void> {
         return transaction(app.db, (tx) => rows.restFollowUp(tx, pullId, dueTime))
     }
     await transaction(app.db, (tx) => rows.deleteFollowUp(tx, pullId))
+  })
+}
+
+/**
+ * Returns whether a merge queue has a pull request that stands on a merged one. The head branch is
+ * kept so long, so that the base, the approvals and the commits of that one stay. When it leaves the
+ * queue, the follow-up is due.
+ */
+async function isInQueue(app: ReposApp, pullId: number): Promise<boolean> {
+  if ((await entriesAbove(app.db, pullId)).length === 0) return false
+  return transaction(app.db, async (tx) => {
+    // Before the second look, since an entry that leaves meanwhile makes the follow-up due.
+    await rows.postponeFollowUp(tx, pullId, app.clock.now() + STACK_MS)
+    const isStacked = (await entriesAbove(tx, pullId)).length > 0
+    if (!isStacked) await rows.wakeFollowUp(tx, pullId, app.clock.now())
+    return isStacked
   })
 }
 

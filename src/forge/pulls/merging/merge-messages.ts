@@ -31,7 +31,13 @@ import { type OpenPull, openPull } from '../heads/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { countApprovals } from '../review/review-states.ts'
 import type { PullRequest } from '../schema.ts'
-import { type CheckedMerge, checkOpen, type MergeOptions, type OpenMerge } from './merge-checks.ts'
+import {
+  type CheckedMerge,
+  checkOpen,
+  type MergeOptions,
+  type OpenMerge,
+  targetOf,
+} from './merge-checks.ts'
 
 /** The messages and authors of merge commits. */
 
@@ -89,12 +95,12 @@ async function defaultTitle(
   merge: CheckedMerge,
   hasBody: boolean,
 ): Promise<string | undefined> {
-  const { title, number, base_branch } = merge.pull
+  const { title, number } = merge.pull
   switch (merge.style) {
     case 'merge':
     case 'rebase-merge': {
       const { text } = await headNameOf(app, merge)
-      return `Merge pull request '${title}' (#${number}) from ${text} into ${base_branch}`
+      return `Merge pull request '${title}' (#${number}) from ${text} into ${targetOf(merge)}`
     }
     case 'squash':
       return `${title} (#${number})`
@@ -253,7 +259,7 @@ async function templateVariables(
   return new Map<string, () => Promise<string> | string>([
     ['BaseRepoOwnerName', () => owner.name],
     ['BaseRepoName', () => repository.name],
-    ['BaseBranch', () => pull.base_branch],
+    ['BaseBranch', () => targetOf(merge)],
     ['HeadRepoOwnerName', () => (isOfBase ? owner : head.owner)?.name ?? ''],
     ['HeadRepoName', () => (isOfBase ? repository : head.repository)?.name ?? ''],
     ['HeadBranch', () => (pull.agit_topic === null ? pull.head_branch : head.text)],

@@ -100,7 +100,7 @@ async function makeUpdate(
   try {
     if (style === 'rebase')
       return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
-    const treeId = await mergeTrees(app, headId, ours, theirs, style)
+    const treeId = await mergeTrees(app, headId, { ours, theirs, style })
     const message = `Merge branch '${pull.base_branch}' into ${pull.head_branch}\n`
     return await storeServerCommit(app, headId, {
       treeId,

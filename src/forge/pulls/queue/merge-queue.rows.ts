@@ -325,6 +325,51 @@ export function findEntry(db: Db, pullId: number): Promise<MergeQueueEntry | und
     .executeTakeFirst()
 }
 
+/** Returns the entries in the queue that stand on a pull request. */
+export function entriesAbove(db: Db, pullId: number): Promise<MergeQueueEntry[]> {
+  return db
+    .selectFrom('merge_queue_entries')
+    .selectAll()
+    .where('below_id', '=', pullId)
+    .where('leave_time', 'is', null)
+    .orderBy('id')
+    .execute()
+}
+
+/** Returns the ids of the pull requests below an entry, those that have merged among them. */
+export async function idsBelow(db: Db, pullId: number): Promise<number[]> {
+  const below = await db
+    .withRecursive('below(id)', (query) =>
+      query
+        .selectFrom('merge_queue_entries')
+        .select('below_id as id')
+        .where('pull_request_id', '=', pullId)
+        .where('below_id', 'is not', null)
+        .union(
+          query
+            .selectFrom('below')
+            .innerJoin('merge_queue_entries', 'merge_queue_entries.pull_request_id', 'below.id')
+            .select('merge_queue_entries.below_id as id')
+            .where('below_id', 'is not', null),
+        ),
+    )
+    .selectFrom('below')
+    .select('id')
+    .execute()
+  return below.flatMap(({ id }) => id ?? [])
+}
+
+/** Puts entries in the queue at the front. */
+export async function jumpEntries(tx: Tx, pullIds: readonly number[]): Promise<void> {
+  if (pullIds.length === 0) return
+  await tx
+    .updateTable('merge_queue_entries')
+    .set({ is_jump: 1 })
+    .where('pull_request_id', 'in', pullIds)
+    .where('leave_time', 'is', null)
+    .execute()
+}
+
 /** Returns the entries of pull requests. Those that have left are among them. */
 export function entriesOfPulls(db: Db, pullIds: readonly number[]): Promise<MergeQueueEntry[]> {
   return entriesByPulls(db, JSON.stringify(pullIds))

@@ -14,12 +14,14 @@ import {
   checkMerge,
   checkOpen,
   type OpenMerge,
+  targetOf,
 } from '../merging/merge-checks.ts'
 import { createMergeCommits } from '../merging/merge-commits.ts'
 import { isTemporary } from '../merging/merge-follow-ups.ts'
 import type { MergeQueueEntry } from '../schema.ts'
 import { withRule } from './queue-entries.ts'
 import { DRAFT, HEAD_MOVED, type LeaveReason } from './queue-exits.ts'
+import { placeOf } from './queue-stacks.ts'
 
 /** The commits that a merge queue makes of its entries. */
 
@@ -72,10 +74,11 @@ async function openQueued(app: ReposApp, entry: MergeQueueEntry): Promise<OpenMe
   const open = await openRepositoryById(app, caller, pull.repository_id, 'read', 'pulls')
   checkOpen(pull)
   if (pull.head_commit !== head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
-  const rights = await readMergeRights(app, caller, open, pull.base_branch)
+  const place = await placeOf(app.db, entry)
+  const rights = await readMergeRights(app, caller, open, targetOf({ pull, place }))
   const rule = queueIn(rights.inForce)
   if (!rights.mayMerge || !rule) throw new DomainError('MERGE_DENIED')
-  await checkMergeNotBlocked(app.db, pull)
+  await checkMergeNotBlocked(app.db, pull, place?.belowIds)
   const options = {
     style: queueStyle(open.repository, rule),
     title,
@@ -86,7 +89,7 @@ async function openQueued(app: ReposApp, entry: MergeQueueEntry): Promise<OpenMe
     whenChecksSucceed: false,
     deleteBranch: delete_branch === null ? undefined : delete_branch === 1,
   }
-  const merge = { ...open, access: open.units.pulls, pull, caller, options, rights }
+  const merge = { ...open, access: open.units.pulls, pull, caller, options, rights, place }
   return withRule(merge, ruleForCandidates(rule))
 }
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../../platform/database/schema.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
@@ -14,7 +14,7 @@ import {
 import type { BranchRule } from '../../repositories/protection/protection-rules.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { readMergeRights } from '../heads/merge-rights.ts'
-import { type OpenPull, openPull, rereadForChange } from '../heads/open-pulls.ts'
+import { type OpenPull, openPull, reopenPull, rereadForChange } from '../heads/open-pulls.ts'
 import {
   type CheckedMerge,
   checkMerge,
@@ -23,11 +23,14 @@ import {
   type MergeOptions,
   type OpenMerge,
   openMerge,
+  targetOf,
 } from '../merging/merge-checks.ts'
+import { isTemporary } from '../merging/merge-follow-ups.ts'
 import { deleteScheduledMerge } from '../merging/scheduled-merges.rows.ts'
 import type { MergeQueueEntry, PullRequest } from '../schema.ts'
 import * as rows from './merge-queue.rows.ts'
 import { leaveQueue, recordQueueEvent } from './queue-exits.ts'
+import { type EnteringPull, type EnteringStack, enteringStack } from './queue-stacks.ts'
 
 /** Entering and leaving a merge queue at the request of a user. */
 
@@ -85,7 +88,11 @@ function ruleAtEntering(rule: BranchRule): BranchRule {
   }
 }
 
-/** Adds a pull request to the queue of its base. */
+/**
+ * Adds a pull request to the queue of its base. If its base is the head of another open pull request, the
+ * stack below enters before, in its order, with the settings of the repository for deleting branches
+ * unless the caller says otherwise.
+ */
 export async function enqueuePull(
   app: ReposApp,
   caller: SignedIn,
@@ -102,16 +109,52 @@ export async function enqueuePull(
       force: false,
       whenChecksSucceed: false,
     }
-    const merge = await openMerge(app, caller, open, options)
-    const rule = queueIn(merge.rights.inForce)
-    if (!rule) throw new DomainError('MERGE_QUEUE_NOT_FOUND', { base: merge.pull.base_branch })
+    const present = await reopenPull(app, open)
+    checkOpen(present.pull)
+    const stack = await enteringStack(app, caller, present)
     if (jump && !suffices(open.units.code, 'admin')) throw new DomainError('QUEUE_JUMP_DENIED')
-    await checkNotQueued(app.db, merge.pull)
-    const style = queueStyle(merge.repository, rule)
-    const checked = await checkEntering(app, { ...merge, options: { ...options, style } })
-    const entry = await enterQueue(app, checked, jump)
-    return { open: { ...open, pull: checked.pull }, entry }
+    const checked: EnteringMerge[] = []
+    for (const pull of stack.entering) {
+      const isAsked = pull === stack.entering.at(-1)
+      const own = isAsked ? options : { ...options, title: '', message: '', headCommitId: '' }
+      checked.push(await (isAsked ? checkOne : checkLower)(app, caller, present, pull, own))
+    }
+    const entry = await enterStack(app, stack, checked, jump)
+    return { open: { ...open, pull: entry.pull }, entry: entry.entry }
   })
+}
+
+/** A merge that may enter a queue, with the pull request below. */
+interface EnteringMerge {
+  readonly merge: CheckedMerge
+  readonly below: PullRequest | undefined
+}
+
+/** Checks that one pull request may enter a queue. */
+async function checkOne(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+  { pull, place, below }: EnteringPull,
+  options: MergeOptions,
+): Promise<EnteringMerge> {
+  const merge = await openMerge(app, caller, { ...open, pull }, options, place)
+  const rule = queueIn(merge.rights.inForce)
+  if (!rule) throw new DomainError('MERGE_QUEUE_NOT_FOUND', { base: targetOf(merge) })
+  await checkNotQueued(app.db, merge.pull)
+  const style = queueStyle(merge.repository, rule)
+  return { merge: await checkEntering(app, { ...merge, options: { ...options, style } }), below }
+}
+
+/** Checks a pull request below the one that was asked for. The error names it. */
+async function checkLower(...args: Parameters<typeof checkOne>): Promise<EnteringMerge> {
+  try {
+    return await checkOne(...args)
+  } catch (error) {
+    if (!(error instanceof DomainError) || isTemporary(error)) throw error
+    const [, , , { pull }] = args
+    throw new DomainError('STACK_NOT_READY', { number: String(pull.number), cause: error.reason })
+  }
 }
 
 /** Checks that a pull request is not in a queue. */
@@ -126,43 +169,99 @@ export async function enterQueue(
   merge: CheckedMerge,
   isJump: boolean,
 ): Promise<MergeQueueEntry> {
+  return changeWatched(app, async (tx) => {
+    const present = await rereadForChange(tx, merge)
+    const branch = merge.place?.branch ?? present.base_branch
+    return addEntry(app, tx, { merge, present, branch, below: undefined, isJump })
+  })
+}
+
+/** Adds a stack to a queue in its order, or nothing. */
+async function enterStack(
+  app: ReposApp,
+  { branch, queuedIds }: EnteringStack,
+  entering: readonly EnteringMerge[],
+  isJump: boolean,
+): Promise<{ pull: PullRequest; entry: MergeQueueEntry }> {
+  return changeWatched(app, async (tx) => {
+    let last: { pull: PullRequest; entry: MergeQueueEntry } | undefined
+    for (const { merge, below } of entering) {
+      const present = await rereadForChange(tx, merge)
+      await checkStillBelow(tx, merge, present, below)
+      const entry = await addEntry(app, tx, { merge, present, branch, below, isJump })
+      last = { pull: present, entry }
+    }
+    if (!last) throw new Error('nothing enters the queue')
+    // Those below merge before.
+    if (isJump) await rows.jumpEntries(tx, queuedIds)
+    return last
+  })
+}
+
+/** Checks that a pull request still stands on another, which is in the queue. */
+async function checkStillBelow(
+  tx: Tx,
+  { pull }: CheckedMerge,
+  present: PullRequest,
+  below: PullRequest | undefined,
+): Promise<void> {
+  if (present.base_branch !== pull.base_branch) throw new DomainError('MERGE_OUT_OF_DATE')
+  if (!below) return
+  const entry = await rows.findEntry(tx, below.id)
+  if (entry?.leave_time !== null || entry.head_commit !== below.head_commit)
+    throw new DomainError('MERGE_OUT_OF_DATE')
+}
+
+interface NewEntry {
+  readonly merge: CheckedMerge
+  /** The row of the pull request in the transaction. */
+  readonly present: PullRequest
+  readonly branch: string
+  readonly below: PullRequest | undefined
+  readonly isJump: boolean
+}
+
+async function addEntry(
+  app: ReposApp,
+  tx: Tx,
+  { merge, present, branch, below, isJump }: NewEntry,
+): Promise<MergeQueueEntry> {
   const { caller, options, pull, style, head } = merge
   const { title, message, deleteBranch } = options
   const now = app.clock.now()
-  return changeWatched(app, async (tx) => {
-    const present = await rereadForChange(tx, merge)
-    checkOpen(present)
-    if (present.head_commit !== head) throw new DomainError('HEAD_COMMIT_DIFFERS')
-    await checkNotQueued(tx, pull)
-    const queueId = await rows.putQueue(tx, pull.repository_id, present.base_branch)
-    if ((await rows.countEntries(tx, queueId)) >= MAX_ENTRIES)
-      throw new DomainError('MERGE_QUEUE_FULL', { limit: String(MAX_ENTRIES) })
-    await deleteScheduledMerge(tx, pull.id)
-    const entry = await rows.replaceEntry(tx, {
-      queue_id: queueId,
-      pull_request_id: pull.id,
-      adder_id: caller.user.id,
-      scopes: scopesOf(caller)?.text ?? null,
-      token_uuid: tokenUuidOf(caller) ?? null,
-      style,
-      title,
-      message,
-      delete_branch: deleteBranch === undefined ? null : Number(deleteBranch),
-      head_commit: head,
-      is_jump: Number(isJump),
-      state: 'QUEUED',
-      group_number: null,
-      candidate_commit: null,
-      merge_base: null,
-      blocked_on: null,
-      add_time: now,
-      leave_time: null,
-      reason: null,
-    })
-    await rows.wakeQueue(tx, now, queueId)
-    await recordQueueEvent(app, tx, caller.user.id, present, { state: 'QUEUED', reason: '' })
-    return entry
+  checkOpen(present)
+  if (present.head_commit !== head) throw new DomainError('HEAD_COMMIT_DIFFERS')
+  await checkNotQueued(tx, pull)
+  const queueId = await rows.putQueue(tx, pull.repository_id, branch)
+  if ((await rows.countEntries(tx, queueId)) >= MAX_ENTRIES)
+    throw new DomainError('MERGE_QUEUE_FULL', { limit: String(MAX_ENTRIES) })
+  await deleteScheduledMerge(tx, pull.id)
+  const entry = await rows.replaceEntry(tx, {
+    queue_id: queueId,
+    pull_request_id: pull.id,
+    adder_id: caller.user.id,
+    scopes: scopesOf(caller)?.text ?? null,
+    token_uuid: tokenUuidOf(caller) ?? null,
+    style,
+    title,
+    message,
+    delete_branch: deleteBranch === undefined ? null : Number(deleteBranch),
+    head_commit: head,
+    is_jump: Number(isJump),
+    state: 'QUEUED',
+    group_number: null,
+    candidate_commit: null,
+    merge_base: null,
+    blocked_on: null,
+    below_id: below?.id ?? null,
+    add_time: now,
+    leave_time: null,
+    reason: null,
   })
+  await rows.wakeQueue(tx, now, queueId)
+  const news = { state: 'QUEUED', reason: '' } as const
+  await recordQueueEvent(app, tx, caller.user.id, { ...present, base_branch: branch }, news)
+  return entry
 }
 
 /** Takes a pull request out of its queue. */
@@ -191,7 +290,9 @@ export async function leaveByRequest(
   const entry = await rows.findEntry(app.db, pull.id)
   if (!entry || entry.leave_time !== null) return false
   const isOwn = entry.adder_id === caller.user.id
-  if (!isOwn && !(await readMergeRights(app, caller, open, pull.base_branch)).mayMerge)
+  const queue = await rows.findQueueById(app.db, entry.queue_id)
+  const branch = queue?.branch ?? pull.base_branch
+  if (!isOwn && !(await readMergeRights(app, caller, open, branch)).mayMerge)
     throw new DomainError('DEQUEUE_DENIED')
   const reason = { code: 'DEQUEUED', text: `${caller.user.username} took it out` } as const
   await changeWatched(app, (tx) => leaveQueue(app, tx, caller.user.id, { entry, pull }, reason))

@@ -15,7 +15,7 @@ export function queueEntryMessage(
   app: App,
   viewer: Caller,
   { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,
-  { entry, pull, base, style, position, adder, estimatedMinutes, reason }: QueueEntryView,
+  { entry, pull, base, below, style, position, adder, estimatedMinutes, reason }: QueueEntryView,
 ): MergeQueueEntryMessage {
   const { group_number: group, leave_time, add_time } = entry
   const isIn = leave_time === null
@@ -24,6 +24,7 @@ export function queueEntryMessage(
     id: BigInt(entry.id),
     pullRequest: { number: BigInt(pull.number), title: pull.title, htmlUrl: page },
     base,
+    ...(below !== undefined && { stackedOn: BigInt(below) }),
     state: entry.state,
     position: BigInt(position),
     ...(isIn && group !== null && { group: BigInt(group) }),

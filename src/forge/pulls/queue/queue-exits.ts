@@ -5,7 +5,8 @@ import {
   recordEvent,
 } from '../../repositories/activity/repository-events.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
-import { findPullRequestById } from '../heads/pull-requests.rows.ts'
+import { findPullRequestById, findPullRequestsByIds } from '../heads/pull-requests.rows.ts'
+import { wakeFollowUp } from '../merging/merge-follow-ups.rows.ts'
 import type { MergeQueueEntry, PullRequest } from '../schema.ts'
 import * as rows from './merge-queue.rows.ts'
 
@@ -36,6 +37,7 @@ type FailureCode = (typeof FAILURES)[number]
 
 /** The reasons of the state REMOVED. */
 type RemovalCode =
+  | 'BELOW_LEFT'
   | 'HEAD_MOVED'
   | 'CLOSED'
   | 'RETARGETED'
@@ -47,8 +49,14 @@ type RemovalCode =
 /** The pull request of an entry, as events name it. */
 export type QueuedPull = Pick<PullRequest, 'id' | 'repository_id' | 'number' | 'base_branch'>
 
+interface LeavingPull {
+  readonly entry: MergeQueueEntry
+  readonly pull: QueuedPull
+}
+
 /**
- * Ends an entry without a merge, unless it has left already. The queue then makes its group again.
+ * Ends an entry without a merge, unless it has left already. The queue then makes its group again. The
+ * entries that stand on the pull request leave, too, unless it was merged past the queue.
  *
  * @param actorId undefined for the server.
  */
@@ -56,7 +64,18 @@ export async function leaveQueue(
   app: ReposApp,
   tx: Tx,
   actorId: number | undefined,
-  { entry, pull }: { readonly entry: MergeQueueEntry; readonly pull: QueuedPull },
+  leaving: LeavingPull,
+  reason: LeaveReason,
+): Promise<void> {
+  await endEntry(app, tx, actorId, leaving, reason)
+  await endAbove(app, tx, actorId, leaving.pull, reason)
+}
+
+async function endEntry(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number | undefined,
+  { entry, pull }: LeavingPull,
   reason: LeaveReason,
 ): Promise<void> {
   const isFailure = FAILURES.some((code) => code === reason.code)
@@ -64,18 +83,58 @@ export async function leaveQueue(
   const changes = { state, leave_time: app.clock.now(), reason: JSON.stringify(reason) }
   if (!(await rows.updateEntry(tx, entry.id, changes))) return
   await rows.wakeQueue(tx, app.clock.now(), entry.queue_id)
+  await wakeBelow(app, tx, entry)
   await recordQueueEvent(app, tx, actorId, pull, { state, reason: reason.code })
 }
 
-/** Ends an entry at the decision of the server. */
+/** Ends the entries that stand on a pull request, at any height. */
+async function endAbove(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number | undefined,
+  below: Pick<QueuedPull, 'id' | 'number'>,
+  { code, text }: LeaveReason,
+): Promise<void> {
+  const above = await rows.entriesAbove(tx, below.id)
+  if (above.length === 0) return
+  // Its commits are on the branch.
+  if ((await findPullRequestById(tx, below.id))?.state === 'MERGED') return
+  const sentence =
+    code === 'BELOW_LEFT' ? text : `pull request #${below.number} below left the queue: ${text}`
+  for (const entry of above) {
+    const pull = await findPullRequestById(tx, entry.pull_request_id)
+    const reason = { code: 'BELOW_LEFT', text: sentence } as const
+    if (pull) await leaveQueue(app, tx, actorId, { entry, pull }, reason)
+  }
+}
+
+/** The head branch of a merged pull request is kept while an entry stands on it. */
+async function wakeBelow(
+  app: ReposApp,
+  tx: Tx,
+  { below_id }: Pick<MergeQueueEntry, 'below_id'>,
+): Promise<void> {
+  if (below_id !== null) await wakeFollowUp(tx, below_id, app.clock.now())
+}
+
+/** Ends entries at the decision of the server. */
 export async function leaveFor(
   app: ReposApp,
   tx: Tx,
-  entry: MergeQueueEntry | undefined,
+  entries: readonly MergeQueueEntry[],
   reason: LeaveReason,
 ): Promise<void> {
-  const pull = entry && (await findPullRequestById(tx, entry.pull_request_id))
-  if (pull) await leaveQueue(app, tx, undefined, { entry, pull }, reason)
+  const pulls = await findPullRequestsByIds(
+    tx,
+    entries.map(({ pull_request_id }) => pull_request_id),
+  )
+  const leaving = entries.flatMap((entry) => {
+    const pull = pulls.get(entry.pull_request_id)
+    return pull ? { entry, pull } : []
+  })
+  // All have the reason, also those that stand on others.
+  for (const one of leaving) await endEntry(app, tx, undefined, one, reason)
+  for (const { pull } of leaving) await endAbove(app, tx, undefined, pull, reason)
 }
 
 /** Records that an entry has entered or left its queue. */
@@ -112,17 +171,28 @@ export async function followPull(
   change: PullEventType,
 ): Promise<void> {
   if (!FOLLOWED.has(change)) return
+  // A merge of a stack retargets first.
+  if (change === 'PULL_REQUEST_RETARGETED' && pull.merge_commit !== null) return
   const entry = await rows.findEntry(tx, pull.id)
   if (!entry || entry.leave_time !== null) return
   if (change === 'PULL_REQUEST_MERGED' && entry.candidate_commit === pull.merge_commit) {
     const changes = { state: 'MERGED' as const, leave_time: app.clock.now() }
     if (!(await rows.updateEntry(tx, entry.id, changes))) return
     await rows.wakeQueue(tx, app.clock.now(), entry.queue_id)
+    await wakeBelow(app, tx, entry)
     return recordQueueEvent(app, tx, actorId, pull, { state: 'MERGED', reason: '' })
   }
-  const queue = await rows.findQueueById(tx, entry.queue_id)
-  const reason = reasonFor(change, pull, entry, queue?.branch)
+  const reason = reasonFor(change, pull, entry, await basesOf(tx, entry))
   if (reason) await leaveQueue(app, tx, actorId, { entry, pull }, reason)
+}
+
+/** Returns the bases with which the pull request of an entry stays in its queue. */
+async function basesOf(tx: Tx, { queue_id, below_id }: MergeQueueEntry): Promise<string[]> {
+  const queue = await rows.findQueueById(tx, queue_id)
+  const own = queue ? [queue.branch] : []
+  const below = below_id === null ? undefined : await findPullRequestById(tx, below_id)
+  if (!below) return own
+  return below.state === 'MERGED' ? [...own, below.head_branch] : [below.head_branch]
 }
 
 const FOLLOWED: ReadonlySet<PullEventType> = new Set([
@@ -136,7 +206,7 @@ function reasonFor(
   change: PullEventType,
   pull: ChangedPull,
   entry: MergeQueueEntry,
-  base: string | undefined,
+  bases: readonly string[],
 ): LeaveReason | undefined {
   switch (change) {
     case 'PULL_REQUEST_MERGED':
@@ -144,7 +214,7 @@ function reasonFor(
     case 'PULL_REQUEST_CLOSED':
       return { code: 'CLOSED', text: 'the pull request was closed' }
     case 'PULL_REQUEST_RETARGETED':
-      return pull.base_branch === base
+      return bases.includes(pull.base_branch)
         ? undefined
         : { code: 'RETARGETED', text: `the base branch is ${pull.base_branch} now` }
     default:

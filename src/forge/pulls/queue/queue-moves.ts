@@ -57,7 +57,7 @@ async function checkAll(
     } catch (error) {
       const reason = error instanceof DomainError ? leaveReasonOf(error) : undefined
       if (!reason) throw error
-      await changeWatched(app, (tx) => leaveFor(app, tx, row, reason))
+      await changeWatched(app, (tx) => leaveFor(app, tx, [row], reason))
       return undefined
     }
   }

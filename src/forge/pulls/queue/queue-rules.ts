@@ -18,6 +18,11 @@ export interface QueuedEntry {
    * undefined for none. The entry is tried again on any other commit.
    */
   readonly blockedOn: string | undefined
+  /**
+   * The entry of the pull request on whose head this one stands, which merges before; undefined if that
+   * one is not in the queue.
+   */
+  readonly below: number | undefined
 }
 
 /** What the queue made of an entry. */
@@ -139,7 +144,13 @@ function formation(
   if (!hasPlace) return idle
   const on = endOfChain(state)
   // On the base itself, what an entry conflicts with is merged, and the conflict decides.
-  const entries = state.waiting.filter(({ blockedOn }) => on === state.tip || blockedOn !== on)
+  const present = new Set(state.groups.flatMap((group) => entriesOf(group).map(({ id }) => id)))
+  const entries = state.waiting.filter(({ id, blockedOn, below }) => {
+    const isBlocked = on !== state.tip && blockedOn === on
+    if (isBlocked || (below !== undefined && !present.has(below))) return false
+    present.add(id)
+    return true
+  })
   if (entries.length === 0) return idle
   const dueMs = Math.min(...entries.map(({ addTimeMs }) => addTimeMs)) + waitMs
   if (entries.length < maxGroup && dueMs > nowMs) return { kind: 'rest', untilMs: dueMs }
@@ -192,6 +203,25 @@ function halvesOf(group: Group): Group[] {
       verdict: 'failure',
     },
   ]
+}
+
+/**
+ * Returns whether a group ends before an entry, so that a stack is in one group. A stack that is larger
+ * than a group is divided.
+ *
+ * @param entries those that wait, in their order.
+ * @param taken ids of the entries that the group has so far.
+ */
+export function endsBefore(
+  entries: readonly QueuedEntry[],
+  entry: QueuedEntry,
+  taken: ReadonlySet<number>,
+  maxGroup: number,
+): boolean {
+  if (taken.size === 0 || (entry.below !== undefined && taken.has(entry.below))) return false
+  const stack = new Set([entry.id])
+  for (const { id, below } of entries) if (below !== undefined && stack.has(below)) stack.add(id)
+  return stack.size <= maxGroup && taken.size + stack.size > maxGroup
 }
 
 /** Returns the state after a group was made of some of the waiting entries. */

@@ -1,5 +1,5 @@
 import { transaction } from '../../../platform/database/database.ts'
-import type { Tx } from '../../../platform/database/schema.ts'
+import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { readRef } from '../../../platform/git/refs/refs.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { candidateContexts } from '../../repositories/protection/merge-queue-settings.ts'
@@ -76,10 +76,15 @@ export async function loadQueue(
   const on = endOfChain({ tip, groups })
   const limit = rule.merge_queue_max_group * rule.merge_queue_parallel + MORE_WAITING
   const waiting = await rows.waitingEntries(db, queue.id, limit, on === tip ? undefined : on)
+  const below = await entriesBelow(db, waiting)
   return {
     queue,
     rule,
-    state: { tip, groups, waiting: waiting.map(queuedEntry) },
+    state: {
+      tip,
+      groups,
+      waiting: waiting.map((entry) => queuedEntry(entry, below.get(entry.below_id ?? 0))),
+    },
     groups: new Map(live.map((row) => [row.number, row])),
     entries: new Map([...members, ...waiting].map((entry) => [entry.id, entry])),
     evidence,
@@ -104,12 +109,32 @@ function groupOf(
   }
 }
 
-function queuedEntry({ id, is_jump, add_time, blocked_on }: MergeQueueEntry): QueuedEntry {
+/** Returns the ids of the entries below others that are in the queue, by their pull requests. */
+async function entriesBelow(
+  db: Db,
+  entries: readonly MergeQueueEntry[],
+): Promise<ReadonlyMap<number, number>> {
+  const pullIds = entries.flatMap(({ below_id }) => below_id ?? [])
+  if (pullIds.length === 0) return new Map()
+  const found = await rows.entriesOfPulls(db, [...new Set(pullIds)])
+  return new Map(
+    found
+      .filter(({ leave_time }) => leave_time === null)
+      .map(({ pull_request_id, id }) => [pull_request_id, id]),
+  )
+}
+
+/** @param below what must merge before. In a group, the order says that. */
+function queuedEntry(
+  { id, is_jump, add_time, blocked_on }: MergeQueueEntry,
+  below?: number,
+): QueuedEntry {
   return {
     id,
     isJump: is_jump === 1,
     addTimeMs: add_time,
     blockedOn: blocked_on ?? undefined,
+    below,
   }
 }
 

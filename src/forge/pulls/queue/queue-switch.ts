@@ -4,7 +4,7 @@ import type { ReposApp } from '../../repositories/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
 import { findScheduledMerge, insertScheduledMerge } from '../merging/scheduled-merges.rows.ts'
-import type { MergeQueue } from '../schema.ts'
+import type { MergeQueue, MergeQueueEntry } from '../schema.ts'
 import * as rows from './merge-queue.rows.ts'
 import { leaveQueue } from './queue-exits.ts'
 import { endGroup } from './queue-state.ts'
@@ -16,10 +16,13 @@ export async function switchQueueOff(app: ReposApp, queue: MergeQueue): Promise<
   if (groups.length === 0 && entries.length === 0) return
   const text = 'the merge queue was switched off: the merge is scheduled'
   await changeWatched(app, async (tx) => {
-    for (const entry of entries) {
+    for (const entry of stacksFirst(entries)) {
       const pull = await findPullRequestById(tx, entry.pull_request_id)
       if (!pull) continue
-      await leaveQueue(app, tx, undefined, { entry, pull }, { code: 'QUEUE_OFF', text })
+      const off = entry.below_id === null ? text : 'the merge queue was switched off'
+      await leaveQueue(app, tx, undefined, { entry, pull }, { code: 'QUEUE_OFF', text: off })
+      // The scheduled merge of one above the lowest of a stack would go into another branch.
+      if (entry.below_id !== null) continue
       if (pull.state !== 'OPEN' || (await findScheduledMerge(tx, pull.id))) continue
       await insertScheduledMerge(tx, {
         pull_request_id: pull.id,
@@ -41,4 +44,10 @@ export async function switchQueueOff(app: ReposApp, queue: MergeQueue): Promise<
     }
     for (const group of groups) await endGroup(app, tx, group, 'invalidated')
   })
+}
+
+/** Those of stacks leave from the highest, for the reason of all and not because one below left. */
+function stacksFirst(entries: readonly MergeQueueEntry[]): MergeQueueEntry[] {
+  const above = entries.filter(({ below_id }) => below_id !== null)
+  return [...above.reverse(), ...entries.filter(({ below_id }) => below_id === null)]
 }

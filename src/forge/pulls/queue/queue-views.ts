@@ -24,6 +24,8 @@ export interface QueueEntryView {
   readonly entry: MergeQueueEntry
   readonly pull: Pick<PullRequest, 'number' | 'title'>
   readonly base: string
+  /** Number of the pull request on which this one stands in a stack. */
+  readonly below: number | undefined
   readonly style: string
   /** From 1; 0 for an entry that has left. */
   readonly position: number
@@ -148,7 +150,10 @@ async function viewEntries(
   const rule = await ruleOf(app, repository.id, queue.branch)
   const pulls = await findPullRequestsByIds(
     db,
-    entries.map(({ pull_request_id }) => pull_request_id),
+    entries.flatMap(({ pull_request_id, below_id }) => [
+      pull_request_id,
+      ...(below_id ? [below_id] : []),
+    ]),
   )
   const adders = await findOwnersByIds(db, [...new Set(entries.map(({ adder_id }) => adder_id))])
   const placeOf = await placesIn(app, queue, rule)
@@ -160,6 +165,7 @@ async function viewEntries(
       entry,
       pull,
       base: queue.branch,
+      below: pulls.get(entry.below_id ?? 0)?.number,
       style: rule && entry.leave_time === null ? queueStyle(repository, rule) : entry.style,
       ...(await placeOf(entry)),
       adder: adders.get(entry.adder_id) ?? GHOST,

@@ -1,4 +1,5 @@
 import { transaction } from '../../../platform/database/database.ts'
+import type { Tx } from '../../../platform/database/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
   type DueWork,
@@ -28,8 +29,10 @@ import {
   apply,
   type Candidate,
   endOfChain,
+  endsBefore,
   type Group,
   nextStep,
+  type QueuedEntry,
   type Step,
   unmetContexts,
   withGroup,
@@ -198,8 +201,8 @@ async function failGroup(
   const reason = step.kind === 'fail' ? failureOf(loaded, first) : silenceOf(loaded, first)
   const after = apply(loaded.state, step)
   await changeWatched(app, async (tx) => {
-    for (const { entry } of first.candidates)
-      await leaveFor(app, tx, loaded.entries.get(entry.id), reason)
+    const leaving = first.candidates.flatMap(({ entry }) => loaded.entries.get(entry.id) ?? [])
+    await leaveFor(app, tx, leaving, reason)
     await storeState(app, tx, loaded, { after, firstEnds: 'dequeued' })
   })
 }
@@ -228,18 +231,27 @@ function silenceOf({ evidence }: LoadedQueue, { number = 0 }: Group): LeaveReaso
 async function form(
   app: ReposApp,
   loaded: LoadedQueue,
-  entries: readonly { readonly id: number }[],
+  entries: readonly QueuedEntry[],
 ): Promise<NextLook> {
   const { state, rule } = loaded
   const made: Candidate[] = []
   const mergeBases = new Map<number, string>()
   const on = endOfChain(state)
-  for (const { id } of entries) {
+  const before = new Set(state.groups.flatMap(({ candidates }) => idsOf(candidates)))
+  for (const queued of entries) {
+    const { id, below } = queued
+    const taken = new Set(idsOf(made))
     if (made.length === rule.merge_queue_max_group) break
+    if (endsBefore(entries, queued, taken, rule.merge_queue_max_group)) break
     const entry = loaded.entries.get(id)
-    const queued = state.waiting.find((waiting) => waiting.id === id)
-    if (!entry || !queued) continue
-    const outcome = await tryEntry(app, entry, made.at(-1)?.commit ?? on, state.tip)
+    // What is above an entry that waits, or that has left, waits or has left, too.
+    if (!entry || (below !== undefined && !taken.has(below) && !before.has(below))) continue
+    const onto = made.at(-1)?.commit ?? on
+    const outcome = await tryEntry(app, entry, {
+      onto,
+      tip: state.tip,
+      isAbove: below !== undefined,
+    })
     if (outcome === 'later') return { atMs: app.clock.now() + RETRY_MS }
     if (!outcome) continue
     made.push({ entry: queued, commit: outcome.commit })
@@ -252,6 +264,20 @@ async function form(
   return 'now'
 }
 
+function idsOf(candidates: readonly Candidate[]): number[] {
+  return candidates.map(({ entry }) => entry.id)
+}
+
+/** Where a candidate is made. */
+interface Attempted {
+  /** The commit below the candidate. */
+  readonly onto: string
+  /** The commit of the branch. */
+  readonly tip: string
+  /** Whether what the entry stands on is not merged yet, so that the branch alone decides nothing. */
+  readonly isAbove: boolean
+}
+
 /**
  * Makes the candidate of an entry. An entry that conflicts with another that is not merged waits, and
  * one that may not be merged leaves.
@@ -261,22 +287,28 @@ async function form(
 async function tryEntry(
   app: ReposApp,
   entry: MergeQueueEntry,
-  onto: string,
-  tip: string,
+  { onto, tip, isAbove }: Attempted,
 ): Promise<MadeCandidate | 'later' | undefined> {
   const made = await attempt(app, entry, onto)
   if (!('code' in made)) return made
   if (made.code === 'later') return 'later'
   if (isAboutBase(made.reason) && onto !== tip) {
-    const alone = await attempt(app, entry, tip)
-    if ('code' in alone && alone.code === 'later') return 'later'
-    if (!('code' in alone && isAboutBase(alone.reason))) {
-      await transaction(app.db, (tx) => rows.updateEntry(tx, entry.id, { blocked_on: onto }))
+    const alone = isAbove ? undefined : await attempt(app, entry, tip)
+    if (alone && 'code' in alone && alone.code === 'later') return 'later'
+    if (!(alone && 'code' in alone && isAboutBase(alone.reason))) {
+      await transaction(app.db, (tx) => block(tx, entry, onto))
       return undefined
     }
   }
-  await changeWatched(app, (tx) => leaveFor(app, tx, entry, made.reason))
+  await changeWatched(app, (tx) => leaveFor(app, tx, [entry], made.reason))
   return undefined
+}
+
+/** Lets an entry, and those above, wait until another commit is the end of the chain. */
+async function block(tx: Tx, { id, pull_request_id }: MergeQueueEntry, on: string): Promise<void> {
+  await rows.updateEntry(tx, id, { blocked_on: on })
+  for (const above of await rows.entriesAbove(tx, pull_request_id))
+    if (above.group_number === null) await block(tx, above, on)
 }
 
 type Attempt =

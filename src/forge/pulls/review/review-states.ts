@@ -256,18 +256,46 @@ export async function homeOf(
  * known to be about the change of `pull.head_commit`.
  *
  * @param pull the pull request as it was read. The result applies to its head only.
- * @param rule the rule for its base. Undefined without one.
+ * @param rule the rule for the branch that the pull request is merged into. Undefined without one.
+ * @param target whether that is its base. For another branch, the rows do not say which votes are
+ *   official, and no stale approval was dismissed, so such a rule ignores stale approvals.
  */
 export async function countApprovals(
   app: ReposApp,
   home: Home,
   pull: PullRequest,
   rule: BranchRule | undefined,
+  target: 'base' | 'other branch' = 'base',
 ): Promise<Approvals> {
   await compareReviews(app, pull, 'official')
+  if (target === 'other branch') return approvalsElsewhere(app, home, pull, rule)
   const reviews = await rows.listOfficial(app.db, pull.id)
   const userIds = [...new Set(reviews.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
   const teamIds = reviews.flatMap(({ team_id }) => team_id ?? [])
   const officials = await findOfficials(app.db, home, rule, userIds, teamIds)
   return evaluateApprovals(reviews, pull.head_commit, rule, officials)
+}
+
+/** Counts reviews under the rule of a branch that is not the base. */
+async function approvalsElsewhere(
+  { db }: ReposApp,
+  home: Home,
+  pull: PullRequest,
+  rule: BranchRule | undefined,
+): Promise<Approvals> {
+  const votes = await rows.listVotes(db, pull.id)
+  const requests = await rows.listReviewRequests(db, [pull.id])
+  const people = [...votes, ...requests]
+  const userIds = [...new Set(people.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
+  const teamIds = people.flatMap(({ team_id }) => team_id ?? [])
+  const officials = await findOfficials(db, home, rule, userIds, teamIds)
+  const asked = new Set(requests.flatMap(({ reviewer_id }) => reviewer_id ?? []))
+  const counting = officialVotes(votes, officials, asked)
+  const reviews = people.map((vote) => ({
+    ...vote,
+    official: Number(vote.state === 'REQUEST_REVIEW' || counting.has(vote.id)),
+  }))
+  const isStrict = rule?.ignore_stale_approvals || rule?.dismiss_stale_approvals
+  const strict = rule && { ...rule, ignore_stale_approvals: isStrict === true }
+  return evaluateApprovals(reviews, pull.head_commit, strict, officials)
 }

@@ -1,4 +1,5 @@
 import { type Merge, mergeCommits } from '../../../platform/git/merging/merge.ts'
+import { mergeChanges } from '../../../platform/git/merging/merge-from.ts'
 import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../platform/git/merging/rebase.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
 import { DomainError, metadataList } from '../../core/errors.ts'
@@ -11,21 +12,32 @@ import { commitSigner } from './server-commits.ts'
 const MAX_PATHS_BYTES = 1024
 const MAX_TEXT_CHARACTERS = 1000
 
+/** Two commits to merge. */
+interface MergeOrder {
+  readonly ours: string
+  readonly theirs: string
+  /** The merge base, in place of the one that the histories have. An ancestor of `theirs`. */
+  readonly base?: string | undefined
+  /** The merge style for the error. */
+  readonly style: MergeStyle
+}
+
 /**
  * Merges two commits, and stores the resulting tree.
  *
- * @param style the merge style for the error.
  * @returns the id of the tree.
  * @throws MERGE_CONFLICT
  */
 export async function mergeTrees(
   app: ReposApp,
   repositoryId: number,
-  ours: string,
-  theirs: string,
-  style: MergeStyle,
+  { ours, theirs, base, style }: MergeOrder,
 ): Promise<string> {
-  const merge = await reading(mergeCommits(app.git, repositoryId, ours, theirs))
+  const merge = await reading(
+    base === undefined
+      ? mergeCommits(app.git, repositoryId, ours, theirs)
+      : mergeChanges(app.git, repositoryId, { base, ours, theirs }),
+  )
   if (merge.outcome === 'clean') return merge.treeId
   throw new DomainError('MERGE_CONFLICT', { style, ...conflictOf(merge) })
 }

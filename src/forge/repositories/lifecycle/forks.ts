@@ -253,7 +253,7 @@ async function storeMerge(
   ours: string,
   theirs: string,
 ): Promise<string> {
-  const treeId = await mergeTrees(app, id, ours, theirs, 'merge')
+  const treeId = await mergeTrees(app, id, { ours, theirs, style: 'merge' })
   const self = gitIdentity(app, caller)
   return storeServerCommit(app, id, {
     treeId,

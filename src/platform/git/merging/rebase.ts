@@ -7,14 +7,15 @@ import {
   personLine,
   type SignCommit,
 } from '../objects/commit-content.ts'
-import { objectId, storeLooseObject } from '../objects/loose-objects.ts'
+import { objectId } from '../objects/loose-objects.ts'
 import { storeCommitContent } from '../objects/object-writes.ts'
 import { readObjects } from '../objects/objects.ts'
 import { parseCommit } from '../objects/raw-objects.ts'
 import type { Signer } from '../objects/signers.ts'
 import { type ReadOptions, readGit, textOf } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
-import { Merges } from './merge.ts'
+import { Merges, type RelatedMerge } from './merge.ts'
+import { mergeFrom, storeTemporary } from './merge-from.ts'
 
 /** A rebase. */
 export interface Rebase {
@@ -219,7 +220,7 @@ async function replayPicks(
     if (original.parentId === on) {
       tip = original
     } else {
-      const merge = await mergeOnto(merges, scratch, tip, original)
+      const merge = await pick(merges, scratch, tip, original)
       if (merge.outcome === 'conflict') return { ...merge, commitId: original.id }
       if (merge.treeId === tip.treeId && !original.isEmpty) continue
       tip = create(original, on, merge.treeId)
@@ -246,31 +247,14 @@ function contentOf(
   return commitContent({ treeId, parentIds: [on], committer: personLine(committer), ...text }, sign)
 }
 
-/** Signer of temporary commits. The time is in the far future, so Git reads only their parent. */
-const TEMPORARY = 'Nobody <nobody> 4102444800 +0000'
-
-/**
- * Merges the changes of a commit into a tree. The parent of the commit must become the merge base,
- * but Git 2.39 has no `--merge-base`. The tree therefore gets a temporary commit with this parent.
- */
-async function mergeOnto(
+/** Merges the changes of a commit into a tree. A first commit gets a base with an empty tree. */
+async function pick(
   merges: Merges,
   scratch: string,
   tip: Tip,
   { id, treeId, parentId }: Original,
-) {
-  const storeTemporary = (tree: string, parentIds: readonly string[]) => {
-    const content = commitContent({
-      treeId: tree,
-      parentIds,
-      author: TEMPORARY,
-      committer: TEMPORARY,
-      message: '',
-    })
-    return storeLooseObject(scratch, 'commit', Buffer.from(content))
-  }
-  // A first commit gets a base with an empty tree.
-  const base = parentId ?? (await storeTemporary(EMPTY_TREE, []))
-  const theirs = parentId === undefined ? await storeTemporary(treeId, [base]) : id
-  return merges.merge({ id: await storeTemporary(tip.treeId, [base]), treeId: tip.treeId }, theirs)
+): Promise<RelatedMerge> {
+  const base = parentId ?? (await storeTemporary(scratch, EMPTY_TREE, []))
+  const theirs = parentId === undefined ? await storeTemporary(scratch, treeId, [base]) : id
+  return mergeFrom(merges, scratch, { base, ours: tip.treeId, theirs })
 }

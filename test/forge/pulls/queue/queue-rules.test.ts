@@ -3,6 +3,7 @@ import {
   apply,
   endOf,
   endOfChain,
+  endsBefore,
   judge,
   nextStep,
   type QueuedEntry,
@@ -19,6 +20,7 @@ const entry = (id: number, changes: Partial<QueuedEntry> = {}): QueuedEntry => (
   isJump: false,
   addTimeMs: 0,
   blockedOn: undefined,
+  below: undefined,
   ...changes,
 })
 
@@ -30,6 +32,8 @@ function simulate(settings = SETTINGS) {
   const results = new Map<string, boolean>()
   const merged: number[] = []
   const failed: number[] = []
+  /** Those that left because one below them left. */
+  const dropped: number[] = []
   const bases: string[] = []
   let state: QueueState = { tip: 'base', groups: [], waiting: [] }
   let number = 0
@@ -47,12 +51,19 @@ function simulate(settings = SETTINGS) {
   const form = (on: string, entries: readonly QueuedEntry[]) => {
     const made: { entry: QueuedEntry; commit: string }[] = []
     const blocked = new Map<number, string>()
+    const before = new Set(
+      state.groups.flatMap(({ candidates }) => candidates.map(({ entry: { id } }) => id)),
+    )
     for (const candidate of entries) {
       if (made.length === settings.maxGroup) break
+      const taken = new Set(made.map(({ entry: { id } }) => id))
+      if (endsBefore(entries, candidate, taken, settings.maxGroup)) break
+      const stackedOn = candidate.below
+      if (stackedOn !== undefined && !taken.has(stackedOn) && !before.has(stackedOn)) continue
       const below = made.at(-1)?.commit ?? on
       if (!clash(below, candidate.id))
         made.push({ entry: candidate, commit: `${below}+${candidate.id}` })
-      else if (clash(state.tip, candidate.id)) {
+      else if (below === state.tip || (stackedOn === undefined && clash(state.tip, candidate.id))) {
         failed.push(candidate.id)
         blocked.set(candidate.id, 'left')
       } else blocked.set(candidate.id, below)
@@ -81,7 +92,50 @@ function simulate(settings = SETTINGS) {
     }
   }
 
+  /** Those on one that has left leave, and those on one that has merged stand on the base. */
+  const follow = () => {
+    const isGone = (id: number) => !queued().has(id) && !merged.includes(id)
+    const queued = () =>
+      new Set([
+        ...state.waiting.map(({ id }) => id),
+        ...state.groups.flatMap(({ candidates }) => candidates.map(({ entry: { id } }) => id)),
+      ])
+    const all = () => [
+      ...state.waiting,
+      ...state.groups.flatMap(({ candidates }) => candidates.map(({ entry }) => entry)),
+    ]
+    for (;;) {
+      const orphan = all().find(({ below }) => below !== undefined && isGone(below))
+      if (!orphan) break
+      dropped.push(orphan.id)
+      leave(orphan.id)
+    }
+    const settled = (one: QueuedEntry) =>
+      one.below !== undefined && merged.includes(one.below) ? { ...one, below: undefined } : one
+    state = {
+      ...state,
+      waiting: state.waiting.map(settled),
+      groups: state.groups.map((group) => ({
+        ...group,
+        candidates: group.candidates.map((made) => ({ ...made, entry: settled(made.entry) })),
+      })),
+    }
+  }
+
+  const leave = (id: number) => {
+    state = {
+      ...state,
+      waiting: state.waiting.filter((waiting) => waiting.id !== id),
+      groups: state.groups.flatMap((group) => {
+        const candidates = group.candidates.filter((candidate) => candidate.entry.id !== id)
+        if (candidates.length === group.candidates.length) return group
+        return candidates.length === 0 ? [] : { ...group, candidates, isBroken: true }
+      }),
+    }
+  }
+
   const step = () => {
+    follow()
     const next = nextStep(state, settings, 0)
     if (next.kind === 'rest') return false
     const [first] = state.groups
@@ -104,6 +158,7 @@ function simulate(settings = SETTINGS) {
     conflicts,
     merged,
     failed,
+    dropped,
     bases,
     get state() {
       return state
@@ -139,17 +194,7 @@ function simulate(settings = SETTINGS) {
     push() {
       state = { ...state, tip: `${state.tip}+0` }
     },
-    leave(id: number) {
-      state = {
-        ...state,
-        waiting: state.waiting.filter((waiting) => waiting.id !== id),
-        groups: state.groups.flatMap((group) => {
-          const candidates = group.candidates.filter((candidate) => candidate.entry.id !== id)
-          if (candidates.length === group.candidates.length) return group
-          return candidates.length === 0 ? [] : { ...group, candidates, isBroken: true }
-        }),
-      }
-    },
+    leave,
     isRed,
   }
 }
@@ -248,6 +293,8 @@ describe('the rules of the merge queue', () => {
     const settings = { maxGroup: 1 + below(5), parallel: 1 + below(3), waitMs: 0 }
     const queue = simulate(settings)
     const left = new Set<number>()
+    /** The entry below each that stands on another. */
+    const stacks = new Map<number, number>()
     let id = 0
     for (let round = 0; round < 60; round += 1) {
       const chance = random()
@@ -255,7 +302,13 @@ describe('the rules of the merge queue', () => {
         id += 1
         if (random() < 0.25) queue.red.add(id)
         if (random() < 0.2 && id > 1) queue.conflicts.add(`${1 + below(id - 1)}-${id}`)
-        queue.enter(entry(id, { isJump: random() < 0.1 }))
+        const present = queue.state.waiting.concat(
+          queue.state.groups.flatMap((group) => group.candidates.map((made) => made.entry)),
+        )
+        const lower = random() < 0.3 ? present[below(present.length)] : undefined
+        if (lower) stacks.set(id, lower.id)
+        const isJump = random() < 0.1 && lower?.isJump !== false
+        queue.enter(entry(id, { isJump, below: lower?.id }))
       } else if (chance < 0.45) queue.push()
       else if (chance < 0.5 && id > 0) {
         const gone = 1 + below(id)
@@ -283,7 +336,12 @@ describe('the rules of the merge queue', () => {
         !queue.merged.some((other) => queue.conflicts.has(`${other}-${failed}`)),
     )
     expect(innocent).toEqual([])
-    const outcomes = new Set([...queue.merged, ...queue.failed, ...left])
+    for (const [above, lower] of stacks) {
+      const [first, second] = [queue.merged.indexOf(lower), queue.merged.indexOf(above)]
+      if (second >= 0) expect([first >= 0, first < second]).toEqual([true, true])
+      if (queue.dropped.includes(above)) expect(first).toBe(-1)
+    }
+    const outcomes = new Set([...queue.merged, ...queue.failed, ...queue.dropped, ...left])
     expect(outcomes.size).toBe(id)
   })
 })
