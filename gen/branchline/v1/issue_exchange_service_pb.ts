@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_exchange_service.proto.
  */
 export const file_branchline_v1_issue_exchange_service: GenFile = /*@__PURE__*/
-  fileDesc("CipicmFuY2hsaW5lL3YxL2lzc3VlX2V4Y2hhbmdlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiSAoTRXhwb3J0SXNzdWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGFmdGVyX251bWJlchgDIAEoAyKsAgoTSW1wb3J0SXNzdWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEi0KB3JlY29yZHMYAyADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgPgQQISEgoKcmVxdWVzdF9pZBgEIAEoCRI8CgV1c2VycxgFIAMoCzItLmJyYW5jaGxpbmUudjEuSW1wb3J0SXNzdWVzUmVxdWVzdC5Vc2Vyc0VudHJ5Eh0KEHByZXNlcnZlX251bWJlcnMYBiABKAhIAIgBARIVCg12YWxpZGF0ZV9vbmx5GAcgASgIGiwKClVzZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUITChFfcHJlc2VydmVfbnVtYmVycyIiChRJbXBvcnRJc3N1ZXNSZXNwb25zZRIKCgJpZBgBIAEoAyJAChVHZXRJc3N1ZUltcG9ydFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJ1CgtJc3N1ZUltcG9ydBIKCgJpZBgBIAEoAxINCgVzdGF0ZRgCIAEoCRINCgV0b3RhbBgDIAEoBRIMCgRkb25lGAQgASgFEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMokFChRJc3N1ZUV4Y2hhbmdlU2VydmljZRLFAQoMRXhwb3J0SXNzdWVzEiIuYnJhbmNobGluZS52MS5FeHBvcnRJc3N1ZXNSZXF1ZXN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ2kAIBgqcZDggCEgpyZWFkOmlzc3VliqcZLAiMARInSXNzdWVzIGFyZSBvZmYgb3IgY2xvc2VkIHRvIHRoZSBjYWxsZXIugtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlX2V4cG9ydDABEtEBCgxJbXBvcnRJc3N1ZXMSIi5icmFuY2hsaW5lLnYxLkltcG9ydElzc3Vlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkltcG9ydElzc3Vlc1Jlc3BvbnNlIniQAgL6phkDCMoBgqcZDwgDEgt3cml0ZTppc3N1ZYqnGQMIhAGKpxkDCIUBiqcZAggFiqcZAggMiqcZAggNiqcZAwirBYLT5JMCLjoBKiIpL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZV9pbXBvcnQSrQEKDkdldElzc3VlSW1wb3J0EiQuYnJhbmNobGluZS52MS5HZXRJc3N1ZUltcG9ydFJlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlSW1wb3J0IlmQAgGCpxkOCAMSCnJlYWQ6aXNzdWWKpxkDCIQBiqcZAwj2BILT5JMCMBIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZV9pbXBvcnQve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CipicmFuY2hsaW5lL3YxL2lzc3VlX2V4Y2hhbmdlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiSAoTRXhwb3J0SXNzdWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGFmdGVyX251bWJlchgDIAEoAyKsAgoTSW1wb3J0SXNzdWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEi0KB3JlY29yZHMYAyADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgPgQQISEgoKcmVxdWVzdF9pZBgEIAEoCRI8CgV1c2VycxgFIAMoCzItLmJyYW5jaGxpbmUudjEuSW1wb3J0SXNzdWVzUmVxdWVzdC5Vc2Vyc0VudHJ5Eh0KEHByZXNlcnZlX251bWJlcnMYBiABKAhIAIgBARIVCg12YWxpZGF0ZV9vbmx5GAcgASgIGiwKClVzZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUITChFfcHJlc2VydmVfbnVtYmVycyIiChRJbXBvcnRJc3N1ZXNSZXNwb25zZRIKCgJpZBgBIAEoAyJAChVHZXRJc3N1ZUltcG9ydFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyKqAQoLSXNzdWVJbXBvcnQSCgoCaWQYASABKAMSDQoFc3RhdGUYAiABKAkSDQoFdG90YWwYAyABKAUSDAoEZG9uZRgEIAEoBRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVmaWxlcxgGIAEoBRISCgpmaWxlc19kb25lGAcgASgFEhAKCHByb2JsZW1zGAggAygJMpgFChRJc3N1ZUV4Y2hhbmdlU2VydmljZRLFAQoMRXhwb3J0SXNzdWVzEiIuYnJhbmNobGluZS52MS5FeHBvcnRJc3N1ZXNSZXF1ZXN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ2kAIBgqcZDggCEgpyZWFkOmlzc3VliqcZLAiMARInSXNzdWVzIGFyZSBvZmYgb3IgY2xvc2VkIHRvIHRoZSBjYWxsZXIugtPkkwIrEikvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlX2V4cG9ydDABEuABCgxJbXBvcnRJc3N1ZXMSIi5icmFuY2hsaW5lLnYxLkltcG9ydElzc3Vlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkltcG9ydElzc3Vlc1Jlc3BvbnNlIoYBkAIC+qYZAwjKAYKnGQ8IAxILd3JpdGU6aXNzdWWKpxkDCIQBiqcZAwiFAYqnGQIIBYqnGQIIDIqnGQIIDYqnGQMIqwWKpxkDCLwFiqcZAwizAYLT5JMCLjoBKiIpL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZV9pbXBvcnQSrQEKDkdldElzc3VlSW1wb3J0EiQuYnJhbmNobGluZS52MS5HZXRJc3N1ZUltcG9ydFJlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlSW1wb3J0IlmQAgGCpxkOCAMSCnJlYWQ6aXNzdWWKpxkDCIQBiqcZAwj2BILT5JMCMBIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZV9pbXBvcnQve2lkfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_error_reason, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ExportIssues.
@@ -191,7 +191,7 @@ export type IssueImport = Message<"branchline.v1.IssueImport"> & {
   id: bigint;
 
   /**
-   * `running` or `done`, with all references.
+   * `running` or `done`, with all references and files.
    *
    * @generated from field: string state = 2;
    */
@@ -217,6 +217,28 @@ export type IssueImport = Message<"branchline.v1.IssueImport"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Number of files in the records.
+   *
+   * @generated from field: int32 files = 6;
+   */
+  files: number;
+
+  /**
+   * Number of files that are stored or left out.
+   *
+   * @generated from field: int32 files_done = 7;
+   */
+  filesDone: number;
+
+  /**
+   * What was left out, at most 1000 entries: files that could not be read, and links to issues that are
+   * not there.
+   *
+   * @generated from field: repeated string problems = 8;
+   */
+  problems: string[];
 };
 
 /**
@@ -229,15 +251,20 @@ export const IssueImportSchema: GenMessage<IssueImport> = /*@__PURE__*/
 /**
  * Issues as records, for other repositories and servers. A record is a JSON object whose `kind` is
  * `label`, `milestone` or `issue`, with the properties that these have over REST, without ids and
- * URLs. A person is `{login, name}`. An issue has its comments, reactions and events.
+ * URLs. A person is `{login, name}`. An issue has its comments, reactions and events, and the issues and
+ * pull requests that it names: `dependencies`, `blocks`, `children` (its sub-issues, in order), `parent`
+ * and `duplicate_of`. Each of these is `{number}`, with `repository` as `{owner, name}` if it is in
+ * another repository.
  *
  * @generated from service branchline.v1.IssueExchangeService
  */
 export const IssueExchangeService: GenService<{
   /**
    * Streams the labels and milestones of a repository, then its issues by number. Pull requests are
-   * left out. Over REST each record is a line. For readers of issues. Administrators of the repository
-   * get the attachments of issues, too, each with `name`, `size` in bytes and `url`.
+   * left out. Over REST each record is a line. For readers of issues. What the caller may not read is not
+   * named. Administrators of the repository get the attachments of issues and comments, too, each with
+   * `name`, `size` in bytes and `url`. References are left out, because an import makes them from the
+   * texts, and pushes make those of commits.
    *
    * @generated from rpc branchline.v1.IssueExchangeService.ExportIssues
    */
@@ -249,9 +276,12 @@ export const IssueExchangeService: GenService<{
   /**
    * Imports records. Each is stored by itself, in the order of labels, milestones and issues by number.
    * When the server stops in the middle, GetIssueImport tells how many records are stored, and the same
-   * request with the same `request_id` goes on. References of the texts are made at the end, as far as
-   * the caller may read what they name. Users are not told, and webhooks get nothing. For administrators
-   * of the repository.
+   * request with the same `request_id` goes on. Links to other issues and references of the texts are
+   * made at the end, as far as the caller may read what they name. An issue that is not there yet, such
+   * as one of a later request, is left out. Then the server downloads the files in the `attachments` of
+   * issues and comments from their `url`: from this server if the caller may read the file, such as an
+   * upload by CreateIssueUpload, or from another server without a token. GetIssueImport tells what was left out.
+   * Users are not told, and webhooks get nothing. For administrators of the repository.
    *
    * @generated from rpc branchline.v1.IssueExchangeService.ImportIssues
    */

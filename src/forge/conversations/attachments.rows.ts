@@ -42,6 +42,21 @@ export async function attachmentsOfComments(
   return grouped(found.map((attachment) => [attachment.comment_id ?? 0, attachment]))
 }
 
+/** Returns the attachments of the comments of conversations by the id of the comment, oldest first. */
+export async function attachmentsOfIssueComments(
+  db: Db,
+  conversationIds: readonly number[],
+): Promise<ReadonlyMap<number, IssueAttachment[]>> {
+  const found = await db
+    .selectFrom('issue_attachments')
+    .selectAll()
+    .where('issue_id', 'in', numbersOf(JSON.stringify(conversationIds)))
+    .where('comment_id', 'is not', null)
+    .orderBy('id')
+    .execute()
+  return grouped(found.map((attachment) => [attachment.comment_id ?? 0, attachment]))
+}
+
 /** Returns the attachment of a holder with an id. */
 export function findIssueAttachment(
   db: Db,

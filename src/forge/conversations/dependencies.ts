@@ -15,7 +15,7 @@ import { recordTimeline } from './timeline.ts'
  */
 
 /** Maximum number of dependencies of a conversation. */
-const MAX_DEPENDENCIES = 100
+export const MAX_DEPENDENCIES = 100
 
 /**
  * A dependency in the form in which a client names it. Without owner and repository it is in the

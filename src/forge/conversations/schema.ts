@@ -295,8 +295,8 @@ export interface TimelineTable {
   /**
    * The former title or base branch; the reason of a closing; the id of the former milestone, or of the removed label or
    * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
-   * in Unix seconds; the former head of a push, empty for pushes that older programs recorded; empty
-   * for other types.
+   * in Unix seconds; the former head of a push, with the prefix `forced:` if the branch lost that
+   * commit, empty for pushes that older programs recorded; empty for other types.
    */
   old_value: string
   /**
@@ -442,8 +442,14 @@ interface IssueImportsTable {
   done: Generated<number>
   /** The stored issues, as a list in JSON. */
   issue_ids: Generated<string>
-  /** Number of stored issues whose references are made. */
+  /** Number of stored issues whose events, links and references are made. */
   referring: Generated<number>
+  /** Number of files in the records. */
+  files: Generated<number>
+  /** Number of files that are stored or left out. */
+  files_done: Generated<number>
+  /** What could not be imported, as a list of texts in JSON. */
+  problems: Generated<string>
   /** Unix seconds. */
   create_time: number
 }

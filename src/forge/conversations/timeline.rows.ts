@@ -183,8 +183,8 @@ function selectReferences(db: Db, { conversationId, reader }: TimelineSelection)
     .$castTo<PlacedRow>()
 }
 
-/** Returns the condition that the other conversation of an entry is readable. */
-function sourceReadable(reader: RepositoryReader) {
+/** Returns the condition that the other conversation of an entry, which is named `source`, is readable. */
+export function sourceReadable(reader: RepositoryReader) {
   const eb = expressionBuilder<Schema>()
   const isPull = sql.ref<number>('source.is_pull')
   const reads = (unit: keyof typeof FEATURES) => readable(reader, unit, 'source.repository_id')

@@ -25,14 +25,6 @@ export interface RunningImport {
 /** The import has ended meanwhile, because somebody cancelled it or deleted the repository. */
 export class ImportEndedError extends Error {}
 
-/** Where the content of a file comes from, and how its row is noted. */
-export interface FileSource {
-  /** Opens the content at the other server. */
-  open(): Promise<AsyncIterable<Uint8Array>>
-  /** Notes in the transaction of the row that the file is stored. @returns false if it was before. */
-  note(tx: Tx): Promise<boolean>
-}
-
 /** A record of the other server, as far as problems name it. */
 export interface Item {
   readonly kind: string

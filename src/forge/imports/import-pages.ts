@@ -1,10 +1,11 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
+import { RecordError } from '../conversations/imported-attachments.ts'
+import { insertImportedDependencies } from '../conversations/imported-texts.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { ImportEndedError, noteProblem, type RunningImport, storeItem } from './import-items.ts'
 import { type Counted, countsOf, countsOfTotal } from './import-progress.ts'
 import { hasFiles, importFiles } from './imported-files.ts'
-import { insertImportedDependencies } from './imported-texts.rows.ts'
 import * as rows from './project-imports.rows.ts'
 import type {
   ConversationRecord,
@@ -16,13 +17,7 @@ import type {
 import { SourceError } from './sources/source-client.ts'
 import { resultsInOrder } from './sources/source-values.ts'
 import { readPullFacts, storePullRecord } from './stored-pulls.ts'
-import {
-  RecordError,
-  storeIssue,
-  storeLabel,
-  storeMilestone,
-  type Target,
-} from './stored-records.ts'
+import { storeIssue, storeLabel, storeMilestone, type Target } from './stored-records.ts'
 import { storeRelease } from './stored-releases.ts'
 
 /** Stores a record that is loaded, in a transaction. */

@@ -1,16 +1,15 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { grouped } from '../conversations/conversations.rows.ts'
+import {
+  type FileSource,
+  RecordError,
+  storeImportedAttachment,
+} from '../conversations/imported-attachments.ts'
+import { conversationNumbered } from '../conversations/imported-texts.rows.ts'
 import { DomainError } from '../core/errors.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { findEntryByTag } from '../repositories/releases/releases.rows.ts'
-import {
-  count,
-  type FileSource,
-  type Item,
-  noteProblem,
-  type RunningImport,
-} from './import-items.ts'
-import { conversationNumbered } from './imported-texts.rows.ts'
+import { count, type Item, noteProblem, type RunningImport } from './import-items.ts'
 import * as rows from './project-imports.rows.ts'
 import type {
   AssetRecord,
@@ -19,8 +18,6 @@ import type {
   ReleaseRecord,
 } from './project-records.ts'
 import { SourceError } from './sources/source-client.ts'
-import { storeAttachment } from './stored-attachments.ts'
-import { RecordError } from './stored-records.ts'
 import { storeAsset } from './stored-releases.ts'
 
 /** A record that may have files. */
@@ -99,7 +96,8 @@ async function attachmentsOf(
       ref: `#${number}/${file.name}`,
     },
     file,
-    store: (from: FileSource) => storeAttachment(app, { ...conversation, commentId }, file, from),
+    store: (from: FileSource) =>
+      storeImportedAttachment(app, { ...conversation, commentId }, file, from),
   })
   // The other server may have changed its comments since they were stored.
   const left = grouped(found.comments.map(({ create_time, id }) => [create_time, id] as const))

@@ -1,3 +1,4 @@
+import type { ImportedAttachment } from '../conversations/imported-attachments.ts'
 /**
  * What an import reads from another server, in one form for all kinds of servers. Texts are Markdown,
  * times are Unix seconds, and each record has the id that the other server gave it.
@@ -152,12 +153,7 @@ export interface AssetRecord extends Identified {
 }
 
 /** A file of an issue, a pull request or a comment, which their texts show by a link. */
-export interface AttachmentRecord extends AssetRecord {
-  /** Names the file in links: `/attachments/{uuid}`. */
-  readonly uuid: string
-  /** The whole address in links; empty if it is not known. */
-  readonly link: string
-}
+export interface AttachmentRecord extends AssetRecord, ImportedAttachment {}
 
 /** The kinds of records that a source lists in pages, in the order in which they are stored. */
 export const LISTED = ['labels', 'milestones', 'issues', 'pull_requests', 'releases'] as const

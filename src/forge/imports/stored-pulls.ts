@@ -1,6 +1,7 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { findMergeBase } from '../../platform/git/history/history.ts'
 import { inspectObjects } from '../../platform/git/objects/objects.ts'
+import { RecordError } from '../conversations/imported-attachments.ts'
 import { insertPullRequest } from '../pulls/heads/pull-requests.rows.ts'
 import { newPullRow } from '../pulls/lifecycle/create-pull.ts'
 import { isWorkInProgress } from '../pulls/lists/pull-views.ts'
@@ -10,14 +11,7 @@ import type { PullRequest } from '../pulls/schema.ts'
 import { reading } from '../repositories/content/git-reading.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { LineCommentRecord, PullRecord, ReviewRecord } from './project-records.ts'
-import {
-  authorOf,
-  bodyOf,
-  conversationColumns,
-  RecordError,
-  storeParts,
-  type Target,
-} from './stored-records.ts'
+import { authorOf, bodyOf, conversationColumns, storeParts, type Target } from './stored-records.ts'
 
 /** What Git says about a pull request, before its rows are written. */
 export interface ImportedPullFacts {

@@ -1,5 +1,7 @@
 import type { Tx } from '../../platform/database/schema.ts'
 import { readTitle } from '../conversations/conversation-fields.ts'
+import { RecordError } from '../conversations/imported-attachments.ts'
+import * as rows from '../conversations/imported-texts.rows.ts'
 import {
   findLabelsNamed,
   insertLabel,
@@ -12,7 +14,6 @@ import { writeSearchText } from '../conversations/search-texts.rows.ts'
 import { STATE_REASONS } from '../issues/duplicates.ts'
 import { passNumber, usedNumbers } from '../issues/issue-exchange.rows.ts'
 import { insertIssue } from '../issues/issues.rows.ts'
-import * as rows from './imported-texts.rows.ts'
 import type {
   CommentRecord,
   ConversationRecord,
@@ -32,14 +33,6 @@ export interface Target {
   accountOf(person: SourcePerson): number | undefined
   /** Collects what is left out. */
   leftOut(message: string): void
-}
-
-/** A record that cannot be stored. The message is for users. */
-export class RecordError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'RecordError'
-  }
 }
 
 /** The limits of texts that people write here. */

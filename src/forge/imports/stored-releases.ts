@@ -1,6 +1,7 @@
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { readTitle } from '../conversations/conversation-fields.ts'
+import { type FileSource, RecordError } from '../conversations/imported-attachments.ts'
 import { nowSeconds } from '../core/core.ts'
 import { FILE_NAME, storeFile } from '../repositories/attachments/stored-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
@@ -15,9 +16,8 @@ import {
   insertRelease,
   updateRelease,
 } from '../repositories/releases/releases.rows.ts'
-import type { FileSource } from './import-items.ts'
 import type { AssetRecord, ReleaseRecord } from './project-records.ts'
-import { authorOf, bodyOf, RecordError, type Target } from './stored-records.ts'
+import { authorOf, bodyOf, type Target } from './stored-records.ts'
 
 /** Longer ones are no names of branches and commits. */
 const MAX_TARGET_CHARACTERS = 1024

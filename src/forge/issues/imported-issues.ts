@@ -3,13 +3,15 @@ import { findLabelsNamed, replaceConversationLabels } from '../conversations/lab
 import { findMilestoneByTitle } from '../conversations/milestones.rows.ts'
 import { replaceAssignees } from '../conversations/participants.rows.ts'
 import { REACTIONS } from '../conversations/reactions.ts'
-import type { NewTimelineEntry, StateReason, TimelineTable } from '../conversations/schema.ts'
+import type { Conversation, StateReason } from '../conversations/schema.ts'
 import { writeSearchText } from '../conversations/search-texts.rows.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Repository } from '../repositories/schema.ts'
 import { STATE_REASONS } from './duplicates.ts'
 import type { ImportRecord } from './import-records.ts'
 import { passNumber, usedNumbers } from './issue-exchange.rows.ts'
+import { listPinned } from './issue-pins.rows.ts'
+import { MAX_PINS } from './issue-pins.ts'
 import { insertIssue } from './issues.rows.ts'
 
 /** The ids of users here. */
@@ -104,7 +106,7 @@ async function storeIssue(
   }
   const isOpen = record.text('state') !== 'closed'
   const create_time = record.time('created_at') ?? now
-  const { id: poster_id, ...original } = authorOf(users, record.part('user'))
+  const { id: poster_id, ...original } = importedAuthor(users, record.part('user'))
   const [milestone] = record.names('milestone', 'title')
   const found = milestone && (await findMilestoneByTitle(tx, repository_id, milestone))
   const reason = STATE_REASONS.find((word) => word === record.text('state_reason'))
@@ -136,7 +138,7 @@ async function storeIssue(
   await storeReactions(tx, { issue_id: id, comment_id: null }, users, record)
   for (const comment of record.parts('comments'))
     await storeComment(tx, { repository_id, id }, users, comment, now)
-  await storeEvents(tx, { repository_id, id }, users, record.parts('timeline'), now)
+  await pin(tx, conversation, record.number('pin_order'))
   return id
 }
 
@@ -153,7 +155,7 @@ async function storeComment(
   record: ImportRecord,
   now: number,
 ): Promise<void> {
-  const { id: poster_id, ...original } = authorOf(users, record.part('author'))
+  const { id: poster_id, ...original } = importedAuthor(users, record.part('author'))
   const create_time = record.time('created_at') ?? now
   const update_time = record.time('updated_at') ?? create_time
   const body = record.body('body')
@@ -188,115 +190,24 @@ async function storeReactions(
       .execute()
 }
 
-/** The types of events that records bring, which are about one issue each. */
-const TYPES: ReadonlySet<string> = new Set<TimelineTable['type']>([
-  'close',
-  'reopen',
-  'change_title',
-  'change_issue_ref',
-  'label',
-  'milestone',
-  'assignees',
-  'added_deadline',
-  'modified_deadline',
-  'removed_deadline',
-  'lock',
-  'unlock',
-  'pin',
-  'unpin',
-])
-
-async function storeEvents(
-  tx: Tx,
-  { repository_id, id: issue_id }: Stored,
-  users: Users,
-  records: readonly ImportRecord[],
-  now: number,
-): Promise<void> {
-  const entries: NewTimelineEntry[] = []
-  for (const record of records) {
-    const type = record.text('type')
-    if (!TYPES.has(type)) continue
-    const values = await valuesOf(tx, repository_id, users, record)
-    if (!values) continue
-    const { id: actor_id, ...original } = authorOf(users, record.part('actor'))
-    entries.push({
-      issue_id,
-      type: type as TimelineTable['type'],
-      actor_id,
-      ...original,
-      create_time: record.time('created_at') ?? now,
-      ...values,
-    })
-  }
-  for (let i = 0; i < entries.length; i += 100)
-    await tx
-      .insertInto('issue_timeline')
-      .values(entries.slice(i, i + 100))
-      .execute()
-}
-
-type Values = Pick<TimelineTable, 'old_value' | 'new_value'>
-
-/** Returns the values of an event as stored; undefined for an event about what is not here. */
-async function valuesOf(
-  tx: Tx,
-  repository_id: number,
-  users: Users,
-  record: ImportRecord,
-): Promise<Values | undefined> {
-  const either = (id: number | undefined, isAdded: boolean): Values | undefined => {
-    if (id === undefined) return undefined
-    return isAdded
-      ? { old_value: '', new_value: String(id) }
-      : { old_value: String(id), new_value: '' }
-  }
-  const milestone = async (key: string) => {
-    const [title] = record.names(key, 'title')
-    const found = title && (await findMilestoneByTitle(tx, repository_id, title))
-    return found ? String(found.id) : ''
-  }
-  switch (record.text('type')) {
-    case 'label': {
-      const [name = ''] = record.names('label', 'name')
-      const owner = { repository_id, organization_id: null }
-      const found = await findLabelsNamed(tx, owner, [name])
-      return either(found.get(name), record.text('body') !== '')
-    }
-    case 'milestone':
-      return {
-        old_value: await milestone('old_milestone'),
-        new_value: await milestone('milestone'),
-      }
-    case 'assignees':
-      return either(accountOf(users, record.part('assignee')), !record.flag('removed_assignee'))
-    case 'change_title':
-      return { old_value: record.text('old_title'), new_value: record.text('new_title') }
-    case 'change_issue_ref':
-      return { old_value: record.text('old_ref'), new_value: record.text('new_ref') }
-    case 'close':
-      return { old_value: record.text('body'), new_value: record.text('ref_commit_sha') }
-    case 'lock':
-      return { old_value: '', new_value: record.text('body') }
-    default:
-      return { old_value: seconds(record, 'old_value'), new_value: seconds(record, 'new_value') }
-  }
-}
-
-/** Returns a due date of an event, in Unix seconds; empty for none. */
-function seconds(record: ImportRecord, key: string): string {
-  return /^\d{0,12}$/.exec(record.text(key))?.[0] ?? record.refuse(`${key} is a number`)
+/** Pins an issue at a position that is free. A fourth issue is not pinned. */
+async function pin(tx: Tx, issue: Conversation, position: number): Promise<void> {
+  if (position === 0) return
+  const taken = new Set((await listPinned(tx, issue)).map(({ pin_order }) => pin_order))
+  const free = [position, 1, 2, 3].find((one) => one <= MAX_PINS && !taken.has(one))
+  if (free !== undefined)
+    await tx.updateTable('issues').set({ pin_order: free }).where('id', '=', issue.id).execute()
 }
 
 /** Returns the account of a person; undefined for none. */
-function accountOf(users: Users, person: ImportRecord | undefined): number | undefined {
+export function accountOf(users: Users, person: ImportRecord | undefined): number | undefined {
   return (
     users.byLogin.get(person?.text('login') ?? '') ?? users.byEmail.get(person?.text('email') ?? '')
   )
 }
 
 /** Returns the account of a person, or who has none. */
-function authorOf(users: Users, person: ImportRecord | undefined) {
+export function importedAuthor(users: Users, person: ImportRecord | undefined) {
   const login = person?.text('login') ?? ''
   const id = accountOf(users, person)
   if (id !== undefined) return { id, original_author: '', original_name: '' }

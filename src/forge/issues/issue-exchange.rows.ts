@@ -1,10 +1,16 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
+import { sourceReadable } from '../conversations/timeline.rows.ts'
+import type { RepositoryReader } from '../repositories/access/repository-readers.rows.ts'
 
 export type ExportedIssue = Selectable<Schema['issues']>
 
-export type ExportedEvent = Selectable<Schema['issue_timeline']>
+export interface ExportedEvent extends Selectable<Schema['issue_timeline']> {
+  /** The place of the other conversation of an event about two; null for other events. */
+  readonly other_number: number | null
+  readonly other_repository_id: number | null
+}
 
 /** Returns the issues of a repository with numbers above one, by number. */
 export function issuesAfter(
@@ -78,14 +84,106 @@ export function reactionsOf(
     .execute()
 }
 
-/** Returns the events of issues that are about one issue each, oldest first. */
-export function eventsOf(db: Db, issueIds: readonly number[]): Promise<ExportedEvent[]> {
+/**
+ * Returns the events of issues, oldest first. Those about two conversations come with the place of the
+ * other one, if the reader may read that.
+ */
+export function eventsOf(
+  db: Db,
+  issueIds: readonly number[],
+  reader: RepositoryReader,
+): Promise<ExportedEvent[]> {
   return db
-    .selectFrom('issue_timeline')
-    .selectAll()
-    .where('issue_id', 'in', issueIds)
-    .where('source_id', 'is', null)
-    .orderBy('create_time')
+    .selectFrom('issue_timeline as event')
+    .leftJoin('issues as source', 'source.id', 'event.source_id')
+    .selectAll('event')
+    .select(['source.number as other_number', 'source.repository_id as other_repository_id'])
+    .where('event.issue_id', 'in', issueIds)
+    .where((eb) => eb.or([eb('event.source_id', 'is', null), sourceReadable(reader)]))
+    .orderBy('event.create_time')
+    .orderBy('event.id')
+    .execute()
+}
+
+/** A conversation that an issue names. */
+export interface ExportedLink {
+  readonly kind: 'dependencies' | 'blocks' | 'children' | 'parent' | 'duplicate_of'
+  readonly issue_id: number
+  readonly other_number: number | null
+  readonly other_repository_id: number | null
+}
+
+/**
+ * Returns what issues depend on, what waits for them, their parts by position, their parents and their
+ * originals, as far as the reader may read these.
+ */
+export function linksOf(
+  db: Db,
+  issueIds: readonly number[],
+  reader: RepositoryReader,
+): Promise<ExportedLink[]> {
+  const ids = numbersOf(JSON.stringify(issueIds))
+  const place = sql.lit(0).$castTo<number>()
+  const links = db
+    .selectFrom('issue_dependencies')
+    .select(['issue_id', 'depends_on_id as other_id', kindOf('dependencies'), place.as('place')])
+    .where('issue_id', 'in', ids)
+    .unionAll(
+      db
+        .selectFrom('issue_dependencies')
+        .select(['depends_on_id as issue_id', 'issue_id as other_id'])
+        .select([kindOf('blocks'), place.as('place')])
+        .where('depends_on_id', 'in', ids),
+    )
+    .unionAll(
+      db
+        .selectFrom('sub_issues')
+        .select(['parent_id as issue_id', 'issue_id as other_id'])
+        .select([kindOf('children'), 'position as place'])
+        .where('parent_id', 'in', ids),
+    )
+    .unionAll(
+      db
+        .selectFrom('sub_issues')
+        .select(['issue_id', 'parent_id as other_id', kindOf('parent'), place.as('place')])
+        .where('issue_id', 'in', ids),
+    )
+    .unionAll(
+      db
+        .selectFrom('issues')
+        .select(['id as issue_id', 'duplicate_of_id as other_id', kindOf('duplicate_of')])
+        .select(place.as('place'))
+        .where('id', 'in', ids)
+        .where('duplicate_of_id', 'is not', null)
+        .$castTo<{ issue_id: number; other_id: number; kind: string; place: number }>(),
+    )
+  return db
+    .selectFrom(links.as('link'))
+    .innerJoin('issues as source', 'source.id', 'link.other_id')
+    .select(['link.issue_id', 'link.kind', 'source.number as other_number'])
+    .select('source.repository_id as other_repository_id')
+    .where(sourceReadable(reader))
+    .orderBy('link.issue_id')
+    .orderBy('link.place')
+    .orderBy('source.repository_id')
+    .orderBy('source.number')
+    .$castTo<ExportedLink>()
+    .execute()
+}
+
+function kindOf(kind: ExportedLink['kind']) {
+  return sql.lit(kind).$castTo<string>().as('kind')
+}
+
+/** Returns the comments of a conversation with their times, in the order in which they were stored. */
+export function commentTimesOf(
+  db: Db,
+  conversationId: number,
+): Promise<{ readonly id: number; readonly create_time: number }[]> {
+  return db
+    .selectFrom('issue_comments')
+    .select(['id', 'create_time'])
+    .where('issue_id', '=', conversationId)
     .orderBy('id')
     .execute()
 }
@@ -158,17 +256,16 @@ export function importedIds({ issue_ids }: Pick<Import, 'issue_ids'>): readonly 
   return JSON.parse(issue_ids) as number[]
 }
 
-/**
- * Counts the next issue whose references are made.
- *
- * @returns its id; undefined if there is none.
- */
-export async function countReferring(tx: Tx, id: number): Promise<number | undefined> {
-  const found = await tx
-    .selectFrom('issue_imports')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirst()
+/** The next issue of an import whose links and references are made. */
+interface NextIssue {
+  readonly id: number
+  /** Position among the issues of the import, from 0. */
+  readonly position: number
+}
+
+/** Counts the next issue whose links and references are made. @returns undefined if there is none. */
+export async function countReferring(tx: Tx, id: number): Promise<NextIssue | undefined> {
+  const found = await importById(tx, id)
   const issueId = found && importedIds(found)[found.referring]
   if (!found || issueId === undefined) return undefined
   const { numUpdatedRows } = await tx
@@ -177,7 +274,53 @@ export async function countReferring(tx: Tx, id: number): Promise<number | undef
     .where('id', '=', id)
     .where('referring', '=', found.referring)
     .executeTakeFirst()
-  return numUpdatedRows > 0 ? issueId : countReferring(tx, id)
+  if (numUpdatedRows === 0n) return countReferring(tx, id)
+  return { id: issueId, position: found.referring }
+}
+
+/** Returns an import. */
+export function importById(db: Db, id: number): Promise<Import | undefined> {
+  return db.selectFrom('issue_imports').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/**
+ * Counts a file of an import, which is stored or left out.
+ *
+ * @param problem why the file is left out.
+ * @returns false if the file was counted already.
+ */
+export async function countFile(
+  tx: Tx,
+  id: number,
+  position: number,
+  problem?: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('issue_imports')
+    .set({ files_done: position + 1 })
+    .where('id', '=', id)
+    .where('files_done', '=', position)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  if (problem !== undefined) await addProblems(tx, id, [problem])
+  return true
+}
+
+/** More problems are not kept. */
+const MAX_PROBLEMS = 1000
+
+/** Notes what an import leaves out. */
+export async function addProblems(tx: Tx, id: number, added: readonly string[]): Promise<void> {
+  const found = added.length === 0 ? undefined : await importById(tx, id)
+  if (!found) return
+  const problems = JSON.stringify([...problemsOf(found), ...added].slice(0, MAX_PROBLEMS))
+  await tx.updateTable('issue_imports').set({ problems }).where('id', '=', id).execute()
+}
+
+/** Returns what an import has left out. */
+export function problemsOf({ problems }: Pick<Import, 'problems'>): readonly string[] {
+  // `addProblems` wrote the text.
+  return JSON.parse(problems) as string[]
 }
 
 /** Returns which of some numbers conversations of a repository have, or had before their transfer. */

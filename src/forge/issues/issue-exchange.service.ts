@@ -8,7 +8,7 @@ import { callerOf } from '../core/wire/call.ts'
 import { defineService } from '../core/wire/define-service.ts'
 import { atSecond } from '../core/wire/times.ts'
 import { exportIssues } from './issue-export.ts'
-import { getImport, importIssues, isDone } from './issue-import.ts'
+import { getImport, importIssues, isDone, leftOutOf } from './issue-import.ts'
 
 /** Implements IssueExchangeService. */
 function issueExchangeService(app: App): ServiceImpl<typeof IssueExchangeService> {
@@ -20,7 +20,7 @@ function issueExchangeService(app: App): ServiceImpl<typeof IssueExchangeService
 
     async importIssues({ owner, repo, ...request }, context) {
       const caller = signedIn(callerOf(context))
-      const id = await importIssues(app, caller, { owner, repo }, request)
+      const id = await importIssues(app, caller, { owner, repo }, request, context.signal)
       return { id: BigInt(id) }
     },
 
@@ -33,6 +33,9 @@ function issueExchangeService(app: App): ServiceImpl<typeof IssueExchangeService
         total: found.total,
         done: found.done,
         createdAt: atSecond(found.create_time),
+        files: found.files,
+        filesDone: found.files_done,
+        problems: [...leftOutOf(found)],
       }
     },
   }

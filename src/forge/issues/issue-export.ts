@@ -1,17 +1,23 @@
 import { findOwnersByIds } from '../accounts/users/owners.rows.ts'
-import { attachmentsOfConversations } from '../conversations/attachments.rows.ts'
+import {
+  attachmentsOfConversations,
+  attachmentsOfIssueComments,
+} from '../conversations/attachments.rows.ts'
 import { type OpenConversations, openConversations } from '../conversations/conversation-readers.ts'
 import { grouped } from '../conversations/conversations.rows.ts'
 import { findLabelsByIds, labelsOfConversations } from '../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
 import { assigneesOfConversations } from '../conversations/participants.rows.ts'
-import type { Conversation, Label, Milestone } from '../conversations/schema.ts'
+import type { Conversation, IssueAttachment, Label, Milestone } from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
 import type { RepositoryName } from '../core/names.ts'
+import { repositoryReader } from '../repositories/access/permissions.ts'
+import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { ExchangeRecord } from './exchange-records.ts'
+import { keyOfOther } from './imported-links.ts'
 import * as rows from './issue-exchange.rows.ts'
 
 /** The number of issues that an export reads at a time. */
@@ -43,8 +49,10 @@ export async function* exportIssues(
     const issues = await rows.issuesAfter(app.db, repository.id, last, PAGE)
     const final = issues.at(-1)
     if (!final) return
-    const files = suffices(units.code, 'admin') ? await filesOf(app, issues) : NO_FILES
-    yield* await issueRecords(app, issues, files)
+    const ids = issues.map(({ id }) => id)
+    const files = suffices(units.code, 'admin') ? await filesOf(app, ids) : NO_FILES
+    const others = await othersOf(app, caller, repository.id, ids)
+    yield* await issueRecords(app, issues, files, others)
     last = final.number
   }
 }
@@ -59,20 +67,74 @@ async function openReadable(
   return open
 }
 
-/** Returns the records of the files of an issue, without those of its comments. */
-type Files = (issueId: number) => readonly ExchangeRecord[]
+/** Returns the records of the files of an issue, without those of its comments, or of a comment. */
+interface Files {
+  ofIssue(issueId: number): ExchangeRecord[]
+  ofComment(commentId: number): ExchangeRecord[]
+}
 
-const NO_FILES: Files = () => []
+const NO_FILES: Files = { ofIssue: () => [], ofComment: () => [] }
 
-async function filesOf(app: ReposApp, issues: readonly rows.ExportedIssue[]): Promise<Files> {
-  const ids = issues.map(({ id }) => id)
+async function filesOf(app: ReposApp, ids: readonly number[]): Promise<Files> {
   const files = await attachmentsOfConversations(app.db, ids)
-  return (id) =>
-    (files.get(id) ?? []).map(({ name, bytes, uuid }) => ({
-      name,
-      size: bytes,
-      url: `${app.publicUrl()}/attachments/${uuid}`,
-    }))
+  const ofComments = await attachmentsOfIssueComments(app.db, ids)
+  const fileRecord = ({ name, bytes, uuid }: IssueAttachment) => ({
+    name,
+    size: bytes,
+    url: `${app.publicUrl()}/attachments/${uuid}`,
+  })
+  return {
+    ofIssue: (id) => (files.get(id) ?? []).map(fileRecord),
+    ofComment: (id) => (ofComments.get(id) ?? []).map(fileRecord),
+  }
+}
+
+/** The conversations that issues and their events name, as far as the caller may read these. */
+interface Others {
+  readonly events: readonly rows.ExportedEvent[]
+  /** Returns what an issue names: by lists and single ones, without empty ones. */
+  linksOf(issueId: number): ExchangeRecord
+  /** Returns the other conversation of an event; undefined for an event about one. */
+  otherOf(event: Place): ExchangeRecord | undefined
+}
+
+type Place = Pick<rows.ExportedEvent, 'other_number' | 'other_repository_id'>
+
+async function othersOf(
+  app: ReposApp,
+  caller: Caller,
+  repositoryId: number,
+  ids: readonly number[],
+): Promise<Others> {
+  const reader = repositoryReader(app, caller)
+  const events = await rows.eventsOf(app.db, ids, reader)
+  const links = await rows.linksOf(app.db, ids, reader)
+  const repositories = await findRepositoriesByIds(app.db, [
+    ...new Set([...events, ...links].flatMap((one) => one.other_repository_id ?? [])),
+  ])
+  const owners = await findOwnersByIds(app.db, [
+    ...new Set([...repositories.values()].map(({ owner_id }) => owner_id)),
+  ])
+  // Those of the repository itself are the same after an import elsewhere.
+  const otherOf = ({ other_number: number, other_repository_id: id }: Place) => {
+    if (number === null || id === null) return undefined
+    const repository = repositories.get(id)
+    if (id === repositoryId || !repository) return { number }
+    const owner = owners.get(repository.owner_id)?.name ?? ''
+    const { name } = repository
+    return { number, repository: { owner, name, full_name: `${owner}/${name}` } }
+  }
+  const byIssue = grouped(links.map((link) => [link.issue_id, link] as const))
+  const linksOf = (id: number) => {
+    const record: ExchangeRecord = {}
+    for (const link of byIssue.get(id) ?? []) {
+      const other = otherOf(link) ?? null
+      const isList = link.kind !== 'parent' && link.kind !== 'duplicate_of'
+      record[link.kind] = isList ? [...[record[link.kind] ?? []].flat(), other] : other
+    }
+    return record
+  }
+  return { events, linksOf, otherOf }
 }
 
 /** An account, or the author of something that was imported. */
@@ -88,11 +150,11 @@ async function issueRecords(
   { db }: ReposApp,
   issues: readonly rows.ExportedIssue[],
   files: Files,
+  { events, linksOf, otherOf }: Others,
 ): Promise<ExchangeRecord[]> {
   const ids = issues.map(({ id }) => id)
   const comments = await rows.commentsOfIssues(db, ids)
   const reactions = await rows.reactionsOf(db, ids)
-  const events = await rows.eventsOf(db, ids)
   const labels = await labelsOfConversations(db, ids)
   const assignees = await assigneesOfConversations(db, ids)
   const idsIn = (types: readonly string[]) => [
@@ -146,14 +208,17 @@ async function issueRecords(
         created_at: time(comment.create_time),
         updated_at: time(comment.update_time),
         reactions: said.filter((row) => row.comment_id === comment.id).map(reactionRecord),
+        ...withSome('attachments', files.ofComment(comment.id)),
       })),
       timeline: (eventsById.get(issue.id) ?? []).map((event) => ({
         type: event.type,
         actor: person({ ...event, id: event.actor_id }),
         created_at: time(event.create_time),
-        ...valuesOf(event, { labels: eventLabels, milestones, user }),
+        ...(otherRecord(event, otherOf(event)) ??
+          valuesOf(event, { labels: eventLabels, milestones, user })),
       })),
-      attachments: [...files(issue.id)],
+      attachments: files.ofIssue(issue.id),
+      ...linksOf(issue.id),
     }
   })
 }
@@ -174,7 +239,20 @@ function factsOf(issue: Conversation): ExchangeRecord {
     updated_at: time(issue.update_time),
     closed_at: timeOrNull(issue.close_time),
     due_date: timeOrNull(issue.due_time),
+    ...(issue.pin_order !== null && { pin_order: issue.pin_order }),
   }
+}
+
+function withSome(key: string, records: ExchangeRecord[]): ExchangeRecord {
+  return records.length === 0 ? {} : { [key]: records }
+}
+
+/** Returns the other conversation of an event, by its name in timelines; undefined for none. */
+function otherRecord(
+  { type }: rows.ExportedEvent,
+  other: ExchangeRecord | undefined,
+): ExchangeRecord | undefined {
+  return other && { [keyOfOther(type) ?? 'ref_issue']: other }
 }
 
 /** What the values of events name. */
@@ -208,6 +286,8 @@ function valuesOf(
       return { old_ref: old_value, new_ref: new_value }
     case 'close':
       return { body: old_value, ref_commit_sha: new_value }
+    case 'reopen':
+      return { ref_commit_sha: new_value }
     case 'lock':
       return { body: new_value }
     default:

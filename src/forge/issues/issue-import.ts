@@ -3,8 +3,9 @@ import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { findUserByUsername } from '../accounts/users/owners.ts'
 import { findConversation } from '../conversations/conversations.rows.ts'
+import type { Conversation } from '../conversations/schema.ts'
 import { recordImportedReferences } from '../conversations/text-references.ts'
-import type { SignedIn } from '../core/access.ts'
+import { holderOf, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import type { RepositoryName } from '../core/names.ts'
@@ -14,7 +15,10 @@ import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.
 import type { ReposApp } from '../repositories/ports.ts'
 import type { ExchangeRecord, RecordValue } from './exchange-records.ts'
 import { ImportRecord } from './import-records.ts'
+import { storeEvents } from './imported-events.ts'
+import { checkFiles, filesOfRecords, importIssueFiles } from './imported-issue-files.ts'
 import { storeRecord, type Users } from './imported-issues.ts'
+import { type ImportedIssue, othersOf, storeLinks } from './imported-links.ts'
 import * as rows from './issue-exchange.rows.ts'
 
 const LIFETIME_S = 24 * 60 * 60
@@ -37,17 +41,20 @@ export interface ImportRequest {
 const KINDS = ['label', 'milestone', 'issue']
 
 /**
- * Imports records, each in one transaction. A repeated request continues where the first one stopped.
+ * Imports records, each in one transaction: then what issues have to do with others, and then the files.
+ * A repeated request continues where the first one stopped.
  *
+ * @param signal cancels downloads.
  * @returns the id of the import; 0 for a request that is only checked.
  * @throws as `openRepository`; REPOSITORY_ARCHIVED, INVALID_FIELD,
- *   INVALID_REQUEST_ID, REQUEST_ID_REUSED, IMPORT_CONFLICT
+ *   INVALID_REQUEST_ID, REQUEST_ID_REUSED, IMPORT_CONFLICT, QUOTA_EXCEEDED, TOO_MANY_COPIES
  */
 export async function importIssues(
   app: ReposApp,
   caller: SignedIn,
   name: RepositoryName,
   request: ImportRequest,
+  signal: AbortSignal,
 ): Promise<number> {
   const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
@@ -71,12 +78,16 @@ export async function importIssues(
     throw new DomainError('REQUEST_ID_REUSED', { request_id: metadataText(request_id) })
   const rest = records.slice(recent?.done ?? 0)
   if (keepsNumbers) await checkNumbers(app, repository.id, rest)
-  if (request.validateOnly) return check(app, { repository, users, keepsNumbers }, records)
+  const files = filesOfRecords(issuesIn(records))
+  checkFiles(files)
+  const work = { importer: caller, repository, users, keepsNumbers, records, now }
+  if (request.validateOnly) return check(app, work)
   const row = { repository_id: repository.id, user_id: userId, request_id, digest }
+  const counts = { total: records.length, files: files.length, create_time: now }
   const { id, done } =
     recent ??
     (await transaction(app.db, (tx) =>
-      rows.insertImport(tx, { ...row, total: records.length, create_time: now }, now - LIFETIME_S),
+      rows.insertImport(tx, { ...row, ...counts }, now - LIFETIME_S),
     ))
   for (const [index, record] of rest.entries())
     await transaction(app.db, async (tx) => {
@@ -90,51 +101,111 @@ export async function importIssues(
       const issueId = await storeRecord(tx, target, record, now)
       if (issueId !== undefined) await rows.addImportedIssue(tx, counted, issueId)
     })
-  await makeReferences(app, caller, id)
+  const linkNext = (tx: Tx) => linkNextIssue(app, tx, work, id)
+  while (await transaction(app.db, linkNext));
+  const job = { id, importer: caller, repository, signal }
+  const bring = () => importIssueFiles(app, job, files)
+  if (files.length > 0) await app.copies(holderOf(caller), bring)
   return id
 }
 
-/** Makes the references of the issues of an import, which may name later ones, each in one transaction. */
-async function makeReferences(app: ReposApp, caller: SignedIn, id: number): Promise<void> {
-  const makeNext = (tx: Tx) => referOfNext(app, tx, caller, id)
-  while (await transaction(app.db, makeNext));
+/** What an import stores, and for whom. */
+interface ImportWork extends Pick<ImportedIssue, 'importer' | 'repository' | 'keepsNumbers'> {
+  readonly users: Users
+  readonly records: readonly ImportRecord[]
+  /** Unix seconds. */
+  readonly now: number
 }
 
-/** @returns false if no issue was left. */
-async function referOfNext(
+function issuesIn(records: readonly ImportRecord[]): ImportRecord[] {
+  return records.filter((record) => record.text('kind') === 'issue')
+}
+
+/**
+ * Stores the events, the links and the references of the next issue of an import, all of whose issues are
+ * stored. @returns false if no issue was left.
+ */
+async function linkNextIssue(
   app: ReposApp,
   tx: Tx,
-  caller: SignedIn,
+  work: ImportWork,
   importId: number,
 ): Promise<boolean> {
-  const id = await rows.countReferring(tx, importId)
-  if (id === undefined) return false
-  const conversation = await findConversation(tx, id)
+  const next = await rows.countReferring(tx, importId)
+  if (!next) return false
+  const found = await rows.importById(tx, importId)
+  const problems = await linkIssue(
+    app,
+    tx,
+    work,
+    found ? rows.importedIds(found) : [],
+    next.position,
+  )
+  await rows.addProblems(tx, importId, problems)
+  const conversation = await findConversation(tx, next.id)
   // The issue may be deleted meanwhile.
-  if (!conversation) return true
-  const { poster_id: writer_id, create_time } = conversation
-  const ofIssue = { conversation, text: conversation }
-  await recordImportedReferences(app, tx, caller, ofIssue, { writer_id, create_time })
-  for (const { id: commentId, ...comment } of await rows.commentsOfIssues(tx, [id])) {
-    const { poster_id: writer_id, create_time } = comment
-    const ofComment = { conversation, commentId, text: comment }
-    await recordImportedReferences(app, tx, caller, ofComment, { writer_id, create_time })
-  }
+  if (conversation) await makeReferences(app, tx, work.importer, conversation)
   return true
 }
 
-/** Stores records and takes them back. */
-async function check(
+/** @returns what was left out. */
+async function linkIssue(
   app: ReposApp,
-  target: Parameters<typeof storeRecord>[1],
-  records: readonly ImportRecord[],
-): Promise<0> {
+  tx: Tx,
+  { users, records, now, ...work }: ImportWork,
+  ids: readonly number[],
+  position: number,
+): Promise<readonly string[]> {
+  const issues = issuesIn(records)
+  const [record, id] = [issues[position], ids[position]]
+  if (!record || id === undefined || !(await findConversation(tx, id))) return []
+  const problems = new Set<string>()
+  const byNumber = issues.map((one, i) => [one.number('number'), ids[i] ?? 0] as const)
+  const name = record.number('number') || record.text('title').slice(0, 100)
+  const issue = {
+    ...work,
+    id,
+    record,
+    ids: new Map(byNumber.filter(([number]) => number > 0)),
+    leftOut: (message: string) => problems.add(`issue ${name}: ${message}`),
+  }
+  const find = await othersOf(app, tx, issue)
+  await storeEvents(tx, issue, users, find, now)
+  await storeLinks(tx, issue, find)
+  return [...problems]
+}
+
+/** Makes the references of the texts of an issue, as far as the importer may read what they name. */
+async function makeReferences(
+  app: ReposApp,
+  tx: Tx,
+  importer: SignedIn,
+  conversation: Conversation,
+): Promise<void> {
+  const { poster_id: writer_id, create_time } = conversation
+  const ofIssue = { conversation, text: conversation }
+  await recordImportedReferences(app, tx, importer, ofIssue, { writer_id, create_time })
+  for (const { id: commentId, ...comment } of await rows.commentsOfIssues(tx, [conversation.id])) {
+    const { poster_id: writer_id, create_time } = comment
+    const ofComment = { conversation, commentId, text: comment }
+    await recordImportedReferences(app, tx, importer, ofComment, { writer_id, create_time })
+  }
+}
+
+/** Stores records and takes them back. */
+async function check(app: ReposApp, work: ImportWork): Promise<0> {
   class Checked extends Error {}
-  const work = async (tx: Tx) => {
-    for (const record of records) await storeRecord(tx, target, record, nowSeconds(app.clock))
+  const { repository, users, keepsNumbers, records, now } = work
+  const tryOut = async (tx: Tx) => {
+    const ids: number[] = []
+    for (const record of records) {
+      const id = await storeRecord(tx, { repository, users, keepsNumbers }, record, now)
+      if (id !== undefined) ids.push(id)
+    }
+    for (const position of ids.keys()) await linkIssue(app, tx, work, ids, position)
     throw new Checked()
   }
-  await transaction(app.db, work).catch((error: unknown) => {
+  await transaction(app.db, tryOut).catch((error: unknown) => {
     if (!(error instanceof Checked)) throw error
   })
   return 0
@@ -157,9 +228,16 @@ export async function getImport(
   return found
 }
 
-/** Returns whether all records are stored and all references are made. */
-export function isDone({ done, total, referring, issue_ids }: rows.Import): boolean {
-  return done === total && referring === rows.importedIds({ issue_ids }).length
+/** Returns whether all records and files are stored and all references are made. */
+export function isDone({ issue_ids, ...found }: rows.Import): boolean {
+  const { done, total, referring, files, files_done } = found
+  const areLinked = referring === rows.importedIds({ issue_ids }).length
+  return done === total && areLinked && files_done === files
+}
+
+/** Returns what an import has left out, as messages for users. */
+export function leftOutOf(found: rows.Import): readonly string[] {
+  return rows.problemsOf(found)
 }
 
 /** Returns the records in the order in which they are stored. */

@@ -14,7 +14,7 @@ import { type KindInRepository, listPinned, storePins } from './issue-pins.rows.
 import { type IssueView, viewIssues } from './issue-views.ts'
 
 /** The limit of compatible systems, for each kind of a repository. */
-const MAX_PINS = 3
+export const MAX_PINS = 3
 
 /**
  * Pins a conversation behind the pinned ones of its kind. Has no effect on a pinned one.

@@ -142,7 +142,7 @@ async function openPart(
 }
 
 /** Checks that an issue can become a part of another one. */
-async function checkFits(
+export async function checkFits(
   tx: Tx,
   parentId: number,
   partId: number,

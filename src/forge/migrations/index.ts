@@ -93,6 +93,7 @@ import * as publicIssues from './0114-public-issues.ts'
 import * as archiveImports from './0117-archive-imports.ts'
 import * as stackRebases from './0119-stack-rebases.ts'
 import * as connectionShards from './0120-connection-shards.ts'
+import * as issueImportFiles from './0121-issue-import-files.ts'
 import * as queuedStacks from './0123-queued-stacks.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
 
@@ -192,6 +193,7 @@ export const migrations: readonly Migration[] = [
   { name: '0117-archive-imports', ...archiveImports },
   { name: '0119-stack-rebases', ...stackRebases },
   { name: '0120-connection-shards', ...connectionShards },
+  { name: '0121-issue-import-files', ...issueImportFiles },
   { name: '0123-queued-stacks', ...queuedStacks },
   { name: '0127-author-adoptions', ...authorAdoptions },
 ]

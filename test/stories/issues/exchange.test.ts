@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 
@@ -8,7 +12,7 @@ let forge: ReturnType<typeof pullForge>
 
 /** bob owns the repositories, eve has no role. */
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
   users = await createPullTestUsers(server.url)
   forge = pullForge(server)
 })
@@ -109,6 +113,74 @@ describe('an import', () => {
     const elsewhere = { records: [{ ...ISSUE, number: 1 }], preserve_numbers: false }
     expect(await statusOf(path, elsewhere)).toBe(202)
     expect((await forge.ask(users.bob, 'GET', `${path}/issues/2`)).title).toBe('A bug')
+  })
+})
+
+describe('imported files', () => {
+  it('come from other servers and uploads, and those that cannot be read are named', async () => {
+    const path = await fresh('files')
+    const hidden = await fresh('hidden-files', { private: true })
+    await forge.ask(users.bob, 'POST', `${hidden}/issues`, { title: 'Plan' })
+    const secret = await upload(`${hidden}/issues/1/assets`, 'secret.txt', 'Secret.')
+    const own = await upload(`${path}/issue_uploads`, 'own.txt', 'Own.')
+    const remote = createServer((request, response) => {
+      if (request.url === '/old') response.writeHead(302, { location: '/new' }).end()
+      else response.writeHead(request.url === '/new' ? 200 : 404).end('Moved here.')
+    }).listen(0, '127.0.0.1')
+    await once(remote, 'listening')
+    const at = `http://127.0.0.1:${(remote.address() as AddressInfo).port}`
+    const file = (name: string, url: string) => ({ name, size: 1, url })
+    const attachments = [
+      file('secret.txt', secret),
+      file('moved.txt', `${at}/old`),
+      file('gone.txt', `${at}/gone`),
+      file('own.txt', own),
+    ]
+    const records = [{ ...ISSUE, attachments }]
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
+    const { body } = await bring(path, { records, validate_only: true }, users.carol)
+    expect(body.id).toBe(0)
+    const done = await bring(path, { records }, users.carol)
+    remote.close()
+    expect(await forge.ask(users.bob, 'GET', `${path}/issue_import/${done.body.id}`)).toMatchObject(
+      {
+        state: 'done',
+        problems: [
+          'secret.txt: this server has no such file',
+          'gone.txt: the other server answers 404',
+          'own.txt: this server has no such file',
+        ],
+      },
+    )
+    const { assets } = await forge.ask(users.bob, 'GET', `${path}/issues/5`)
+    expect(assets).toMatchObject([{ name: 'moved.txt', size: 11 }])
+    expect(await (await fetch(assets[0].browser_download_url)).text()).toBe('Moved here.')
+    const malformed = [{ ...ISSUE, number: 6, attachments: [file('x.txt', 'file:///etc/passwd')] }]
+    expect((await bring(path, { records: malformed })).status).toBe(422)
+    const mine = [{ ...ISSUE, number: 7, attachments: [file('own.txt', own)] }]
+    expect((await bring(path, { records: mine })).status).toBe(202)
+    expect((await forge.ask(users.bob, 'GET', `${path}/issues/7`)).assets).toMatchObject([
+      { name: 'own.txt', size: 4 },
+    ])
+  })
+
+  it('leave out what a later request brings, and say so', async () => {
+    const path = await fresh('later')
+    const plain = { ...ISSUE, comments: [] }
+    const waiting = { ...plain, dependencies: [{ number: 6 }] }
+    const first = await bring(path, { records: [waiting] })
+    expect(
+      (await forge.ask(users.bob, 'GET', `${path}/issue_import/${first.body.id}`)).problems,
+    ).toEqual(['issue 5: #6 is not here'])
+    await bring(path, { records: [{ ...plain, number: 6, blocks: [{ number: 5 }] }] })
+    expect(await forge.ask(users.bob, 'GET', `${path}/issues/5/dependencies`)).toMatchObject([
+      { number: 6 },
+    ])
+    const circular = [{ ...plain, number: 7, dependencies: [{ number: 7 }] }]
+    const { body } = await bring(path, { records: circular })
+    expect((await forge.ask(users.bob, 'GET', `${path}/issue_import/${body.id}`)).problems).toEqual(
+      ['issue 7: a dependency that would be circular'],
+    )
   })
 })
 
@@ -238,22 +310,77 @@ describe('an export', () => {
   it('tells administrators where the files of issues are', async () => {
     const path = await fresh('filed')
     await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'See the log' })
-    const form = new FormData()
-    form.set('attachment', new Blob(['It broke.']), 'log.txt')
-    const stored = await fetch(`${server.url}/api/v1${path}/issues/1/assets`, {
-      method: 'POST',
-      headers: { authorization: users.bob.authorization },
-      body: form,
-    })
-    expect(stored.status).toBe(201)
-    const { browser_download_url } = (await stored.json()) as { browser_download_url: string }
+    const url = await upload(`${path}/issues/1/assets`, 'log.txt', 'It broke.')
     const filesFor = async (who: Actor) =>
       (await exported(path, '?after_number=0', who)).find(({ kind }) => kind === 'issue')
         .attachments
-    expect(await filesFor(users.bob)).toEqual([
-      { name: 'log.txt', size: 9, url: browser_download_url },
-    ])
+    expect(await filesFor(users.bob)).toEqual([{ name: 'log.txt', size: 9, url }])
     expect(await filesFor(users.eve)).toEqual([])
+  })
+
+  it('brings files and what issues have to do with each other along', async () => {
+    const path = await fresh('connected')
+    for (const title of ['one', 'two', 'three', 'four', 'five'])
+      await forge.ask(users.bob, 'POST', `${path}/issues`, { title })
+    const url = await upload(`${path}/issues/1/assets`, 'log.txt', 'It broke.')
+    await forge.ask(users.bob, 'PATCH', `${path}/issues/1`, { body: `See [it](${url}).` })
+    const { id } = await forge.ask(users.bob, 'POST', `${path}/issues/1/comments`, { body: 'Mine' })
+    await upload(`${path}/issues/comments/${id}/assets`, 'mine.txt', 'Mine.')
+    await forge.ask(users.bob, 'POST', `${path}/issues/1/dependencies`, { index: 2 })
+    for (const index of [4, 3])
+      await forge.ask(users.bob, 'POST', `${path}/issues/2/sub_issues`, { index })
+    for (const pinned of [3, 1]) await forge.ask(users.bob, 'POST', `${path}/issues/${pinned}/pin`)
+    await forge.ask(users.bob, 'PATCH', `${path}/issues/5`, { duplicate_of: 1 })
+    const elsewhere = await fresh('elsewhere')
+    await forge.ask(users.bob, 'POST', `${elsewhere}/issues`, { title: 'Other' })
+    const other = { index: 1, owner: 'bob', repo: elsewhere.split('/').at(-1) }
+    await forge.ask(users.bob, 'POST', `${path}/issues/3/dependencies`, other)
+
+    const records = await exported(path)
+    expect(records.slice(0, 5)).toMatchObject([
+      {
+        dependencies: [{ number: 2 }],
+        pin_order: 2,
+        attachments: [{ name: 'log.txt', size: 9 }],
+        comments: [{ attachments: [{ name: 'mine.txt' }] }],
+      },
+      { blocks: [{ number: 1 }], children: [{ number: 4 }, { number: 3 }] },
+      { parent: { number: 2 }, dependencies: [{ repository: { owner: 'bob' } }], pin_order: 1 },
+      { parent: { number: 2 } },
+      { duplicate_of: { number: 1 }, state_reason: 'duplicate' },
+    ])
+    const copy = await fresh('connected-copy')
+    const request = { records, users: { bob: 'bob' }, request_id: 'connected' }
+    const { status, body } = await bring(copy, request)
+    expect([status, (await bring(copy, request)).body]).toEqual([202, body])
+    expect(await forge.ask(users.bob, 'GET', `${copy}/issue_import/${body.id}`)).toMatchObject({
+      state: 'done',
+      files: 2,
+      files_done: 2,
+      problems: [],
+    })
+    const again = await exported(copy)
+    expect(withoutLinks(again)).toEqual(withoutLinks(records))
+    const [file] = again[0].attachments
+    expect(file.url).not.toBe(url)
+    expect(again[0].body).toContain(new URL(file.url).pathname)
+    const headers = { authorization: users.bob.authorization }
+    expect(await (await fetch(file.url, { headers })).text()).toBe('It broke.')
+    const closed = await forge.rest(users.bob, 'PATCH', `${copy}/issues/1`, { state: 'closed' })
+    expect(closed.status).toBe(412)
+  })
+
+  it('leaves issues out that the reader may not read', async () => {
+    const path = await fresh('open')
+    const hidden = await fresh('hidden', { private: true })
+    for (const at of [path, hidden])
+      await forge.ask(users.bob, 'POST', `${at}/issues`, { title: 'Plan' })
+    const other = { index: 1, owner: 'bob', repo: hidden.split('/').at(-1) }
+    await forge.ask(users.bob, 'POST', `${path}/issues/1/dependencies`, other)
+    expect(JSON.stringify(await exported(path))).toContain('hidden')
+    const seen = await exported(path, '', users.eve)
+    expect(seen).toMatchObject([{ timeline: [] }])
+    expect(JSON.stringify(seen)).not.toContain('hidden')
   })
 
   it('is for readers of issues', async () => {
@@ -262,5 +389,23 @@ describe('an export', () => {
     expect(answer.status).toBe(404)
   })
 })
+
+/** Stores a file and returns its address. */
+async function upload(path: string, name: string, text: string): Promise<string> {
+  const form = new FormData()
+  form.set('attachment', new Blob([text]), name)
+  const stored = await fetch(`${server.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: users.bob.authorization },
+    body: form,
+  })
+  expect(stored.status).toBe(201)
+  return ((await stored.json()) as { browser_download_url: string }).browser_download_url
+}
+
+const withoutLinks = (records: readonly object[]) =>
+  JSON.parse(
+    JSON.stringify(records).replaceAll(/(?:http:[^\s"]+)?\/attachments\/[\w-]+/g, '(link)'),
+  )
 
 const isPlain = ({ type }: { type: string }) => type !== 'assignees'

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { openByRedirects } from '../../../platform/outbound/downloads.ts'
 import { OutboundError } from '../../../platform/outbound/errors.ts'
 import type { Outbound, OutboundResponse } from '../../../platform/outbound/outbound.ts'
 import { SourceObject, type SourceValue } from './source-values.ts'
@@ -36,7 +37,7 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 /** Longest time without a byte of an asset. */
 const IDLE_TIMEOUT_MS = 60_000
 
-/** Stores of assets answer with one redirect, and some with two. */
+/** An API answers with few redirects, of renamed projects. */
 const MAX_REDIRECTS = 5
 
 /** A server that asks for a longer pause is asked again after this time. */
@@ -120,24 +121,22 @@ export class SourceClient {
 
   /** Opens a file, by way of redirects, of which each is checked. */
   async open(address: string): Promise<Readable> {
-    let url = parse(address, this.#dialect.base)
-    for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-      const headers = { ...this.#headersFor(url), accept: 'application/octet-stream' }
-      const response = await this.#attempt(() =>
-        this.#outbound.open(
-          { method: 'GET', url, headers },
-          { idleTimeoutMs: IDLE_TIMEOUT_MS, signal: this.#signal },
-        ),
-      )
-      if (response.status === 200) return response.body
-      response.body.destroy()
-      if (!REDIRECTS.includes(response.status)) {
-        this.#check(response)
-        throw new SourceError(`the file answers ${response.status}`, response.status)
-      }
-      url = parse(response.headers.get('location') ?? '', url)
-    }
-    throw new SourceError('the file has too many redirects')
+    const start = parse(address, this.#dialect.base)
+    const headersFor = (url: URL) => ({
+      ...this.#headersFor(url),
+      accept: 'application/octet-stream',
+    })
+    const response = await this.#attempt(() =>
+      openByRedirects(this.#outbound, start, headersFor, {
+        idleTimeoutMs: IDLE_TIMEOUT_MS,
+        signal: this.#signal,
+      }),
+    )
+    if (response?.status === 200) return response.body
+    response?.body.destroy()
+    if (!response) throw new SourceError('the file has too many redirects')
+    this.#check(response)
+    throw new SourceError(`the file answers ${response.status}`, response.status)
   }
 
   async #json(start: URL): Promise<{ value: SourceValue; headers: ReadonlyMap<string, string> }> {

@@ -1,14 +1,39 @@
 import { transaction } from '../../platform/database/database.ts'
-import { checkFileName, MAX_ATTACHMENTS, uploadRules } from '../conversations/attachment-rules.ts'
-import { countAttachments, insertIssueAttachment } from '../conversations/attachments.rows.ts'
+import type { Tx } from '../../platform/database/schema.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { storeFile } from '../repositories/attachments/stored-files.ts'
 import type { ReposApp } from '../repositories/ports.ts'
-import type { FileSource } from './import-items.ts'
+import { checkFileName, MAX_ATTACHMENTS, uploadRules } from './attachment-rules.ts'
+import { countAttachments, insertIssueAttachment } from './attachments.rows.ts'
 import { relinkTexts } from './imported-texts.rows.ts'
-import type { AttachmentRecord } from './project-records.ts'
-import { RecordError } from './stored-records.ts'
+
+/** A record that cannot be stored. The message is for users. */
+export class RecordError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'RecordError'
+  }
+}
+
+/** Where the content of a file comes from, and how its row is noted. */
+export interface FileSource {
+  /** Opens the content at the other server. */
+  open(): Promise<AsyncIterable<Uint8Array>>
+  /** Notes in the transaction of the row that the file is stored. @returns false if it was before. */
+  note(tx: Tx): Promise<boolean>
+}
+
+/** A file of an issue, a pull request or a comment, which their texts show by a link. */
+export interface ImportedAttachment {
+  readonly name: string
+  /** Unix seconds; 0 for now. */
+  readonly createTime: number
+  /** Names the file in links: `/attachments/{uuid}`; empty if it is not known. */
+  readonly uuid: string
+  /** The whole address in links; empty if it is not known. */
+  readonly link: string
+}
 
 /** What an attachment belongs to. */
 interface Place {
@@ -27,10 +52,10 @@ const MAX_LINK_CHARACTERS = 2048
  *
  * @throws RecordError, ATTACHMENT_TOO_LARGE, QUOTA_EXCEEDED, and what `open` throws.
  */
-export async function storeAttachment(
+export async function storeImportedAttachment(
   app: ReposApp,
   { repositoryId, conversationId, commentId, uploaderId }: Place,
-  record: AttachmentRecord,
+  record: ImportedAttachment,
   { open, note }: FileSource,
 ): Promise<void> {
   checkName(app, record.name)
@@ -68,7 +93,7 @@ function checkName(app: ReposApp, name: string): void {
 }
 
 /** Returns the links to a file in texts, the longest first: each may be a part of the one before. */
-function linksTo({ uuid, link }: AttachmentRecord): string[] {
+function linksTo({ uuid, link }: ImportedAttachment): string[] {
   if (uuid === '') return []
   const short = `/attachments/${uuid}`
   if (link.length > MAX_LINK_CHARACTERS || !link.endsWith(short) || !URL.canParse(link))

@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely'
 import type { Db, Tx } from '../../platform/database/schema.ts'
-import type { IssueCommentsTable } from '../conversations/schema.ts'
+import type { IssueCommentsTable } from './schema.ts'
 
 /** Inserts a comment, without the work of a comment that a user writes. @returns its id. */
 export async function insertImportedComment(
