@@ -123,6 +123,56 @@ describe('a restack', () => {
     expect(await filesOf(pulls, 3)).toEqual(['three.txt'])
   })
 
+  it.each(['one.txt', 'two.txt'])(
+    'keeps approvals after a squash of the lowest, also those that were read before: %s',
+    async (file) => {
+      const { path, pulls } = await stackOf(`approved-${file.replace('.', '-')}`)
+      await forge.ask(users.bob, 'PUT', `${path}/collaborators/ada`, { permission: 'write' })
+      const rule = { rule_name: 'main', enable_push: true, dismiss_stale_approvals: true }
+      await forge.ask(users.bob, 'POST', `${path}/branch_protections`, rule)
+      // In one case, next to lines that the squash adds.
+      const { sha } = await forge.ask(users.bob, 'GET', `${path}/contents/${file}?ref=two`)
+      await forge.ask(users.bob, 'PUT', `${path}/contents/${file}`, {
+        content: Buffer.from('one\nof another\n').toString('base64'),
+        branch: 'two',
+        sha,
+      })
+      await restack(pulls, 2)
+      for (const number of [2, 3])
+        await forge.ask(users.ada, 'POST', `${pulls}/${number}/reviews`, { event: 'APPROVED' })
+      const merge = { Do: 'squash', delete_branch_after_merge: true }
+      await forge.ask(users.bob, 'POST', `${pulls}/1/merge`, merge)
+      await expect
+        .poll(async () => (await forge.ask(users.bob, 'GET', `${pulls}/2`)).base.ref)
+        .toBe('main')
+      const votes = (number: number) => forge.ask(users.bob, 'GET', `${pulls}/${number}/reviews`)
+      const kept = [{ state: 'APPROVED', stale: false, dismissed: false }]
+      expect(await votes(2)).toMatchObject(kept)
+      expect((await restack(pulls, 1)).body).toHaveLength(2)
+      for (const number of [2, 3]) expect(await votes(number)).toMatchObject(kept)
+      expect(await filesOf(pulls, 2)).toEqual([...new Set(['two.txt', file])].sort())
+      // Other changes need another approval.
+      await forge.change(users.bob, path, 'two', 'main', 'more.txt')
+      expect(await votes(2)).toMatchObject([{ stale: true, dismissed: true }])
+    },
+  )
+
+  it('does not keep an approval if the base takes the changes below back', async () => {
+    const { path, pulls } = await stackOf('reverted')
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/ada`, { permission: 'write' })
+    await forge.ask(users.ada, 'POST', `${pulls}/2/reviews`, { event: 'APPROVED' })
+    const merge = { Do: 'squash', delete_branch_after_merge: true }
+    await forge.ask(users.bob, 'POST', `${pulls}/1/merge`, merge)
+    await expect
+      .poll(async () => (await forge.ask(users.bob, 'GET', `${pulls}/2`)).base.ref)
+      .toBe('main')
+    const vote = async () => (await forge.ask(users.bob, 'GET', `${pulls}/2/reviews`))[0]
+    expect(await vote()).toMatchObject({ stale: false })
+    const { sha } = await forge.ask(users.bob, 'GET', `${path}/contents/one.txt`)
+    await forge.ask(users.bob, 'DELETE', `${path}/contents/one.txt`, { sha, branch: 'main' })
+    expect(await vote()).toMatchObject({ stale: true })
+  })
+
   it('moves nothing when one commit conflicts', async () => {
     const { path, pulls } = await stackOf('conflict')
     const before = await forge.ask(users.bob, 'GET', `${pulls}/2`)

@@ -1,7 +1,7 @@
 import { type CommitRange, diffTrees } from '../../../platform/git/diffs/diff.ts'
 import type { FilePair } from '../../../platform/git/diffs/diff-reader.ts'
 import { findHunk, type LinePlace } from '../../../platform/git/diffs/hunks.ts'
-import { changeTheSame } from '../../../platform/git/merging/same-changes.ts'
+import { changeTheSame, hasChangesOf } from '../../../platform/git/merging/same-changes.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 
@@ -54,4 +54,17 @@ export function sameChanges(
   after: CommitRange,
 ): Promise<boolean> {
   return reading(changeTheSame(app.git, repositoryId, before, after))
+}
+
+/**
+ * Returns whether a branch has all changes of a commit, maybe by other commits, such as after a squash:
+ * a merge would change nothing.
+ */
+export function hasAllOf(
+  app: ReposApp,
+  repositoryId: number,
+  tip: string,
+  commit: string,
+): Promise<boolean> {
+  return reading(hasChangesOf(app.git, repositoryId, tip, commit))
 }

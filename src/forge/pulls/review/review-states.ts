@@ -1,6 +1,7 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import { findMergeBase } from '../../../platform/git/history/history.ts'
+import { independentCommits } from '../../../platform/git/history/independent-commits.ts'
 import { inspectObjects } from '../../../platform/git/objects/objects.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { dismissalEvent, recordTimelineEvents } from '../../conversations/timeline.ts'
@@ -21,7 +22,7 @@ import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById, touchPull } from '../heads/pull-requests.rows.ts'
 import type { PullRequest } from '../schema.ts'
-import { sameChanges } from './diff-hunks.ts'
+import { hasAllOf, sameChanges } from './diff-hunks.ts'
 import {
   type Approvals,
   evaluateApprovals,
@@ -75,8 +76,8 @@ export async function compareReviews(
   const found =
     tip && (await reading(findMergeBase(app.git, pull.repository_id, tip, pull.head_commit)))
   const mergeBase = found ?? ''
-  if (bases.some((base) => base !== mergeBase)) {
-    await transaction(app.db, (tx) => rows.forgetOtherBases(tx, pull.id, mergeBase))
+  if (bases.some((base) => base !== mergeBase && base !== tip)) {
+    await transaction(app.db, (tx) => rows.forgetOtherBases(tx, pull.id, mergeBase, tip ?? ''))
   }
   const uncompared = await rows.listUncompared(
     app.db,
@@ -88,8 +89,8 @@ export async function compareReviews(
   const deadline = performance.now() + MAX_COMPARING_MS
   for (const reviewed of uncompared) {
     if (performance.now() > deadline) return
-    const isSame = mergeBase !== '' && (await proposesSame(app, pull, reviewed, mergeBase))
-    await recordComparison(app, pull, reviewed, { tip, mergeBase }, !isSame)
+    const base = tip && mergeBase && (await baseOfSame(app, pull, reviewed, { tip, mergeBase }))
+    await recordComparison(app, pull, reviewed, { tip, base: base || mergeBase }, !base)
   }
 }
 
@@ -128,31 +129,39 @@ export async function mergeBaseOf(
   return reading(findMergeBase(app.git, pull.repository_id, base.commit_id, commitId))
 }
 
-/** Returns whether the head of a pull request with a merge base proposes the reviewed change. */
-async function proposesSame(
+/**
+ * Returns the commit on which it depends that the head of a pull request proposes the reviewed change:
+ * the merge base, or the tip of the base branch. Undefined if the head proposes another change.
+ *
+ * A squash of the pull request below leaves its commits in the history above. The head proposes the
+ * reviewed change as long as the branch has all changes of what was below at the review.
+ */
+async function baseOfSame(
   app: ReposApp,
-  { repository_id, head_commit }: PullRequest,
+  { repository_id: id, head_commit: head }: PullRequest,
   { commit_id, merge_base }: rows.Reviewed,
-  mergeBase: string,
-): Promise<boolean> {
-  if (commit_id === head_commit && merge_base === mergeBase) return true
-  if (merge_base === '') return false
+  { tip, mergeBase }: { readonly tip: string; readonly mergeBase: string },
+): Promise<string | undefined> {
+  if (commit_id === head && merge_base === mergeBase) return mergeBase
+  if (merge_base === '') return undefined
   // Git may have collected the commits after a force push.
-  const found = await reading(inspectObjects(app.git, repository_id, [commit_id, merge_base]))
-  if (!found.has(commit_id) || !found.has(merge_base)) return false
-  const [before, now] = [
-    { base: merge_base, head: commit_id },
-    { base: mergeBase, head: head_commit },
-  ]
-  return sameChanges(app, repository_id, before, now)
+  const found = await reading(inspectObjects(app.git, id, [commit_id, merge_base]))
+  if (!found.has(commit_id) || !found.has(merge_base)) return undefined
+  const before = { base: merge_base, head: commit_id }
+  if (await sameChanges(app, id, before, { base: mergeBase, head })) return mergeBase
+  if (merge_base === mergeBase) return undefined
+  const apart = await reading(independentCommits(app.git, id, [merge_base, head]))
+  const isOnBranch = !apart.has(merge_base) && (await hasAllOf(app, id, tip, merge_base))
+  const isSame = isOnBranch && (await sameChanges(app, id, before, { base: merge_base, head }))
+  return isSame ? tip : undefined
 }
 
-/** @param base the tip of the base branch and the merge base. */
+/** @param base the tip of the base branch, and the commit on which the result depends. */
 async function recordComparison(
   app: ReposApp,
   pull: PullRequest,
   reviewed: rows.Reviewed,
-  { tip, mergeBase }: { readonly tip: string | undefined; readonly mergeBase: string },
+  { tip, base: comparedBase }: { readonly tip: string | undefined; readonly base: string },
   isStale: boolean,
 ): Promise<void> {
   await changeWatched(app, async (tx) => {
@@ -161,7 +170,8 @@ async function recordComparison(
       present?.head_commit === pull.head_commit && present.base_branch === pull.base_branch
     const base = await findBranch(tx, pull.repository_id, pull.base_branch)
     if (!isAsCompared || base?.commit_id !== tip) return
-    await rows.setCompared(tx, pull.id, reviewed, { head: pull.head_commit, mergeBase }, isStale)
+    const compared = { head: pull.head_commit, base: comparedBase }
+    await rows.setCompared(tx, pull.id, reviewed, compared, isStale)
     const dismisses = isStale && (await findRule(tx, pull))?.dismiss_stale_approvals
     if (!dismisses) return
     const ids = await rows.dismissApprovals(tx, pull.id, reviewed)

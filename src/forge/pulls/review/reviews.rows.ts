@@ -386,30 +386,38 @@ export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
 /**
  * Deletes the comparisons of a pull request with heads of another merge base, since the proposed
  * change differs.
+ *
+ * @param tip the tip of the base branch, on which some comparisons depend.
  */
-export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string): Promise<void> {
+export async function forgetOtherBases(
+  tx: Tx,
+  pullId: number,
+  mergeBase: string,
+  tip: string,
+): Promise<void> {
   await tx
     .updateTable('reviews')
     .set({ compared_head: '', compared_base: mergeBase })
     .where('pull_request_id', '=', pullId)
-    .where('compared_base', '<>', mergeBase)
+    .where('compared_base', 'not in', [mergeBase, tip])
     .execute()
 }
 
 /**
- * Records whether a head with the merge base `mergeBase` proposes another change than the reviewed
- * one.
+ * Records whether a head proposes another change than the reviewed one.
+ *
+ * @param base the merge base, or the tip of the base branch if the result depends on that.
  */
 export async function setCompared(
   tx: Tx,
   pullId: number,
   reviewed: Reviewed,
-  { head, mergeBase }: { readonly head: string; readonly mergeBase: string },
+  { head, base }: { readonly head: string; readonly base: string },
   isStale: boolean,
 ): Promise<void> {
   await tx
     .updateTable('reviews')
-    .set({ stale: Number(isStale), compared_head: head, compared_base: mergeBase })
+    .set({ stale: Number(isStale), compared_head: head, compared_base: base })
     .where('pull_request_id', '=', pullId)
     .where('commit_id', '=', reviewed.commit_id)
     .where('merge_base', '=', reviewed.merge_base)

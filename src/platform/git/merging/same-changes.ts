@@ -5,14 +5,15 @@ import { AT, diffPairs } from '../diffs/pair-diffs.ts'
 import { readCommits } from '../history/history.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { mergeCommits } from './merge.ts'
+import { mergeChanges } from './merge-from.ts'
 
 /** Number of files that are compared. Larger changes count as different, which is safe. */
 const MAX_FILES = 10_000
 
 /**
  * Returns whether two ranges make the same changes: they change the same lines of the same files,
- * and a merge of `before` into the base of `after` gives the head of `after`. The merge excludes
- * changes of similar lines at another position. The ranges before and after a rebase, or a merge of
+ * and a merge of `before` into the base of `after` gives the head of `after`, by the histories or with
+ * the base of `before` as the merge base. The merge excludes changes of similar lines at another position. The ranges before and after a rebase, or a merge of
  * the base branch, make the same changes when there were no conflicts.
  *
  * @param before, after the old and the new range of a branch.
@@ -41,7 +42,7 @@ export async function changeTheSame(
     return false
   return (
     (await haveSameLines(repositories, id, differing)) &&
-    (await mergesInto(repositories, id, before.head, after))
+    (await mergesInto(repositories, id, before, after))
   )
 }
 
@@ -94,10 +95,27 @@ async function digestLines(
 async function mergesInto(
   repositories: Repositories,
   id: number,
-  changed: string,
+  before: CommitRange,
   { base, head }: CommitRange,
 ): Promise<boolean> {
-  const merge = await mergeCommits(repositories, id, base, changed)
   const treeId = (await readCommits(repositories, id, [head])).get(head)?.treeId
+  const merge = await mergeCommits(repositories, id, base, before.head)
+  if (merge.outcome === 'clean' && merge.treeId === treeId) return true
+  // A squash of what was below has these changes without their commits, so the histories have an older
+  // merge base.
+  const changes = { base: before.base, ours: base, theirs: before.head }
+  const rebased = await mergeChanges(repositories, id, changes)
+  return rebased.outcome === 'clean' && rebased.treeId === treeId
+}
+
+/** Returns whether a merge of a commit into another would change nothing. */
+export async function hasChangesOf(
+  repositories: Repositories,
+  id: number,
+  tip: string,
+  commit: string,
+): Promise<boolean> {
+  const merge = await mergeCommits(repositories, id, tip, commit)
+  const treeId = (await readCommits(repositories, id, [tip])).get(tip)?.treeId
   return merge.outcome === 'clean' && merge.treeId === treeId
 }
