@@ -80,6 +80,25 @@ export function differenceEvents(
   ]
 }
 
+/** Stands before the former head of a push that the branch lost. */
+const FORCED = 'forced:'
+
+/** Returns the event of a push that moved the head of a pull request. */
+export function pushEvent(before: string, after: string, isForced: boolean): TimelineEvent {
+  const oldValue = isForced ? `${FORCED}${before}` : before
+  return { type: 'pull_push', oldValue, newValue: after }
+}
+
+/** Returns the former head of a push, and whether the branch lost that commit. */
+export function formerHeadOf({ type, old_value }: Pick<rows.TimelineRow, 'type' | 'old_value'>): {
+  commit: string
+  isForced: boolean
+} {
+  if (type !== 'pull_push') return { commit: '', isForced: false }
+  const isForced = old_value.startsWith(FORCED)
+  return { commit: isForced ? old_value.slice(FORCED.length) : old_value, isForced }
+}
+
 /** Stands before the id of a team. */
 const TEAM = 'team:'
 

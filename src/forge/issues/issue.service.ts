@@ -37,7 +37,7 @@ import { lockConversation, unlockConversation } from '../conversations/locks.ts'
 import { milestoneMessage } from '../conversations/milestone.service.ts'
 import type { ConversationsApp } from '../conversations/ports.ts'
 import { repeatableOf } from '../conversations/repeatable.message.ts'
-import { listTimeline, type TimelineView } from '../conversations/timeline.ts'
+import { formerHeadOf, listTimeline, type TimelineView } from '../conversations/timeline.ts'
 import { type Caller, type SignedIn, signedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { ConversationName } from '../core/names.ts'
@@ -546,6 +546,7 @@ async function sourcesById(app: App, viewer: Caller, ids: readonly number[]) {
 function timelineMessage(app: App, viewer: Caller, view: TimelineView): TimelineComment {
   const { open, entry, actor, milestone, oldMilestone, label, assignee, team } = view
   const { page, ...urls } = conversationUrls(app, open, open.conversation)
+  const formerHead = formerHeadOf(entry)
   const isTitle = entry.type === 'change_title'
   const isRef = entry.type === 'change_target_branch' || entry.type === 'change_issue_ref'
   return create(TimelineCommentSchema, {
@@ -562,7 +563,8 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
     oldRef: isRef ? entry.old_value : '',
     newRef: isRef ? entry.new_value : '',
     refCommitSha: WITH_COMMIT.has(entry.type) ? entry.new_value : '',
-    oldCommitSha: entry.type === 'pull_push' ? entry.old_value : '',
+    oldCommitSha: formerHead.commit,
+    isForcePush: formerHead.isForced,
     reviewId: reviewIdOf(view),
     ...(oldMilestone && { oldMilestone: milestoneMessage(oldMilestone) }),
     ...(milestone && { milestone: milestoneMessage(milestone) }),
@@ -599,6 +601,11 @@ function bodyOf({ entry, isRemoved }: TimelineView): string {
       return entry.new_value
     case 'close':
       return entry.old_value
+    case 'pull_push': {
+      const { commit, isForced } = formerHeadOf(entry)
+      const commitIds = [commit, entry.new_value]
+      return isForced ? JSON.stringify({ is_force_push: true, commit_ids: commitIds }) : ''
+    }
     case 'label':
       return isRemoved ? '' : '1'
     case 'added_deadline':

@@ -114,7 +114,7 @@ function requestOf({ assignee, assigneeTeam, removedAssignee }: TimelineComment)
 
 /** The entries that may name commits. */
 function aboutCommits({ entry, name, kind }: Happened): ComponentChildren | undefined {
-  const { type, body, refCommitSha: sha, oldCommitSha } = entry
+  const { type, body, refCommitSha: sha, oldCommitSha, isForcePush } = entry
   const by = sha !== '' && (
     <>
       {' '}
@@ -147,8 +147,8 @@ function aboutCommits({ entry, name, kind }: Happened): ComponentChildren | unde
         </>
       ) : (
         <>
-          moved the branch from <Commit name={name} sha={oldCommitSha} /> to{' '}
-          <Commit name={name} sha={sha} />{' '}
+          {isForcePush ? 'force-pushed' : 'moved'} the branch from{' '}
+          <Commit name={name} sha={oldCommitSha} /> to <Commit name={name} sha={sha} />{' '}
           <a href={`${repositoryHref(name)}/compare/${oldCommitSha}...${sha}`}>Compare</a>
         </>
       )

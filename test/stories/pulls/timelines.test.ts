@@ -181,6 +181,23 @@ describe('the timeline of a pull request', () => {
     expect(await entriesOf(undefined, pull, 'review')).toMatchObject([{ review_id: id }])
   })
 
+  it('tells forced pushes from others', async () => {
+    const pull = await forge.pull('forced')
+    const topic = `${pull.path}/branches/topic`
+    const tip = async () => (await forge.ask(users.bob, 'GET', topic)).commit.id
+    const first = await tip()
+    const second = await forge.change(users.bob, pull.path, 'topic', 'main', 'more.txt')
+    await forge.ask(users.bob, 'PUT', topic, { new_commit_id: first, force: true })
+    const entries = await forge.ask(users.bob, 'GET', `${pull.path}/issues/1/timeline`)
+    const pushes = entries.filter(({ type }: { type: string }) => type === 'pull_push')
+    expect(pushes).toMatchObject([
+      { body: '', old_commit_sha: first, ref_commit_sha: second },
+      { is_force_push: true, old_commit_sha: second, ref_commit_sha: first },
+    ])
+    expect(pushes[0]).not.toHaveProperty('is_force_push')
+    expect(JSON.parse(pushes[1].body)).toEqual({ is_force_push: true, commit_ids: [second, first] })
+  })
+
   it('names a team only to those who may see the team', async () => {
     const { ask } = forge
     await ask(users.bob, 'POST', '/orgs', { username: 'guild' })

@@ -103,8 +103,15 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => 
     })
     await page.getByText('moved the branch from').waitFor()
     await page.getByRole('link', { name: 'Hunger #2' }).waitFor()
+    const { sha } = (await ask(users.bob, 'GET', '/repos/bob/field/pulls/1')).head
+    const commits = await ask(users.bob, 'GET', '/repos/bob/field/pulls/1/commits')
+    const first = commits.find((commit: { sha: string }) => commit.sha !== sha)
+    const topic = '/repos/bob/field/branches/topic'
+    await ask(users.bob, 'PUT', topic, { new_commit_id: first.sha, force: true })
+    await page.getByText('force-pushed the branch from').waitFor()
+    expect(await page.locator(`a[href$="/compare/${sha}...${first.sha}"]`).count()).toBe(1)
     await expectReadable(page)
-    await page.getByRole('link', { name: 'Compare', exact: true }).click()
+    await page.getByRole('link', { name: 'Compare', exact: true }).first().click()
     await page.waitForURL(/\/bob\/field\/compare\/[0-9a-f]{40}\.\.\.[0-9a-f]{40}$/)
     await page.getByRole('heading', { name: '1 commit' }).waitFor()
     expect(faults).toEqual([])

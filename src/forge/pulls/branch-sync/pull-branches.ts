@@ -12,6 +12,7 @@ import type { PullEventType } from '../../repositories/activity/repository-event
 import type { MovedRef, RefObserver, ReposApp } from '../../repositories/ports.ts'
 import { findBranch, findBranchRename } from '../../repositories/refs/branches.rows.ts'
 import type { Repository } from '../../repositories/schema.ts'
+import { forcedHeads } from '../heads/forced-moves.ts'
 import { maintainedBranches } from '../heads/merge-rights.ts'
 import * as movedRows from '../heads/moved-branches.rows.ts'
 import { commitsOfPulls } from '../heads/needed-commits.rows.ts'
@@ -39,12 +40,14 @@ export const pullRefObserver: RefObserver = {
       async prepare({ moved, defaultBranch, isLast, settled }) {
         const detected = await detectMerges(app, repository, moved)
         const departed = await findOrphanedBases(app, repository.id, moved)
+        const forced = await forcedHeads(app, repository.id, moved)
+        const known = moved.map((ref) => ({ ...ref, isForced: forced.has(ref.ref) }))
         let followed: Awaited<ReturnType<typeof followBranches>> = []
         return {
           async record(tx) {
             if (isLast) await settleMerges(app, tx, merges, settled)
             await settleDetected(app, tx, detected)
-            followed = await followBranches(app, tx, repository.id, defaultBranch, moved)
+            followed = await followBranches(app, tx, repository.id, defaultBranch, known)
             await storeOrphanedBases(tx, departed)
           },
           afterCommit: () => headsMoved(app, followed),
@@ -68,7 +71,12 @@ export const pullRefObserver: RefObserver = {
  * the transaction that records the branches, so an open pull request always has its branches.
  */
 
-interface MovedBranch extends MovedRef {
+/** A ref that has moved, and whether it lost commits. */
+interface KnownMove extends MovedRef {
+  readonly isForced?: boolean
+}
+
+interface MovedBranch extends KnownMove {
   readonly branch: string
 }
 
@@ -85,7 +93,7 @@ export async function followBranches(
   tx: Tx,
   repositoryId: number,
   defaultBranch: string,
-  moved: readonly MovedRef[],
+  moved: readonly KnownMove[],
 ): Promise<PullRequest[]> {
   const branches = moved.flatMap((ref) =>
     ref.ref.startsWith(HEADS) ? [{ ...ref, branch: ref.ref.slice(HEADS.length) }] : [],
@@ -97,12 +105,12 @@ export async function followBranches(
     branches.filter(({ newId }) => newId === undefined),
   )
   const followed: PullRequest[] = []
-  for (const { branch, oldId, newId, pusherId } of branches) {
+  for (const { branch, oldId, newId, pusherId, isForced = false } of branches) {
     if (newId === undefined) continue
     await wakeScheduledMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
     if (!heads.has(branch)) continue
     const pulls = await movedRows.moveHeads(tx, repositoryId, branch, newId)
-    await recordAll(app, tx, pulls, pusherId, movedHead(oldId))
+    await recordAll(app, tx, pulls, pusherId, movedHead(oldId, isForced))
     followed.push(...pulls)
   }
   const now = nowSeconds(app.clock)

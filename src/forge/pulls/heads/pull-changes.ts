@@ -1,7 +1,7 @@
 import type { Tx } from '../../../platform/database/schema.ts'
 import type { Concerns } from '../../conversations/concerns.ts'
 import { queueConversationMessage, queueNotice } from '../../conversations/conversation-news.ts'
-import { recordTimeline, type TimelineEvent } from '../../conversations/timeline.ts'
+import { pushEvent, recordTimeline, type TimelineEvent } from '../../conversations/timeline.ts'
 import {
   type NotedComment,
   type PullEventType,
@@ -88,13 +88,19 @@ export interface DetailedPullChange {
   readonly concerns?: Concerns | undefined
   /** What happened to a comment on the conversation. */
   readonly comment?: NotedComment
-  /** The commit that the head had before the change. */
-  readonly formerHead?: string | undefined
+  /** The commit that the head had before the change, and whether the branch lost commits. */
+  readonly formerHead?: FormerHead | undefined
+}
+
+interface FormerHead {
+  readonly commit: string
+  readonly isForced: boolean
 }
 
 /** Returns the change of a pull request whose head has moved from a commit. */
-export function movedHead(formerHead: string | undefined): DetailedPullChange {
+export function movedHead(commit: string | undefined, isForced: boolean): DetailedPullChange {
   const type = 'PULL_REQUEST_HEAD_MOVED'
+  const formerHead = commit === undefined ? undefined : { commit, isForced }
   return { type, told: usualEvents(type), formerHead }
 }
 
@@ -213,7 +219,7 @@ const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
 function timelineEventOf(
   type: PullEventType,
   { head_commit, merge_commit }: Pick<PullRequest, 'head_commit' | 'merge_commit'>,
-  formerHead = '',
+  formerHead: FormerHead = { commit: '', isForced: false },
 ): TimelineEvent | undefined {
   switch (type) {
     case 'PULL_REQUEST_CLOSED':
@@ -223,7 +229,7 @@ function timelineEventOf(
     case 'PULL_REQUEST_MERGED':
       return { type: 'merge_pull', newValue: merge_commit ?? '' }
     case 'PULL_REQUEST_HEAD_MOVED':
-      return { type: 'pull_push', oldValue: formerHead, newValue: head_commit }
+      return pushEvent(formerHead.commit, head_commit, formerHead.isForced)
     case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
       return { type: 'pull_scheduled_merge' }
     case 'PULL_REQUEST_AUTO_MERGE_CANCELLED':

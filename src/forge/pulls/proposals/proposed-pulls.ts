@@ -5,6 +5,7 @@ import { changeWatched } from '../../repositories/activity/repository-events.ts'
 import { findRepositoryById } from '../../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import { findBranch } from '../../repositories/refs/branches.rows.ts'
+import { isForcedMove } from '../heads/forced-moves.ts'
 import { movedHead, recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findPullRequestById, touchPull, updatePullRequest } from '../heads/pull-requests.rows.ts'
@@ -76,16 +77,17 @@ export async function openProposed(
 export async function updateProposed(
   app: ReposApp,
   caller: SignedIn,
-  { id, head_commit: before }: PullRequest,
+  { id, repository_id, head_commit: before }: PullRequest,
   head: string,
 ): Promise<PullRequest | undefined> {
   const { id: actorId } = caller.user
+  const isForced = await isForcedMove(app, repository_id, before, head)
   const updated = await changeWatched(app, async (tx) => {
     const present = await findPullRequestById(tx, id)
     if (present?.state !== 'OPEN' || present.head_commit !== before) return undefined
     const moved = await updatePullRequest(tx, id, { head_commit: head })
     await touchPull(tx, id, nowSeconds(app.clock), actorId)
-    await recordPullChange(app, tx, actorId, moved, movedHead(before))
+    await recordPullChange(app, tx, actorId, moved, movedHead(before, isForced))
     return moved
   })
   if (!updated) return undefined
