@@ -11,7 +11,7 @@ let stage: MatrixStage
 let matrix: Matrix
 
 beforeAll(async () => {
-  stage = await openMatrixStage()
+  stage = await openMatrixStage([])
   matrix = matrixOf(stage, ACCOUNT_GATES)
 })
 afterAll(() => stage.close())

@@ -56,8 +56,12 @@ export interface MatrixStage {
   close(): Promise<void>
 }
 
-/** Makes all of it, through the public API. */
-export async function openMatrixStage(): Promise<MatrixStage> {
+/**
+ * Makes all of it, through the public API.
+ *
+ * @param facts the repositories, of which tests of other things need none.
+ */
+export async function openMatrixStage(facts: readonly PlaceFacts[] = PLACES): Promise<MatrixStage> {
   const upstream = await startGitUpstream()
   upstream.commit('main')
   const server = await startTestServer({
@@ -75,8 +79,8 @@ export async function openMatrixStage(): Promise<MatrixStage> {
     organizations.push({ name, ...(await makeTeams(rest, users.bob, name)) })
   }
   const places: Place[] = []
-  for (const facts of PLACES) {
-    const place = await makeRepository(rest, users.bob, upstream, facts)
+  for (const one of facts) {
+    const place = await makeRepository(rest, users.bob, upstream, one)
     await share(rest, users.bob, place)
     if (hasPull(place)) await propose(rest, users.bob, place)
     await settle(rest, users.bob, place)
@@ -87,8 +91,8 @@ export async function openMatrixStage(): Promise<MatrixStage> {
   await must(rest(users.ada, 'PATCH', '/admin/users/erin', { prohibit_login: true }))
   let copies = 0
   let lastCopy: Promise<unknown> = Promise.resolve()
-  const copy = async (facts: PlaceFacts) => {
-    const place = await makeRepository(rest, users.bob, upstream, facts)
+  const copy = async (copied: PlaceFacts) => {
+    const place = await makeRepository(rest, users.bob, upstream, copied)
     await settle(rest, users.bob, place)
     return place
   }
@@ -99,9 +103,9 @@ export async function openMatrixStage(): Promise<MatrixStage> {
     organizations,
     copyOf(place) {
       copies += 1
-      const facts = { ...place, name: `copy-${copies}` }
+      const copied = { ...place, name: `copy-${copies}` }
       // One after the other: nobody may copy many at a time.
-      const copying = lastCopy.then(() => copy(facts))
+      const copying = lastCopy.then(() => copy(copied))
       lastCopy = copying
       return copying
     },
