@@ -35,6 +35,12 @@ export default defineConfig({
     // restores what it changes in the process.
     isolate: false,
     setupFiles: ['support/file-cost.ts', 'support/running-hooks.ts'],
+    // Each commit, merge and fetch of a client would start one more process, which finds nothing to do.
+    env: {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'maintenance.auto',
+      GIT_CONFIG_VALUE_0: 'false',
+    },
     server: { deps: { external: [/\/dist\/compiled\//] } },
   },
 })

@@ -28,6 +28,10 @@ export async function openGitClient(name = 'Bob'): Promise<GitClient> {
     PATH: process.env.PATH ?? '',
     HOME: home,
     GIT_CONFIG_NOSYSTEM: '1',
+    // Each commit and each fetch would start one more process, which finds nothing to do.
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'maintenance.auto',
+    GIT_CONFIG_VALUE_0: 'false',
     GIT_TERMINAL_PROMPT: '0',
     GIT_AUTHOR_NAME: name,
     GIT_AUTHOR_EMAIL: email,
