@@ -3,11 +3,12 @@ import http2 from 'node:http2'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UNEXPECTED_COMPRESSION } from '../../src/platform/rpc/index.ts'
 import { seededRandom } from '../platform/rpc/rest/random.ts'
+import { isLongTier } from '../support/tier.ts'
 import { type EchoServer, startEchoServer } from './echo-server.ts'
 import { codecs, type FuzzRequest } from './inputs.ts'
 
 /** `npm run fuzz` sets both. */
-const INPUTS = Number(process.env.FUZZ_INPUTS ?? 1_000)
+const INPUTS = Number(process.env.FUZZ_INPUTS ?? (isLongTier ? 1_000 : 300))
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 
 const IN_FLIGHT = 16

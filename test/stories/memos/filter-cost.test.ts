@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { isOnPostgres } from '../../support/database.ts'
 import { openForge } from '../../support/forge.ts'
 import { storeManyMemos, storeManyNotifications } from '../../support/many-rows.ts'
+import { isLongTier } from '../../support/tier.ts'
 
 const COUNT = 100_000
 
@@ -30,6 +31,9 @@ const times = (count: number, term: (i: number) => string, join: string) =>
   Array.from({ length: count }, (_, i) => term(i)).join(join)
 /** Eight of these fit in a filter. */
 const long = (letter: string) => `${'a'.repeat(230)}${letter}`
+
+/** The filter whose list has another order, too, in the usual tier. */
+const ORDERED = 'tags of a set'
 
 const MEMOS = '/api/v1/memos'
 const NOTIFICATIONS = '/api/v1/users/bob/notifications'
@@ -91,8 +95,9 @@ describe.skipIf(isOnPostgres)(TITLE, () => {
     ],
   ])(
     '%s: %s, let others have their turn',
-    async (path, _, filter) => {
-      for (const orderBy of path === MEMOS ? ['', 'name'] : ['']) {
+    async (path, name, filter) => {
+      const isOrdered = path === MEMOS && (isLongTier || name === ORDERED)
+      for (const orderBy of isOrdered ? ['', 'name'] : ['']) {
         const query = new URLSearchParams({ filter, ...(orderBy && { orderBy }) })
         const endWatch = watchTurns()
         const answer = await fetch(`${server.url}${path}?${query}`, {

@@ -379,9 +379,12 @@ describe('hostile contents', () => {
         random.pick([first, ...rest]),
       ).join('')
       const { hasTaskList, hasIncompleteTasks, snippet, tags } = analyzeMemo(content)
-      expect(hasTaskList || !hasIncompleteTasks).toBe(true)
-      expect([...snippet].length).toBeLessThanOrEqual(68)
-      expect(new Set(tags).size).toBe(tags.length)
+      const isSound =
+        (hasTaskList || !hasIncompleteTasks) &&
+        [...snippet].length <= 68 &&
+        new Set(tags).size === tags.length
+      // An assertion for each text would take most of the time.
+      if (!isSound) expect.fail(JSON.stringify(content))
     }
   })
 })

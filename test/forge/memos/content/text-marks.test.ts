@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { OPAQUE, scanText } from '../../../../src/forge/memos/content/text-marks.ts'
 import { seededRandom } from '../../../platform/rpc/rest/random.ts'
@@ -163,7 +164,9 @@ describe('a text without addresses', () => {
     for (let run = 0; run < 20_000; run++) {
       const text = Array.from({ length: random.below(16) }, () => random.pick(characters)).join('')
       const found = scanText(text)
-      expect(found, JSON.stringify(text)).toEqual({ ...readSlowly(text), hasLink: false })
+      const expected = { ...readSlowly(text), hasLink: false }
+      // An assertion for each text would take most of the time.
+      if (!isDeepStrictEqual(found, expected)) expect(found, JSON.stringify(text)).toEqual(expected)
       tags += found.tags.length
       mentions += found.mentions.length
     }
