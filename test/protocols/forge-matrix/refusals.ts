@@ -141,7 +141,10 @@ function withoutRepeats(cells: readonly Cell[], nth: number): Cell[] {
 }
 
 /** Each caller with each outcome of theirs, and each place with each outcome there, in few cells. */
-function pairsOf(cells: readonly Cell[], nth: number): Cell[] {
+export function pairsOf<C extends Pick<Cell, 'caller' | 'about'> & { readonly expected: unknown }>(
+  cells: readonly C[],
+  nth: number,
+): C[] {
   const found = new Set<string>()
   const start = (nth * CELLS_BETWEEN_STARTS) % cells.length
   return [...cells.slice(start), ...cells.slice(0, start)].filter(({ caller, about, expected }) => {

@@ -40,6 +40,7 @@ import {
   token,
 } from '../../../support/forge-rows.ts'
 import { countQueries, plansOf } from '../../../support/query-plan.ts'
+import { isLongTier } from '../../../support/tier.ts'
 
 const ANONYMOUS: RepositoryReader = {
   userId: undefined,
@@ -494,7 +495,7 @@ describe('a list', () => {
   let app: TestApp
   afterEach(() => app.db.destroy())
 
-  it.each([1, 2, 3, 4])(
+  it.each(isLongTier ? [1, 2, 3, 4] : [1, 2])(
     'contains exactly the repositories that can be opened: rows %i',
     async (seed) => {
       app = await testApp()

@@ -118,15 +118,16 @@ it('a delta with any wrong bytes fails or stays within its limits', () => {
     const expected = partsOf(base, parts)
     const delta = deltaOf(base.length, expected.length, parts)
     const right = applyDelta(base, delta, { ...NO_LIMITS, maxBytes: Number.POSITIVE_INFINITY })
-    expect(right.content?.equals(expected)).toBe(true)
+    // An assertion for each delta would take most of the time.
+    if (!right.content?.equals(expected)) expect.fail(`the right delta of round ${round}`)
     const cut = delta.subarray(0, random.below(delta.length))
     delta[random.below(delta.length)] = random.below(256)
     for (const wrong of [delta, cut]) {
       try {
         const { content } = applyDelta(base, wrong, NO_LIMITS)
-        if (content) expect(content.length).toBeLessThanOrEqual(MAX_READ_BYTES)
+        if (content && content.length > MAX_READ_BYTES) throw new Error(`${content.length} bytes`)
       } catch (error) {
-        expect(error).toBeInstanceOf(RangeError)
+        if (!(error instanceof RangeError)) throw error
       }
     }
   }
