@@ -172,12 +172,41 @@ describe.skipIf(!hasSsh)('Git over SSH (skipped where ssh is not installed)', ()
     expect(stderr).not.toContain('successfully')
   })
 
+  it('lets a user in whose agent has many keys, up to thirty others', async () => {
+    const key = await keyOf(users.bob)
+    const others: string[] = []
+    for (let i = 0; i < 31; i++) {
+      // The client offers a key of which it has the public half only.
+      const type = Buffer.from('ssh-ed25519')
+      const parts = [type, randomBytes(32)].flatMap((part) => [
+        Buffer.from([0, 0, 0, part.length]),
+        part,
+      ])
+      const path = join(client.home, `other-${i}`)
+      await writeFile(`${path}.pub`, `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}\n`)
+      others.push('-o', `IdentityFile=${path}`)
+    }
+    const offer = (count: number) =>
+      runSsh([
+        ...sshOptions(client.home, undefined),
+        ...['-o', 'IdentitiesOnly=yes', ...others.slice(0, 2 * count)],
+        ...['-o', `IdentityFile=${join(client.home, key)}`, '-p', String(port), 'git@127.0.0.1'],
+      ])
+    expect((await offer(11)).stderr).toContain('Hi bob!')
+    expect((await offer(31)).stderr).toMatch(/Received disconnect from .*:14:/)
+  })
+
   it('acts for the key that signed, not for one that was offered before', async () => {
     const [offered, signing] = [await keyOf(users.bob), await keyOf(users.carol)]
     // The client cannot sign by the first key, which the server would accept.
     await rm(join(client.home, offered))
-    const options = sshOptions(client.home, offered)
-    const both = [...options, '-i', join(client.home, signing), '-p', String(port)]
+    const keys = [offered, signing].flatMap((key) => [
+      '-o',
+      // `-i` would leave out the key without a private half.
+      `IdentityFile=${join(client.home, key)}`,
+    ])
+    const options = [...sshOptions(client.home, undefined), '-o', 'IdentitiesOnly=yes']
+    const both = [...options, ...keys, '-p', String(port)]
     expect((await runSsh([...both, 'git@127.0.0.1'])).stderr).toContain('Hi carol!')
   })
 
