@@ -408,7 +408,8 @@ export type ListIssuesResponse = Message<"branchline.v1.ListIssuesResponse"> & {
 
   /**
    * Whether the list has only the newest 10,000 matches, or the newest 1,000 in the order of
-   * `relevance`, because there are more. Only searches in another order than `latest` are cut.
+   * `relevance`, because there are more, in another order than `latest`; or whether a search looked at
+   * the newest 50,000 of each kind and state only, because no filter leads to few, and there are more.
    *
    * @generated from field: bool incomplete = 5;
    */

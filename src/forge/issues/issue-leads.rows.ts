@@ -2,7 +2,8 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import { kindsOf } from './issue-orders.rows.ts'
-import type { IssueFilter, IssueSelection } from './issue-selections.rows.ts'
+import type { IssueFilter, IssueSelection, ReadablePlace } from './issue-selections.rows.ts'
+import { idsOfCondition, repositoriesOf } from './query/query-leads.rows.ts'
 
 /** Reading and sorting so many conversations costs less than a walk over a list in its order. */
 const MAX_NARROW = 2_000
@@ -35,14 +36,20 @@ export interface Listed {
 export async function leadsOf(db: Db, selection: IssueSelection): Promise<Lead[]> {
   const { place } = selection
   const found = [...leadsToPulls(selection), ...mentions(selection)]
+  const asked = [...queried(selection), ...milestones(selection)]
   if ('reader' in place) {
     // A search has no better way to people.
     const ofPeople = [...found, ...assignments(selection)].map((lead) => ({
       ...lead,
       isNarrow: true,
     }))
-    const labelled = await Promise.all(labelsAnywhere(selection).map((lead) => counted(db, lead)))
-    return [...ofPeople, ...labelled]
+    const others = [
+      ...labelsAnywhere(selection),
+      ...asked,
+      ...changesAnywhere(selection),
+      ...places(selection, place),
+    ]
+    return [...ofPeople, ...(await Promise.all(others.map((lead) => counted(db, lead))))]
   }
   const { repositoryId } = place
   const all = [
@@ -51,6 +58,7 @@ export async function leadsOf(db: Db, selection: IssueSelection): Promise<Lead[]
     ...(await labelsOf(db, selection, repositoryId)),
     ...posters(selection, repositoryId),
     ...changes(selection, repositoryId),
+    ...asked,
   ]
   return Promise.all(all.map((lead) => counted(db, lead)))
 }
@@ -59,6 +67,81 @@ async function counted(db: Db, lead: LeadTo): Promise<Lead> {
   const { rows } = await sql<{ count: number }>`select count(*) as count
     from (${lead.ids} limit ${MAX_NARROW + 1}) as first_ones`.execute(db)
   return { ...lead, isNarrow: Number(rows[0]?.count) <= MAX_NARROW }
+}
+
+const ALWAYS = sql<SqlBool>`true`
+
+/** Leads to what the terms of a query can mean. The query has the condition of each. */
+function queried({ place, filter: { query } }: IssueSelection): LeadTo[] {
+  if (!query) return []
+  const { condition } = query
+  const repositoryId = 'repositoryId' in place ? place.repositoryId : undefined
+  return (condition.kind === 'and' ? condition.items : [condition]).flatMap((item) => {
+    const ids = idsOfCondition({ query, repositoryId }, item)
+    return ids ? [{ property: 'query' as const, ids, holds: ALWAYS }] : []
+  })
+}
+
+function milestones({ place, filter }: IssueSelection): LeadTo[] {
+  if (!filter.milestones) return []
+  const { titles, ids } = filter.milestones
+  const inRepository =
+    'repositoryId' in place ? sql`and repository_id = ${place.repositoryId}` : sql``
+  const known = sql`select id from milestones where title in (${sql.join(titles)}) ${inRepository}
+    ${ids.length > 0 ? sql`union select id from milestones where id in (${sql.join(ids)}) ${inRepository}` : sql``}`
+  const found = sql`select id from issues where milestone_id in (${known})`
+  return [{ property: 'milestones', ids: found, holds: ALWAYS }]
+}
+
+/** The filters of a search for changes have their condition in any case. */
+function changesAnywhere({ filter: { since, before } }: IssueSelection): LeadTo[] {
+  if (since === undefined && before === undefined) return []
+  const ids = sql`select id from issues
+    where update_time between ${since ?? 0} and ${before ?? Number.MAX_SAFE_INTEGER}`
+  return [{ property: since === undefined ? 'before' : 'since', ids, holds: ALWAYS }]
+}
+
+function places(selection: IssueSelection, place: ReadablePlace): LeadTo[] {
+  const repositories = repositoriesAsked(selection, place)
+  if (!repositories) return []
+  const ids = sql`select id from issues where repository_id in (${repositories})`
+  return [{ property: 'query', ids, holds: ALWAYS }]
+}
+
+/** Selects the repositories of a search that names an owner, a team or repositories; undefined for all. */
+function repositoriesAsked(
+  { filter: { query } }: IssueSelection,
+  { ownerId, teamId }: ReadablePlace,
+): RawBuilder<unknown> | undefined {
+  if (teamId !== undefined)
+    return sql`select repository_id from team_repositories where team_id = ${teamId}`
+  if (ownerId !== undefined) return sql`select id from repositories where owner_id = ${ownerId}`
+  if (!query) return undefined
+  const { condition } = query
+  for (const item of condition.kind === 'and' ? condition.items : [condition]) {
+    if (item.kind !== 'term') continue
+    const { qualifier } = item
+    const found = item.values.flatMap((value) => repositoriesOf(query, qualifier, value) ?? [])
+    if (found.length > 0 && found.length === item.values.length)
+      return sql`${sql.join(found, sql` union `)}`
+  }
+  return undefined
+}
+
+/** A search of no more repositories reads the list of each by its index. */
+const MAX_REPOSITORIES = 8
+
+/** Returns the repositories of a search, if the search names few; undefined for many. */
+export async function fewRepositories(
+  db: Db,
+  selection: IssueSelection,
+): Promise<readonly number[] | undefined> {
+  const { place } = selection
+  const asked = 'reader' in place ? repositoriesAsked(selection, place) : undefined
+  if (!asked) return undefined
+  const { rows } = await sql<{ id: number }>`select id from repositories
+    where id in (${asked}) limit ${MAX_REPOSITORIES + 1}`.execute(db)
+  return rows.length > MAX_REPOSITORIES ? undefined : rows.map(({ id }) => Number(id))
 }
 
 /** A lead by rows of a table that name a conversation and meet a condition. */

@@ -2,6 +2,7 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
+  type RawBuilder,
   type SqlBool,
   sql,
 } from 'kysely'
@@ -10,7 +11,7 @@ import type { Db, Schema } from '../../platform/database/schema.ts'
 import { areCommon, hasWords, type SearchedWords } from '../conversations/search-texts.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import { isNearTo, readableBy } from '../repositories/access/repository-readers.rows.ts'
-import { type Lead, type Listed, leadsOf, statesOf } from './issue-leads.rows.ts'
+import { fewRepositories, type Lead, type Listed, leadsOf, statesOf } from './issue-leads.rows.ts'
 import {
   type IssuePosition,
   type IssueSort,
@@ -34,7 +35,7 @@ const MAX_SORTED = 10_000
 const MAX_RANKED = 1_000
 /**
  * The number of public conversations of a kind and state whose other properties a search tests, where no
- * index has the properties. It bounds the time that a search blocks the process.
+ * index leads to few that have the properties. It bounds the time that a search blocks the process.
  */
 const MAX_EXAMINED = 50_000
 /** The number up to which a list is counted. */
@@ -49,6 +50,8 @@ export interface Reading extends IssueSelection {
   readonly isCommon: boolean
   /** Whether a filter leads to few conversations, which are read and sorted then. */
   readonly isNarrow: boolean
+  /** The repositories of a search that names few; undefined for other lists. */
+  readonly repositoryIds: readonly number[] | undefined
 }
 
 /** A part of a list. */
@@ -119,12 +122,9 @@ export async function readingOf(db: Db, selection: IssueSelection): Promise<Read
   const isCommon = words !== undefined && (await areCommon(db, words))
   const hasRareWords = words !== undefined && !isCommon && selection.filter.number === undefined
   const leads = await leadsOf(db, selection)
-  return {
-    ...selection,
-    leads,
-    isCommon,
-    isNarrow: hasRareWords || leads.some(({ isNarrow }) => isNarrow),
-  }
+  const isNarrow = hasRareWords || leads.some((lead) => lead.isNarrow)
+  const repositoryIds = isNarrow ? undefined : await fewRepositories(db, selection)
+  return { ...selection, leads, isCommon, isNarrow, repositoryIds }
 }
 
 /** Returns the number of conversations that an order sorts; undefined for all. */
@@ -203,6 +203,7 @@ function rangesOf(selection: Reading): SearchRange[] {
   if (!('reader' in place)) throw new Error('a list of one repository has no ranges')
   const { userId, administrator, publicOnly, restricted } = place.reader
   const kinds = kindsOf(selection.kinds)
+  if (selection.repositoryIds) return rangesOfRepositories(selection, selection.repositoryIds)
   const isBounded = isExamined(selection)
   const open = kinds.flatMap((kind) =>
     statesOf(selection).map((isOpen) => ({
@@ -220,6 +221,47 @@ function rangesOf(selection: Reading): SearchRange[] {
   const isNear = sql<SqlBool>`issues.repository_id in (${nearRepositories(userId ?? 0, restricted)})`
   // A restricted user reads public repositories by a grant, too.
   return restricted ? [own(isNear)] : [...open, own(sql<SqlBool>`${isPrivate} and ${isNear}`)]
+}
+
+/** Returns the conversations of each kind and state in each repository. */
+function rangesOfRepositories(selection: Reading, ids: readonly number[]): SearchRange[] {
+  const all = kindsOf(selection.kinds).flatMap((kind) =>
+    statesOf(selection).map((isOpen) => ({
+      kinds: [kind],
+      selection: { ...selection, filter: { ...selection.filter, isOpen: isOpen === 1 } },
+    })),
+  )
+  // No repository has no conversation.
+  const known = ids.length > 0 ? ids : [0]
+  return known.flatMap((id) =>
+    all.map((range) => ({ ...range, condition: sql<SqlBool>`issues.repository_id = ${id}` })),
+  )
+}
+
+/**
+ * Returns whether a search leaves old conversations out, because it tests the newest ones only and there
+ * are more.
+ */
+export async function isCut(db: Db, asked: IssueSelection): Promise<boolean> {
+  if (!('reader' in asked.place) || !isExamined(asked)) return false
+  const selection = await readingOf(db, asked)
+  if (!isMerged(selection) || selection.repositoryIds) return false
+  const ranges = kindsOf(selection.kinds).flatMap((kind) =>
+    statesOf(selection).map(
+      (isOpen) => sql`exists (select 1 from issues where is_public = 1 and is_pull = ${kind}
+        and ${isInState(isOpen)} order by create_time desc limit 1 offset ${sql.lit(MAX_EXAMINED)})`,
+    ),
+  )
+  const isPrivate =
+    asked.place.reader.administrator === 'none'
+      ? []
+      : [
+          sql`exists (select 1 from issues where is_public = 0
+            and id <= (select max(newest.id) from issues as newest) - ${sql.lit(MAX_EXAMINED)})`,
+        ]
+  const { rows } = await sql<{ cut: number }>`select case when
+    ${sql.join([...ranges, ...isPrivate], sql` or `)} then 1 else 0 end as cut`.execute(db)
+  return Number(rows[0]?.cut) === 1
 }
 
 /** The condition of the index of public conversations. */
@@ -443,24 +485,31 @@ function inRepository(eb: Issues, id: number, isNarrow = false): Expression<SqlB
  * Returns whether a search merges the newest conversations of its ranges, because nothing else leads to
  * few of them.
  */
-function isMerged({ place, filter, isCommon }: Reading): boolean {
+function isMerged({ place, filter, isCommon, isNarrow }: Reading): boolean {
   const { posterId, assigneeId, mentionedId, requestedId, reviewerId } = filter
   const people = [posterId, assigneeId, mentionedId, requestedId, reviewerId]
   const hasRareWords = filter.terms !== undefined && isCommon !== true
-  return 'reader' in place && !hasRareWords && people.every((id) => id === undefined)
+  const isOfPeople = people.some((id) => id !== undefined)
+  return 'reader' in place && !hasRareWords && !isNarrow && !isOfPeople
 }
 
 /** Returns whether a search tests more than kind, state and rights. */
-function isExamined({ filter: { isOpen: _, ...others } }: Reading): boolean {
+function isExamined({ filter: { isOpen: _, ...others } }: IssueSelection): boolean {
   return Object.values(others).some((value) => value !== undefined)
 }
 
 /** The condition that a public conversation is one of the newest of its kind and state. */
 function isRecent(kind: 0 | 1, isOpen: 0 | 1): Expression<SqlBool> {
-  const isInState = isOpen === 1 ? sql`(state = 'OPEN') = true` : sql`(state = 'OPEN') = false`
   return sql<SqlBool>`issues.create_time >= coalesce((select newest.create_time from issues as newest
-    where newest.is_public = 1 and newest.is_pull = ${kind} and ${isInState}
+    where newest.is_public = 1 and newest.is_pull = ${kind} and ${isInState(isOpen)}
     order by newest.create_time desc limit 1 offset ${sql.lit(MAX_EXAMINED)}), 0)`
+}
+
+/** The expression of the indexes. */
+function isInState(isOpen: 0 | 1): RawBuilder<SqlBool> {
+  return isOpen === 1
+    ? sql<SqlBool>`(state = 'OPEN') = true`
+    : sql<SqlBool>`(state = 'OPEN') = false`
 }
 
 function isReadable(
@@ -506,11 +555,7 @@ function conditions(
       isNarrow ? sql<SqlBool>`issues.id in (${ids})` : sql<SqlBool>`${holds}`,
     )
   const { isOpen, posterId, since, before } = filter
-  if (isOpen !== undefined)
-    // The expression of the indexes.
-    found.push(
-      isOpen ? sql<SqlBool>`(state = 'OPEN') = true` : sql<SqlBool>`(state = 'OPEN') = false`,
-    )
+  if (isOpen !== undefined) found.push(isInState(isOpen ? 1 : 0))
   const conditions: Expression<SqlBool>[] = [...found]
   if ('reader' in place) {
     if (posterId !== undefined) conditions.push(eb('issues.poster_id', '=', posterId))

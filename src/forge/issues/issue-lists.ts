@@ -151,7 +151,7 @@ export async function listIssues(
   }
   const order = orderOf(query, sort)
   const { found, next } = await rows.listIssues(app.db, selection, { ...page, sort: order })
-  const length = await lengthOf(app.db, selection, order, repository)
+  const length = await lengthOf(app.db, selection, { ...page, order, found, next }, repository)
   return {
     conversations: await viewConversations(app, caller, [open], found),
     ...length,
@@ -162,22 +162,42 @@ export async function listIssues(
 
 type ListLength = Pick<ConversationPage, 'total' | 'isTotalCapped' | 'isIncomplete'>
 
+/** A page that was read. */
+interface ReadPage extends PageOfIssues {
+  readonly order: IssueSort
+  readonly found: readonly unknown[]
+  /** Undefined if nothing follows. */
+  readonly next: IssuePosition | undefined
+}
+
 /** Returns the length of a list. The repository counts its conversations of each kind and state. */
 async function lengthOf(
   db: Db,
   selection: IssueSelection,
-  sort: IssueSort,
+  page: ReadPage,
   repository?: Repository,
 ): Promise<ListLength> {
   const counted = repository && countedTotal(repository, selection)
   if (counted !== undefined) return { total: counted, isTotalCapped: false, isIncomplete: false }
-  const total = await rows.countIssues(db, selection)
-  const bound = rows.boundOf(selection, sort)
+  const bound = rows.boundOf(selection, page.order)
+  const total = lengthByPage(page, bound) ?? (await rows.countIssues(db, selection))
+  const isSortedInPart = bound !== undefined && total > bound
   return {
     total: Math.min(total, rows.MAX_COUNTED),
     isTotalCapped: total > rows.MAX_COUNTED,
-    isIncomplete: bound !== undefined && total > bound,
+    isIncomplete: isSortedInPart || (await rows.isCut(db, selection)),
   }
+}
+
+/** The last page tells the length of a list, unless the page is empty or a place in the list was given. */
+function lengthByPage(
+  { offset, after, found, next }: ReadPage,
+  bound = rows.MAX_COUNTED + 1,
+): number | undefined {
+  if (next || after || (found.length === 0 && offset > 0)) return undefined
+  const length = offset + found.length
+  // A list that was sorted in part ends there.
+  return length < bound ? length : undefined
 }
 
 /** Returns the length of a list without filters but state and kind; undefined for another list. */
@@ -248,7 +268,7 @@ export async function searchIssues(
   const isOpened = new Set(opened.map(({ repository }) => repository.id))
   // A repository may have been closed to the caller between the two queries.
   const shown = found.filter(({ repository_id }) => isOpened.has(repository_id))
-  const length = await lengthOf(app.db, selection, order)
+  const length = await lengthOf(app.db, selection, { ...page, order, found, next })
   return {
     conversations: await viewConversations(app, caller, opened, shown),
     ...length,

@@ -94,6 +94,7 @@ import * as archiveImports from './0117-archive-imports.ts'
 import * as stackRebases from './0119-stack-rebases.ts'
 import * as connectionShards from './0120-connection-shards.ts'
 import * as issueImportFiles from './0121-issue-import-files.ts'
+import * as queryLeads from './0122-query-leads.ts'
 import * as queuedStacks from './0123-queued-stacks.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
 
@@ -194,6 +195,7 @@ export const migrations: readonly Migration[] = [
   { name: '0119-stack-rebases', ...stackRebases },
   { name: '0120-connection-shards', ...connectionShards },
   { name: '0121-issue-import-files', ...issueImportFiles },
+  { name: '0122-query-leads', ...queryLeads },
   { name: '0123-queued-stacks', ...queuedStacks },
   { name: '0127-author-adoptions', ...authorAdoptions },
 ]

@@ -61,6 +61,24 @@ describe('the search of all repositories', () => {
       titles: onlyOpen.titles.toReversed(),
     })
 
+    for (const query of [
+      'repo:bob/open',
+      'owner:bob',
+      'number:1',
+      'updated:<7d',
+      'is:open',
+      'label:x',
+    ])
+      expect(await search(users.eve, `query=${encodeURIComponent(`-label:y ${query}`)}`)).toEqual(
+        query === 'label:x'
+          ? { titles: [], total: 0 }
+          : query === 'is:open'
+            ? { titles: ['third'], total: 1 }
+            : query === 'number:1'
+              ? { titles: ['first'], total: 1 }
+              : onlyOpen,
+      )
+
     await forge.ask(users.bob, 'PATCH', hidden, { private: false })
     expect(await search(undefined, 'state=all')).toEqual(all)
     await forge.ask(users.bob, 'PATCH', open, { private: true })
