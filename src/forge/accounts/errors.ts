@@ -241,7 +241,10 @@ export const CREDENTIALS = {
   },
   PUBLIC_ONLY_TOKEN: {
     code: Code.PermissionDenied,
-    message: 'this token is restricted to public data',
+    message: ({ method }) =>
+      method === undefined
+        ? 'this token is restricted to public data'
+        : 'this endpoint is not available for public-only tokens',
   },
   SCOPE_MISSING: {
     code: Code.PermissionDenied,

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../../platform/database/schema.ts'
+import { either } from '../../platform/database/dialects/dialects.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
+import type { Db, Tx } from '../../platform/database/schema.ts'
 
 /** The events of some users' issues and pull requests, in the events of all repositories. */
 
@@ -59,10 +61,51 @@ export async function listConcerningEvents(
   return rows.map(({ id, issue_id }) => ({ id: Number(id), issue_id: Number(issue_id) }))
 }
 
+/** More users of a deleted issue are not told. */
+const MAX_CONCERNED = 500
+
+/** Returns the users whom an issue concerns that is about to be deleted. */
+export async function usersConcernedBy(
+  tx: Tx,
+  { id, poster_id }: { readonly id: number; readonly poster_id: number | null },
+): Promise<number[]> {
+  const { rows } = await sql<{ user_id: number }>`
+    select user_id from issue_assignees where issue_id = ${id}
+    union select user_id from issue_mentions where issue_id = ${id}
+    limit ${MAX_CONCERNED}`.execute(tx)
+  return [
+    ...new Set([
+      ...(poster_id === null ? [] : [poster_id]),
+      ...rows.map(({ user_id }) => Number(user_id)),
+    ]),
+  ]
+}
+
+/** Returns the deletions of issues among events. */
+export async function deletionsAmong(
+  db: Db,
+  ids: readonly number[],
+): Promise<{ readonly id: number; readonly repository_id: number; readonly subject: string }[]> {
+  if (ids.length === 0) return []
+  return db
+    .selectFrom('repository_events')
+    .select(['id', 'repository_id', 'subject'])
+    .where('id', 'in', numbersOf(JSON.stringify(ids)))
+    .where('type', '=', 'ISSUE_DELETED')
+    .execute()
+}
+
+/** The users in the subject of the deletion of an issue. Other subjects may be no JSON. */
+const DELETED_FOR = either({
+  sqlite: sql`join json_each(case when event.type = 'ISSUE_DELETED' then event.subject else '[]' end, '$[3]') as told`,
+  postgres: sql`join lateral jsonb_array_elements_text(case when event.type = 'ISSUE_DELETED'
+    then coalesce(event.subject::jsonb -> 3, '[]') else '[]' end) as told (value) on true`,
+})
+
 /**
  * Selects events with each user whom they concern: the author, assignees, those whom a text mentions,
- * those who are asked for a review, and those who were assigned or asked until the change or shortly
- * before.
+ * those who are asked for a review, those who were assigned or asked until the change or shortly
+ * before, and those of deleted issues.
  */
 function concerned(condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const isConversation = sql`event.audience in ('issues', 'pulls') and ${condition}`
@@ -90,5 +133,10 @@ function concerned(condition: RawBuilder<unknown>): RawBuilder<unknown> {
       sql`join issue_timeline as entry on entry.issue_id = event.subject_id`,
       sql`entry.type in ('assignees', 'review_request')
         and entry.create_time >= event.time / 1000 - ${TRANSACTION_SECONDS}`,
+    )}
+    union all ${rowsOf(
+      sql`cast(told.value as bigint)`,
+      sql`${DELETED_FOR}`,
+      sql`event.type = 'ISSUE_DELETED'`,
     )}`
 }

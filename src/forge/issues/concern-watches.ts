@@ -7,6 +7,7 @@ import { DomainError } from '../core/errors.ts'
 import type { EventPage } from '../core/event-logs.ts'
 import { createEventWatches, type EventWatch, type StartTimer } from '../core/event-watches.ts'
 import { openRepositories } from '../repositories/access/permissions.ts'
+import { notedIssueOf } from '../repositories/activity/repository-events.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import * as rows from './concern-watches.rows.ts'
 import type { ConversationLink } from './issue-views.ts'
@@ -28,6 +29,8 @@ const MAX_CHANGES = 50
 /** A changed conversation that the reader may read now. `id` is that of its latest event. */
 export interface ConcerningChange extends ConversationLink {
   readonly id: number
+  /** The issue is deleted. The reader may read issues of its former repository. */
+  readonly isDeleted: boolean
 }
 
 /** The watches of all accounts. */
@@ -109,14 +112,30 @@ async function readable(
     app.db,
     found.map(({ issue_id }) => issue_id),
   )
-  const ids = new Set([...conversations.values()].map(({ repository_id }) => repository_id))
+  const gone = found.filter(({ issue_id }) => !conversations.has(issue_id))
+  const deletions = new Map(
+    (
+      await rows.deletionsAmong(
+        app.db,
+        gone.map(({ id }) => id),
+      )
+    ).map((event) => [event.id, event]),
+  )
+  const places = [...conversations.values(), ...deletions.values()]
+  const ids = new Set(places.map(({ repository_id }) => repository_id))
   const repositories = await findRepositoriesByIds(app.db, [...ids])
   const opened = await openRepositories(app, caller, [...repositories.values()], 'issues')
   const openOf = new Map(opened.map((open) => [open.repository.id, open]))
   return found.flatMap(({ id, issue_id }) => {
-    const conversation = conversations.get(issue_id)
+    const deletion = deletions.get(id)
+    const conversation = conversations.get(issue_id) ?? (deletion && issueOf(deletion))
     const open = conversation && openOf.get(conversation.repository_id)
     if (!conversation || !open || !readsKind(open.units, conversation)) return []
-    return [{ id, number: conversation.number, open }]
+    return [{ id, number: conversation.number, open, isDeleted: deletion !== undefined }]
   })
+}
+
+function issueOf(deletion: { readonly repository_id: number; readonly subject: string }) {
+  const { number } = notedIssueOf(deletion)
+  return { number, repository_id: deletion.repository_id, is_pull: 0 }
 }

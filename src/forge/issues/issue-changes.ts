@@ -5,6 +5,7 @@ import { labelsOfConversations } from '../conversations/labels.rows.ts'
 import type { Conversation } from '../conversations/schema.ts'
 import { recordTimeline } from '../conversations/timeline.ts'
 import {
+  deletionSubject,
   type IssueEventType,
   issueSubject,
   type NotedComment,
@@ -13,6 +14,7 @@ import {
 import type { ReposApp } from '../repositories/ports.ts'
 import type { HookEventType } from '../webhooks/outbox/webhook-events.ts'
 import { type HookFacts, queueHookEvents } from '../webhooks/outbox/webhook-queue.ts'
+import { usersConcernedBy } from './concern-watches.rows.ts'
 
 /** An event of an issue for webhooks of the forge. Ids are those of rows. */
 export interface IssueHookEvent {
@@ -105,7 +107,10 @@ export async function recordIssueChange(
     audience: 'issues',
     actor_id: actor,
     subject_id: issue.id,
-    subject: issueSubject(issue.number, notedComment(told)),
+    subject:
+      type === 'ISSUE_DELETED'
+        ? deletionSubject(issue.number, await usersConcernedBy(tx, issue))
+        : issueSubject(issue.number, notedComment(told)),
   })
   const entry = TIMELINE[type]
   const newValue = told.find(({ commit }) => commit)?.commit ?? ''

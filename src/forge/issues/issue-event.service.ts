@@ -99,6 +99,7 @@ function watchOwn(app: App, startTimer?: StartTimer): Pick<Methods, 'watchIssues
         const answer = (change: ConcerningChange): OwnAnswer => ({
           cursor: writePageToken(app, list, [change.id]),
           issue: linkMessage(change),
+          deleted: change.isDeleted,
         })
         const read = async (behind: number) => ({
           page: await readConcerns(app, caller, behind),

@@ -68,7 +68,7 @@ import {
   viewAgain,
   viewConversationsById,
 } from './issue-views.ts'
-import { findNamed } from './open-issues.ts'
+import { checkMaySetDueDate, findNamed } from './open-issues.ts'
 
 /** Implements IssueService. */
 function issueService(app: App): ServiceImpl<typeof IssueService> {
@@ -349,7 +349,7 @@ function assigneeMethods(app: App): AssigneeMethods {
     async setIssueDeadline({ owner, repo, index, dueDate }, context) {
       const caller = signedIn(callerOf(context))
       const name = { owner, repo, number: Number(index) }
-      await app.conversations.open(app, caller, name, 'write')
+      await checkMaySetDueDate(app, caller, name)
       const edit = { ...NO_EDIT, dueDate, unsetDueDate: dueDate === '' }
       const view = await editConversation(app, caller, name, edit)
       const due = view.kind === 'pull' ? view.pull.pull.due_time : view.issue.due_time

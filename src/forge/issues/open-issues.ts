@@ -153,6 +153,24 @@ export const conversations: Conversations = {
   },
 }
 
+/**
+ * Checks that the caller may set the due date of a conversation.
+ *
+ * @throws as `Conversations.open`
+ */
+export async function checkMaySetDueDate(
+  app: ReposApp,
+  caller: Caller,
+  name: ConversationName,
+): Promise<void> {
+  try {
+    await conversations.open(app, caller, name, 'write')
+  } catch (error) {
+    const isDenied = error instanceof DomainError && error.reason === 'REPOSITORY_ACCESS_DENIED'
+    throw isDenied ? new DomainError('REPOSITORY_ACCESS_DENIED', { needed: 'deadline' }) : error
+  }
+}
+
 async function recordChange(
   app: ReposApp,
   tx: Tx,

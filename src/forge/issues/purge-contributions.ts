@@ -4,6 +4,7 @@ import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import { commentsOf, deleteIssueComment } from '../conversations/issue-comments.rows.ts'
 import type { IssueComment } from '../conversations/schema.ts'
 import {
+  deletionSubject,
   issueSubject,
   pullSubject,
   recordEvent,
@@ -11,6 +12,7 @@ import {
 } from '../repositories/activity/repository-events.ts'
 import { deleteDiscardedFiles } from '../repositories/attachments/storage-deletions.ts'
 import type { ReposApp } from '../repositories/ports.ts'
+import { usersConcernedBy } from './concern-watches.rows.ts'
 import { removePin } from './issue-pins.ts'
 import { deleteIssue, issuesOf } from './issues.rows.ts'
 
@@ -57,7 +59,7 @@ export async function deleteContributions(
       type: 'ISSUE_DELETED',
       audience: 'issues',
       subject_id: issue.id,
-      subject: issueSubject(issue.number),
+      subject: deletionSubject(issue.number, await usersConcernedBy(tx, issue)),
     })
     await removePin(tx, issue)
     await deleteIssue(tx, issue.id)

@@ -6,6 +6,7 @@ const DENIED_WRITE = 'user should have a permission to write to a repo'
 const DENIALS: ReadonlyMap<string, string> = new Map([
   ['admin', 'user should be an owner or a collaborator with admin write of a repository'],
   ['owner', 'user should be the owner of the repo'],
+  ['deadline', 'Not repo writer'],
 ])
 
 /** URLs of a repository over REST and for browsers: prefix, owner, name and rest. */

@@ -43,28 +43,37 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
   const { of } = useApi()
   const page = pageOf(query)
   const [state] = STATES.find(([known]) => known === query.get('state')) ?? STATES[0]
-  const [view] = VIEWS.find(([known]) => known === query.get('view')) ?? VIEWS[0]
+  const words = query.get('q') ?? ''
+  const [view] = words ? [''] : (VIEWS.find(([known]) => known === query.get('view')) ?? VIEWS[0])
   const list = useLoad(
     (signal) =>
       of(IssueService).searchIssues(
-        {
-          state,
-          page,
-          sort: 'recentupdate',
-          assigned: view === 'assigned',
-          created: view === 'created',
-          mentioned: view === 'mentioned',
-          reviewRequested: view === 'review_requested',
-        },
+        words
+          ? { query: words, page }
+          : {
+              state,
+              page,
+              sort: 'recentupdate',
+              assigned: view === 'assigned',
+              created: view === 'created',
+              mentioned: view === 'mentioned',
+              reviewRequested: view === 'review_requested',
+            },
         { signal },
       ),
-    [state, view, page],
+    [words, state, view, page],
   )
   const isCut = useConcerns(list.reload)
   return (
     <>
       <Tabs label="Concerns" name="view" options={VIEWS} chosen={{ view, state }} />
-      <Tabs label="State" name="state" options={STATES} chosen={{ view, state }} />
+      {words ? (
+        <p>
+          Results of <code>{words}</code>
+        </p>
+      ) : (
+        <Tabs label="State" name="state" options={STATES} chosen={{ view, state }} />
+      )}
       <p role="status" class={isCut ? 'note' : 'hidden'}>
         {isCut && 'Reconnecting. The list may be out of date.'}
       </p>

@@ -8,10 +8,33 @@ import { routeOf } from '../routes.ts'
 import type { TextChoice } from './chooser.tsx'
 
 /**
- * Returns the lists of issues that have a name in the repository on the page: its saved views and its
- * labels. A repository without issues has none.
+ * Returns the lists of issues that have a name: the views of the user, and the saved views and labels of
+ * the repository on the page. A repository without issues has none.
  */
 export async function loadListChoices(api: Api, signal: AbortSignal): Promise<TextChoice[]> {
+  const [own, ofRepository] = await Promise.all([
+    ownViews(api, signal),
+    choicesOfRepository(api, signal),
+  ])
+  return [...own, ...ofRepository]
+}
+
+async function ownViews(api: Api, signal: AbortSignal): Promise<TextChoice[]> {
+  if (!api.session.user) return []
+  const { views } = await api
+    .of(IssueViewService)
+    .listUserIssueViews({}, { signal })
+    .catch(() => ({ views: [] }))
+  return views.map((view) => ({
+    key: `own view ${view.id}`,
+    picture: <Icon name="search" />,
+    text: view.name,
+    kind: 'your view of issues',
+    act: () => goTo(`/issues?${new URLSearchParams({ q: view.query })}`),
+  }))
+}
+
+async function choicesOfRepository(api: Api, signal: AbortSignal): Promise<TextChoice[]> {
   const { owner = '', repo = '' } = routeOf(new URL(location.href))?.props ?? {}
   if (repo === '') return []
   const name = { owner, repo }

@@ -529,7 +529,10 @@ describe('the conversation of an issue', () => {
       status: 201,
       body: { due_date: null },
     })
-    expect((await deadline(users.eve, null)).status).toBe(403)
+    expect(await deadline(users.eve, null)).toMatchObject({
+      status: 403,
+      body: { message: 'Not repo writer' },
+    })
   })
 
   it('waits for nothing while its repository has dependencies switched off', async () => {

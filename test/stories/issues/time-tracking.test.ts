@@ -85,6 +85,15 @@ describe('time tracking', () => {
     }
   })
 
+  it('says what a token for public data may not read', async () => {
+    const token = await createToken(server.url, users.eve, ['read:user', 'public-only'])
+    const who = { ...users.eve, authorization: `token ${token}` }
+    for (const path of ['/user/times', '/user/stopwatches'])
+      expect((await forge.rest(who, 'GET', path)).body.message).toBe(
+        'this endpoint is not available for public-only tokens',
+      )
+  })
+
   it.each(RPC_PROTOCOLS)('is off by %s, too', async (protocol) => {
     const transport = transportTo(server.url, protocol, users.eve.authorization)
     const issue = { owner: 'bob', repo: 'timed', index: 1n }

@@ -45,9 +45,11 @@ async function watch(
     /** The next changed issue, and the cursor after it. */
     async next(): Promise<{ named: string; cursor: string }> {
       for (;;) {
-        const { issue, cursor: after } = await watcher.next()
+        const { issue, deleted, cursor: after } = await watcher.next()
         // A heartbeat of a slow machine names nothing.
-        if (issue) return { named: `${issue.repository?.fullName}#${issue.number}`, cursor: after }
+        const end = deleted ? ' deleted' : ''
+        if (issue)
+          return { named: `${issue.repository?.fullName}#${issue.number}${end}`, cursor: after }
       }
     },
   }
@@ -111,6 +113,20 @@ describe('the issues that concern a user', () => {
     await edit(hidden, 1, { title: 'a secret', body: '@carol' })
     await open(shown, { body: '@carol' })
     expect((await watcher.next()).named).toBe('bob/shown#1')
+  })
+
+  it('are named when they are deleted, to who may still read the repository', async () => {
+    const [hidden, shown] = [await fresh('gone', { private: true }), await fresh('gone-too')]
+    for (const path of [hidden, shown]) await open(path, { body: '@carol', assignees: ['carol'] })
+    await open(shown, { body: '@carol' })
+    await open(shown, { title: 'of nobody' })
+    const watcher = await watch(users.carol)
+    await forge.ask(users.bob, 'DELETE', `${hidden}/collaborators/carol`)
+    await forge.ask(users.bob, 'DELETE', `${hidden}/issues/1`)
+    for (const number of [3, 1, 2])
+      await forge.ask(users.bob, 'DELETE', `${shown}/issues/${number}`)
+    expect((await watcher.next()).named).toBe('bob/gone-too#1 deleted')
+    expect((await watcher.next()).named).toBe('bob/gone-too#2 deleted')
   })
 
   // The last one, because a late check of the pull request may concern the user, too.

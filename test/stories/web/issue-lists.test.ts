@@ -144,6 +144,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of labels, milestones and 
     await page.getByRole('link', { name: 'Sweep the yard bob/yard#1' }).waitFor()
     await ask(users.bob, 'PATCH', `${issues}/1`, { state: 'closed' })
     await page.getByText('Nothing here.').waitFor()
+    await ask(users.bob, 'PATCH', `${issues}/1`, { state: 'open' })
+    await page.getByRole('link', { name: 'Sweep the yard bob/yard#1' }).waitFor()
+    await ask(users.bob, 'DELETE', `${issues}/1`)
+    await page.getByText('Nothing here.').waitFor()
   })
 
   it('choose rows by keys, and change those of issues and of pull requests', {

@@ -114,6 +114,13 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
     await options.filter({ hasText: 'timber' }).filter({ hasText: 'label' }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/bob/tools/issues?labels=timber')
+    await page.keyboard.press('Control+k')
+    await field.fill('planks')
+    await options.filter({ hasText: 'All planks' }).filter({ hasText: 'your view' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/issues?q=plank')
+    await page.getByText('Results of').waitFor()
+    await page.getByRole('link', { name: 'A rotten plank bob/tools#1' }).waitFor()
     expect(faults).toEqual([])
     await leave()
   })
@@ -125,6 +132,7 @@ async function prepare({ ask, users: { bob } }: Forge): Promise<void> {
   await ask(bob, 'POST', '/repos/bob/tools/labels', { name: 'timber', color: '885500' })
   const view = { name: 'Wet things', query: 'is:open rain' }
   await ask(bob, 'POST', '/repos/bob/tools/issue_views', view)
+  await ask(bob, 'POST', '/user/issue_views', { name: 'All planks', query: 'plank' })
   const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`).join('\n')
   await ask(bob, 'POST', '/repos/bob/tools/contents', {
     files: Object.entries({ 'src/app.ts': lines, [HOSTILE]: 'Nothing.\n' }).map(([path, text]) => ({

@@ -350,11 +350,12 @@ export function notedCommentOf({
   const values = JSON.parse(subject) as unknown[]
   const [commentId, change] = values.slice(type.startsWith('ISSUE_') ? 1 : 3) as [
     number?,
-    NotedComment['change']?,
+    (NotedComment['change'] | null)?,
   ]
-  // Events of older programs say only which comment.
+  // The deletion of an issue is about no comment. Events of older programs say only which comment.
   const isOld = type === 'ISSUE_COMMENTED' && change === undefined
-  if (commentId === undefined || (change === undefined && !isOld)) return undefined
+  if (commentId === undefined || change === null || (change === undefined && !isOld))
+    return undefined
   return { commentId, change: change ?? 'created' }
 }
 
@@ -389,6 +390,15 @@ export function notedQueueOf({ subject }: Pick<RepositoryEvent, 'subject'>): Not
 /** Returns the subject of an event of an issue. */
 export function issueSubject(number: number, comment?: NotedComment): string {
   return JSON.stringify([number, ...(comment ? [comment.commentId, comment.change] : [0])])
+}
+
+/**
+ * Returns the subject of the deletion of an issue.
+ *
+ * @param concerned the users whom the issue concerned.
+ */
+export function deletionSubject(number: number, concerned: readonly number[]): string {
+  return JSON.stringify([number, 0, null, concerned])
 }
 
 /** The conversation of an event. */
