@@ -2478,7 +2478,7 @@ export enum ErrorReason {
    * A commit cannot be rebased: it conflicts with the commits that it would follow.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: `commit_sha` of the commit; `style`, `paths` and
-   * `text` as in MERGE_CONFLICT.
+   * `text` as in MERGE_CONFLICT; `number` of the pull request for RestackPullRequests.
    *
    * @generated from enum value: REBASE_CONFLICT = 360;
    */

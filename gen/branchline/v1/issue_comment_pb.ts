@@ -180,7 +180,7 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
    * `comment`, `review`, `close`, `reopen`, `merge_pull`, `pull_push`, `pull_scheduled_merge`,
    * `pull_cancel_scheduled_merge`, `change_title`, `change_target_branch`, `label`, `milestone`,
    * `assignees`, `review_request`, `dismiss_review`, `added_deadline`, `modified_deadline`,
-   * `removed_deadline`, `lock`, `unlock`, or a reference: `issue_ref` and `pull_ref` of the title or
+   * `removed_deadline`, `lock`, `unlock`, `pull_restack_failed`, or a reference: `issue_ref` and `pull_ref` of the title or
    * the description of an issue or pull request, `comment_ref` of a comment, `commit_ref` of the
    * message of a commit; or `add_dependency` and `remove_dependency`, in both of the two. A reference that the caller may not read is left out, and is not counted.
    *

@@ -262,6 +262,7 @@ export interface TimelineTable {
     | 'pull_push'
     | 'pull_scheduled_merge'
     | 'pull_cancel_scheduled_merge'
+    | 'pull_restack_failed'
     | 'change_title'
     | 'change_target_branch'
     | 'change_issue_ref'
@@ -294,15 +295,14 @@ export interface TimelineTable {
   create_time: number
   /**
    * The former title or base branch; the reason of a closing; the id of the former milestone, or of the removed label or
-   * user, with the prefix `team:` for a team; the id of the dismissed review; the former due date
-   * in Unix seconds; the former head of a push, with the prefix `forced:` if the branch lost that
-   * commit, empty for pushes that older programs recorded; empty for other types.
+   * user, with the prefix `team:` for a team; the id of the dismissed review; the commit that could not be
+   * rebased; the former due date in Unix seconds; the former head of a push, with the prefix `forced:` if
+   * the branch lost that commit, empty for pushes that older programs recorded; empty for other types.
    */
   old_value: string
   /**
    * The new title or base branch; the commit of a merge or a push, or the one that closed or reopened
-   * an issue; the reason of a lock or a
-   * dismissal; the id of the new milestone, or of the added label, user or team, as above; the new
+   * an issue; the reason of a lock, a dismissal or a failed rebase; the id of the new milestone, or of the added label, user or team, as above; the new
    * due date in Unix seconds; empty for other types.
    */
   new_value: string

@@ -44,6 +44,24 @@ export async function insertTimelineEntries(
   if (entries.length > 0) await tx.insertInto('issue_timeline').values(entries).execute()
 }
 
+/** Returns whether a timeline has an entry of a type with a value. */
+export async function hasTimelineEntry(
+  db: Db,
+  conversationId: number,
+  type: NewTimelineEntry['type'],
+  value: string,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('issue_timeline')
+    .select('id')
+    .where('issue_id', '=', conversationId)
+    .where('type', '=', type)
+    .where('new_value', '=', value)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 /**
  * The order of entries of the same second, which have ids of four tables: what somebody said comes
  * before what followed from it, and the events stay in the order in which they happened.

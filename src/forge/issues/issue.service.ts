@@ -598,6 +598,7 @@ function bodyOf({ entry, isRemoved }: TimelineView): string {
   switch (entry.type) {
     case 'lock':
     case 'dismiss_review':
+    case 'pull_restack_failed':
       return entry.new_value
     case 'close':
       return entry.old_value

@@ -187,6 +187,7 @@ const CHANGES: Readonly<Partial<Record<MailItem['type'], string>>> = {
   PULL_REQUEST_HEAD_MOVED: 'pushed to the pull request',
   PULL_REQUEST_REVIEW_REQUESTED: 'requested a review',
   PULL_REQUEST_COMMENTED: 'commented',
+  PULL_REQUEST_RESTACK_FAILED: 'could not rebase the pull request after the merge below it',
   ISSUE_OPENED: 'opened the issue',
   ISSUE_CLOSED: 'closed the issue',
   ISSUE_REOPENED: 'opened the issue again',

@@ -90,6 +90,8 @@ function aboutFacts({ entry, kind }: Happened): ComponentChildren | undefined {
       return 'removed the mark as a duplicate'
     case 'pull_scheduled_merge':
       return 'scheduled the merge'
+    case 'pull_restack_failed':
+      return `could not rebase this pull request ${body}`
     case 'pull_cancel_scheduled_merge':
       return 'cancelled the scheduled merge'
     default:

@@ -264,5 +264,26 @@ describe('a merge in a repository that rebases stacks', () => {
     const after = await forge.ask(users.bob, 'GET', `${pulls}/2`)
     expect([after.base.ref, after.head.sha]).toEqual(['main', before.head.sha])
     expect((await forge.rest(users.bob, 'GET', `${path}/branches/one`)).status).toBe(404)
+    const three = await forge.ask(users.bob, 'GET', `${pulls}/3`)
+    const text = `after the merge of #1: commit ${three.head.sha.slice(0, 10)} of #3 conflicts in three.txt`
+    for (const number of [2, 3]) {
+      const timeline = await forge.ask(users.bob, 'GET', `${path}/issues/${number}/timeline`)
+      const type = 'pull_restack_failed'
+      expect(timeline.filter((entry: { type: string }) => entry.type === type)).toMatchObject([
+        { body: text },
+      ])
+    }
+    // The author is told, although the author merged.
+    const unread = async () => {
+      const threads: { subject: { title: string } }[] = await forge.ask(
+        users.bob,
+        'GET',
+        `${path}/notifications`,
+      )
+      return threads.map(({ subject }) => subject.title).sort()
+    }
+    await expect.poll(unread).toEqual(['three', 'two'])
+    const refused = await restack(pulls, 1)
+    expect([refused.status, refused.body.message]).toEqual([409, expect.any(String)])
   })
 })

@@ -29,6 +29,7 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
   PULL_REQUEST_HEAD_MOVED: 'pull_request.synchronized',
   PULL_REQUEST_AUTO_MERGE_SCHEDULED: 'pull_request.auto_merge_scheduled',
   PULL_REQUEST_AUTO_MERGE_CANCELLED: 'pull_request.auto_merge_cancelled',
+  PULL_REQUEST_RESTACK_FAILED: 'pull_request.restack_failed',
   PULL_REQUEST_REVIEW_REQUESTED: 'pull_request.review_requested',
   PULL_REQUEST_REVIEWED: 'pull_request.reviewed',
   PULL_REQUEST_COMMENTED: 'pull_request.commented',
@@ -122,6 +123,7 @@ const USUAL: Readonly<Record<PullEventType, readonly PullHookEvent[]>> = {
   // Compatible systems have no events for these, or need more than the type of the change.
   PULL_REQUEST_AUTO_MERGE_SCHEDULED: [],
   PULL_REQUEST_AUTO_MERGE_CANCELLED: [],
+  PULL_REQUEST_RESTACK_FAILED: [],
   PULL_REQUEST_REVIEW_REQUESTED: [],
   PULL_REQUEST_REVIEWED: [],
   PULL_REQUEST_COMMENTED: [],
@@ -193,6 +195,7 @@ type PullMessageType =
   | 'pull_request.synchronized'
   | 'pull_request.auto_merge_scheduled'
   | 'pull_request.auto_merge_cancelled'
+  | 'pull_request.restack_failed'
   | 'pull_request.review_requested'
   | 'pull_request.reviewed'
   | 'pull_request.commented'
@@ -210,6 +213,7 @@ const TOLD_TO_EVERYBODY: ReadonlySet<PullEventType> = new Set([
   'PULL_REQUEST_REOPENED',
   'PULL_REQUEST_MERGED',
   'PULL_REQUEST_HEAD_MOVED',
+  'PULL_REQUEST_RESTACK_FAILED',
 ])
 
 /**

@@ -21,6 +21,7 @@ import type { MergeFollowUp, PullRequest } from '../schema.ts'
 import type { MergeResult } from './merge-checks.ts'
 import * as rows from './merge-follow-ups.rows.ts'
 import { movesAbove } from './restack.ts'
+import { recordRestackFailure } from './restack-failures.ts'
 
 /**
  * Follow-ups of merges: deleting the head branch, if the merge asked for that, and listing the
@@ -190,6 +191,8 @@ async function deleteWithRestack(
   } catch (error) {
     if (!(error instanceof DomainError) || isTemporary(error)) throw error
     app.log.info({ err: error, pullRequest: pull.id }, 'a stack was not rebased after a merge')
+    // Before the branch is deleted, after which nothing would say that it had to be told.
+    await recordRestackFailure(app, pull, error)
     return false
   }
 }

@@ -110,11 +110,20 @@ async function planRestack(
       throw new DomainError('STACK_TOO_LARGE', { limit: String(MAX_STACK) })
     const from = await readRef(app.git, id, `refs/heads/${branch}`)
     if (from === undefined) continue
-    const to = await rebased(app, caller, id, step, from)
+    const to = await rebased(app, caller, id, step, from).catch((error: unknown) => {
+      throw namingPull(error, number)
+    })
     if (to !== from) moved.push({ number, branch, from, to })
     steps.push(...(await stepsAbove(app, id, branch, { onto: to, upstream: from })))
   }
   return moved
+}
+
+/** Adds the number of the pull request to a conflict. */
+function namingPull(error: unknown, number: number): unknown {
+  return error instanceof DomainError && error.reason === 'REBASE_CONFLICT'
+    ? new DomainError(error.reason, { ...error.metadata, number: String(number) })
+    : error
 }
 
 async function firstSteps(app: ReposApp, pull: PullRequest): Promise<Step[]> {

@@ -143,6 +143,7 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'PULL_REQUEST_COMMENTED':
     case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
     case 'PULL_REQUEST_AUTO_MERGE_CANCELLED':
+    case 'PULL_REQUEST_RESTACK_FAILED':
     case 'MERGEABILITY_CHECKED': {
       const { number, base, head: headSha } = notedPullOf(event)
       return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
