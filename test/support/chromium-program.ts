@@ -36,11 +36,17 @@ const CHROMIUM_ARGS = [
   '--disable-sync',
 ]
 
+/** A page of a test lives for seconds, too short for code that a compiler has improved. */
+const WITHOUT_COMPILERS = '--js-flags=--no-maglev --no-turbofan --single-threaded-gc'
+
 export const hasChromium = isInstalled('chromium')
 
-/** Starts a browser. */
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS })
+/** Starts a browser, with the switches of tests and the given ones. */
+export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [...CHROMIUM_ARGS, ...args],
+  })
 }
 
 let running: Promise<Browser> | undefined
@@ -49,7 +55,7 @@ let running: Promise<Browser> | undefined
 export async function openBrowser(): Promise<Browser> {
   const browser = await running
   if (browser?.isConnected()) return browser
-  running = launchBrowser()
+  running = launchBrowser([WITHOUT_COMPILERS])
   return running
 }
 
