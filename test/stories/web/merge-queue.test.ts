@@ -51,6 +51,8 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a merge queue'), () => 
     const place = bob.page.getByText('place 1 in the merge queue').first()
     await place.waitFor()
     await box.getByRole('button', { name: 'Merge at once' }).click()
+    await bob.page.getByText('does not wait for checks or approvals', { exact: false }).waitFor()
+    await expectAccessible(bob.page)
     await bob.page.getByRole('button', { name: 'Yes, merge at once' }).click()
     await bob.page.getByText('The changes are on the target branch.').waitFor()
     await place.first().waitFor({ state: 'detached' })
