@@ -34,6 +34,9 @@ const ROUNDS = isLongTier ? 4 : 2
 const TIMEOUT_MS = 180_000
 const WAIT = { timeout: 60_000, interval: 50 }
 
+/** Time of the loops of pushes, clones and merges beside maintenance. */
+const LOOP_MS = 60_000
+
 describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start }) => {
   if (missing !== undefined) {
     it.skip(missing, () => {})
@@ -102,6 +105,13 @@ describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start 
     const newBranch = (branch: string) =>
       ask('POST', `/repos/bob/garden/contents/${branch}.txt`, {
         content: Buffer.from(branch).toString('base64'),
+        new_branch: branch,
+      })
+    /** Creates a branch with a file of its own from `side`, or `side` from `main`. */
+    const newBranchOf = (path: string, branch: string) =>
+      ask('POST', `${path}/contents/${branch}.txt`, {
+        content: Buffer.from(branch).toString('base64'),
+        branch: branch === 'side' ? 'main' : 'side',
         new_branch: branch,
       })
     /** Returns the mails that have been sent and contain a text. */
@@ -176,6 +186,51 @@ describe.each(GROUP_KINDS)('$title', { timeout: TIMEOUT_MS }, ({ missing, start 
       expect(packs).toBeLessThanOrEqual(5)
       expect(loose_objects).toBe(0)
     })
+
+    it.skipIf(!isLongTier)(
+      'of maintenance in a loop, while pushes, clones, merges and reads succeed (in the long tier)',
+      async () => {
+        await repository('looped')
+        const path = '/repos/bob/looped'
+        const endMs = Date.now() + LOOP_MS
+        const loop = async (work: (round: number) => Promise<unknown>) => {
+          let rounds = 0
+          for (; rounds === 0 || Date.now() < endMs; rounds++) await work(rounds)
+          return rounds
+        }
+        const remote = () => remoteOf(group.url(), 'bob/looped', 'bob', PASSWORD)
+        await client.git('.', 'clone', '-q', remote(), 'looped')
+        await newBranchOf(path, 'side')
+        const rounds = await Promise.all([
+          loop(async () => {
+            await rest(users.ada, 'POST', `${path}/maintenance`, {})
+            const look = async () => (await ask('GET', `${path}/maintenance`)).requested
+            await vi.waitFor(async () => expect(await look()).toEqual([]), WAIT)
+          }),
+          loop(async (round) => {
+            await client.commit('looped', `round ${round}`)
+            await client.git('looped', 'push', '-q', remote(), 'HEAD:main', `HEAD:r${round}`)
+          }),
+          loop(async (round) => {
+            await client.git('.', 'clone', '-q', remote(), `looped-${round}`)
+            await client.git(`looped-${round}`, 'fsck', '--connectivity-only')
+            await rm(join(client.home, `looped-${round}`), { recursive: true })
+          }),
+          loop(async (round) => {
+            for (const read of ['branches/main', 'commits', 'contents', 'git/trees/main'])
+              await ask('GET', `${path}/${read}`)
+            await newBranchOf(path, `merge-${round}`)
+            const draft = { head: `merge-${round}`, base: 'side', title: `merge ${round}` }
+            const { number } = await ask('POST', `${path}/pulls`, draft)
+            await ask('POST', `${path}/pulls/${number}/merge`, { Do: 'merge' })
+          }),
+        ])
+        expect(Math.min(...rounds)).toBeGreaterThan(0)
+        const { failures, error } = await ask('GET', `${path}/maintenance`)
+        expect({ failures, error }).toEqual({ failures: 0, error: '' })
+        expect(group.failures()).toEqual([])
+      },
+    )
 
     it('of mails about notifications: one of them sends each mail', async () => {
       const titles = Array.from({ length: ROUNDS }, (_, i) => `Plant bed ${i}`)
