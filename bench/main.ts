@@ -9,8 +9,10 @@ import { measureContention } from './contention.ts'
 import { measureFetches } from './fetches.ts'
 import { type GitServers, measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
+import { measureHistories } from './histories.ts'
 import { http1 } from './http1-load.ts'
 import { issueLists } from './issue-lists.ts'
+import { measureLfs } from './lfs.ts'
 import { measureMaintainedPushes } from './maintained-pushes.ts'
 import { measureMaintenance } from './maintenance.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
@@ -35,6 +37,7 @@ import {
 import { get, type Request } from './requests.ts'
 import { measureScaling } from './scaling.ts'
 import { sized } from './sizes.ts'
+import { measureSsh } from './ssh.ts'
 import { topicSearches } from './topics.ts'
 import { measureWebPages } from './web-pages.ts'
 
@@ -108,6 +111,23 @@ async function bench(): Promise<void> {
           await measureMaintainedPushes(startBranchline, join(folder, 'maintained-pushes')),
         ].join('\n\n'),
     },
+    {
+      name: 'ssh',
+      measure: () =>
+        measureSsh(
+          { start: startBranchline, startBackend: (path) => start(gitBaseline, path) },
+          join(folder, 'ssh'),
+        ),
+    },
+    {
+      name: 'histories',
+      measure: () =>
+        measureHistories(
+          { start: startBranchline, startBackend: (path) => start(gitBaseline, path) },
+          join(folder, 'histories'),
+        ),
+    },
+    { name: 'lfs', measure: () => measureLfs(startBranchline, join(folder, 'lfs')) },
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
     { name: 'web', measure: () => measureWebPages(startBranchline, join(folder, 'web')) },
     { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
