@@ -1,6 +1,7 @@
 import type { IssueFilter, IssueSelection } from '../issue-selections.rows.ts'
 import type { QueryCondition } from './query-conditions.rows.ts'
-import type { Condition, Term } from './schema.ts'
+import { termsOf } from './query-words.rows.ts'
+import { type Condition, PARTS, type Term, type Words } from './schema.ts'
 
 /** The conversations of a list, wherever they are. */
 type Chosen = Pick<IssueSelection, 'kinds' | 'filter'>
@@ -18,7 +19,8 @@ export function withQuery({ kinds, filter }: Chosen, query: QueryCondition | und
   const rest: Condition[] = []
   let found: Chosen = { kinds, filter }
   for (const item of condition.kind === 'and' ? condition.items : [condition]) {
-    const lifted = item.kind === 'term' ? lift(query, item) : undefined
+    const lifted =
+      item.kind === 'term' ? lift(query, item) : item.kind === 'words' ? wordsOf(item) : undefined
     const next = lifted && join(found, lifted)
     if (next) found = next
     else rest.push(item)
@@ -40,6 +42,12 @@ function join({ kinds, filter }: Chosen, { isPull, ...more }: Lifted): Chosen | 
   return isFree && (left.issues || left.pulls)
     ? { kinds: left, filter: { ...filter, ...more } }
     : undefined
+}
+
+/** Words that may be in all texts are those of a search. */
+function wordsOf({ words, parts }: Words): Lifted | undefined {
+  const { terms, number } = termsOf(words)
+  return terms.length > 0 && parts.length === PARTS.length ? { terms, number } : undefined
 }
 
 /** Returns the filter that means what a term means; undefined if there is none. */

@@ -55,6 +55,8 @@ function idsOfValue(place: Place, { qualifier }: Term, value: Value): Ids | unde
       return ofName(place, qualifier, value)
     case 'created':
     case 'updated':
+      // Lists of one repository have indexes of their own.
+      return place.repositoryId === undefined ? withinTimes(place, qualifier, value) : undefined
     case 'number':
       return withinTimes(place, qualifier, value)
     case 'blocked-by':
@@ -133,7 +135,8 @@ function ofPerson(place: Place, part: Term['qualifier'], value: Value): Ids | un
     sql`select ${sql.ref(issueId)} from ${sql.table(table)} where ${sql.ref(column)} = ${id}`
   switch (part) {
     case 'author':
-      return issuesWhere(place, sql`poster_id = ${id}`)
+      // The index begins with the repository and the kind.
+      return issuesWhere(place, sql`poster_id = ${id} and is_pull in (0, 1)`)
     case 'assignee':
       return inTable('issue_assignees', 'issue_id', 'user_id')
     case 'mentions':

@@ -10,15 +10,21 @@ import type { Words } from './schema.ts'
  * alone also finds the conversation of that number.
  */
 export function hasQueryWords(eb: Issues, { words, parts }: Words): Expression<SqlBool> {
+  const { terms, number } = termsOf(words)
+  if (terms.length === 0) return sql<SqlBool>`true`
+  return eb.or([
+    ...(number === undefined || parts.length < 3 ? [] : [eb('issues.number', '=', number)]),
+    hasWords(eb, { terms, parts, repositoryId: undefined }),
+  ])
+}
+
+/** Returns what words mean: terms, and the number that they are, if they are one. */
+export function termsOf(words: Words['words']) {
   const terms = words.flatMap(({ text, isPhrase }) => {
     const tokens = tokensOf(text)
     return tokens.length === 0 ? [] : [{ tokens, isPrefix: !isPhrase }]
   })
-  if (terms.length === 0) return sql<SqlBool>`true`
   const [word] = words
   const number = words.length === 1 && word ? /^#?(\d{1,9})$/.exec(word.text)?.[1] : undefined
-  return eb.or([
-    ...(number === undefined || parts.length < 3 ? [] : [eb('issues.number', '=', Number(number))]),
-    hasWords(eb, { terms, parts, repositoryId: undefined }),
-  ])
+  return { terms, number: number === undefined ? undefined : Number(number) }
 }
