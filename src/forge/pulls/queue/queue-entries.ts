@@ -112,13 +112,13 @@ export async function enqueuePull(
     const present = await reopenPull(app, open)
     checkOpen(present.pull)
     const stack = await enteringStack(app, caller, present)
-    if (jump && !suffices(open.units.code, 'admin')) throw new DomainError('QUEUE_JUMP_DENIED')
     const checked: EnteringMerge[] = []
     for (const pull of stack.entering) {
       const isAsked = pull === stack.entering.at(-1)
       const own = isAsked ? options : { ...options, title: '', message: '', headCommitId: '' }
       checked.push(await (isAsked ? checkOne : checkLower)(app, caller, present, pull, own))
     }
+    if (jump && !suffices(open.units.code, 'admin')) throw new DomainError('QUEUE_JUMP_DENIED')
     const entry = await enterStack(app, stack, checked, jump)
     return { open: { ...open, pull: entry.pull }, entry: entry.entry }
   })

@@ -51,10 +51,10 @@ export interface EnteringStack {
 }
 
 /**
- * Returns what enters the queue with a pull request: the pull request alone, if its base has a queue, or
- * all of the stack below that is not in the queue.
+ * Returns what enters the queue with a pull request: the pull request alone, if its base has a queue or
+ * nothing leads to one, or all of the stack below that is not in the queue.
  *
- * @throws MERGE_QUEUE_NOT_FOUND, STACK_TOO_LARGE
+ * @throws STACK_TOO_LARGE
  */
 export async function enteringStack(
   app: ReposApp,
@@ -62,14 +62,13 @@ export async function enteringStack(
   { repository, units, pull }: OpenPull,
 ): Promise<EnteringStack> {
   const rules = await readBranchRules(app, repository.id, caller.user.id, units)
-  if (queueIn(rules.inForceFor(pull.base_branch)))
-    return {
-      branch: pull.base_branch,
-      entering: [{ pull, place: undefined, below: undefined }],
-      queuedIds: [],
-    }
-  const found = await findWay(app.db, repository, pull, rules)
-  if (!found) throw new DomainError('MERGE_QUEUE_NOT_FOUND', { base: pull.base_branch })
+  const hasQueue = queueIn(rules.inForceFor(pull.base_branch)) !== undefined
+  const found = hasQueue ? undefined : await findWay(app.db, repository, pull, rules)
+  // Without any queue, the check of the merge says so, after the rights.
+  if (!found) {
+    const alone = { pull, place: undefined, below: undefined }
+    return { branch: pull.base_branch, entering: [alone], queuedIds: [] }
+  }
   if (found.lower.length >= MAX_STACK)
     throw new DomainError('STACK_TOO_LARGE', { limit: String(MAX_STACK) })
   const { branch, lower, queued } = found
