@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examine } from '../../../src/forge/administration/doctor.ts'
+import { updateRefs } from '../../../src/platform/git/refs/refs.ts'
 import { groupsOf, openMergeQueue } from '../../support/merge-queues.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
-import { startTestServer, type TestServer } from '../../support/server.ts'
+import { createToken, startTestServer, type TestServer } from '../../support/server.ts'
 
 let now = Date.parse('2030-05-01T12:00:00Z')
 let server: TestServer
@@ -128,5 +130,75 @@ describe('a merge queue', () => {
     expect((await queue.entry(2)).reason.code).toBe('QUEUE_OFF')
     const ref = await forge.rest(users.bob, 'GET', `${queue.path}/git/${group.ref}`)
     expect(ref.status).toBe(404)
+  })
+
+  it('is read with the scope of reading, and changed with that of writing', async () => {
+    const queue = await withQueue('scopes')
+    await queue.open('a')
+    const statuses = async (scope: string) => {
+      const token = {
+        authorization: `token ${await createToken(server.url, users.carol, [scope])}`,
+      }
+      const requests = [
+        ['POST', `${queue.pulls}/1/merge_queue`],
+        ['GET', `${queue.path}/merge_queue/main`],
+        ['GET', `${queue.pulls}/1/merge_queue`],
+        ['DELETE', `${queue.pulls}/1/merge_queue`],
+      ] as const
+      const found: number[] = []
+      for (const [method, path] of requests)
+        found.push((await forge.rest(token, method, path)).status)
+      return found
+    }
+    expect(await statuses('write:issue')).toEqual([403, 403, 403, 403])
+    expect(await statuses('read:repository')).toEqual([403, 200, 404, 403])
+    expect(await statuses('write:repository')).toEqual([201, 200, 200, 204])
+  })
+
+  it('leaves out what the branch takes only signed, since the rule was changed meanwhile', async () => {
+    const unsigned = await startTestServer({
+      clock: { now: () => now },
+      settings: { signing: false },
+    })
+    try {
+      const people = await createPullTestUsers(unsigned.url)
+      const story = { server: unsigned, users: people, forge: pullForge(unsigned), pass }
+      const queue = await openMergeQueue(story, 'unsigned')
+      await queue.open('a')
+      await queue.enter(1)
+      await queue.settle()
+      const rule = `${queue.path}/branch_protections/main`
+      await story.forge.ask(people.bob, 'PATCH', rule, { require_signed_commits: true })
+      await queue.answer('success')
+      expect(await queue.entry(1)).toMatchObject({
+        state: 'FAILED',
+        reason: { code: 'NOT_READY', text: 'the server does not sign commits' },
+      })
+    } finally {
+      await unsigned.stop()
+    }
+  })
+
+  it('has refs of its own below refs/queue, and `doctor` deletes others', async () => {
+    const queue = await withQueue('refs')
+    await queue.open('a')
+    await queue.enter(1)
+    await queue.settle()
+    const [group] = (await queue.shown()).groups
+    const { id } = await queue.get('')
+    const foreign = 'refs/queue/999999/main'
+    const { git } = server.app
+    await updateRefs(git, id, [{ name: foreign, from: undefined, to: group.head_sha }])
+    const found = async (fix: boolean) => {
+      const outcomes: string[] = []
+      for await (const { problem, outcome } of examine(server.app, { fsck: false, fix }))
+        outcomes.push(`${problem}: ${outcome}`)
+      return outcomes
+    }
+    const problem = `${foreign} belongs to no group of a merge queue`
+    expect(await found(false)).toEqual([`${problem}: --fix repairs it`])
+    expect(await found(true)).toEqual([`${problem}: repaired`])
+    expect(await found(false)).toEqual([])
+    expect((await queue.get(`/git/${group.ref}`)).object.sha).toBe(group.head_sha)
   })
 })
