@@ -11,7 +11,9 @@ const INDEXES: Readonly<Record<string, string>> = {
   issues_that_are_merged: "issues (repository_id, id) where state = 'MERGED'",
   issue_references_closing: "issue_references (target_id) where action = 'closes'",
   milestones_titled: 'milestones (title, id)',
-  labels_named: 'labels (name, id)',
+  // Only a query about all repositories has this expression. With a plain column, SQLite would take the
+  // labels of that name in all repositories where one repository and its owner are meant.
+  labels_named: "labels ((name || ''), id)",
 }
 
 /** What leads queries of issues to the few that have a property. */

@@ -160,12 +160,14 @@ function ofName(place: Place, qualifier: Term['qualifier'], value: Value): Ids |
   const { repositoryId } = place
   if (qualifier === 'label' || qualifier === 'milestone') {
     if (value.kind !== 'name') return undefined
-    const table = sql.table(qualifier === 'label' ? 'labels' : 'milestones')
-    const column = sql.ref(qualifier === 'label' ? 'name' : 'title')
-    const ids = sql`select id from ${table} where ${column} = ${value.text}`
-    return qualifier === 'label'
-      ? sql`select issue_id from issue_labels where label_id in (${ids})`
-      : issuesWhere(place, sql`milestone_id in (${ids})`)
+    if (qualifier === 'milestone')
+      return issuesWhere(
+        place,
+        sql`milestone_id in (select id from milestones where title = ${value.text})`,
+      )
+    // The expression of the index `labels_named`.
+    const labels = sql`select id from labels where (name || '') = ${value.text}`
+    return sql`select issue_id from issue_labels where label_id in (${labels})`
   }
   const repositories = repositoryId === undefined && repositoriesOf(place.query, qualifier, value)
   return repositories
