@@ -34,11 +34,16 @@ const EMAIL = String.raw`(?<![\w.+\-])[\w.+\-]+@(?:[\w\-]+\.)+[\w\-]*[A-Za-z](?!
 
 const LINK = `(?:${URL}|${EMAIL})`
 
-const EMOJI = String.raw`\p{RGI_Emoji}`
+/**
+ * Stands for an emoji while marks are found. A text cannot have the character, which Unicode keeps for
+ * such purposes.
+ */
+const EMOJI = '\uFDD0'
+
 const INVISIBLE = String.raw`\p{Default_Ignorable_Code_Point}`
-const TAG_CHARACTER = String.raw`[\p{XID_Continue}\-+&]`
+const TAG_CHARACTER = String.raw`[\p{XID_Continue}\-+&${EMOJI}]`
 const APOSTROPHE = String.raw`(?<=\p{XID_Continue})['\u2019](?=\p{XID_Continue})`
-const TAG_LEVEL = `${INVISIBLE}*(?:${EMOJI}|(?!\\p{M})${TAG_CHARACTER})(?:${EMOJI}|${TAG_CHARACTER}|${INVISIBLE}|${APOSTROPHE})*`
+const TAG_LEVEL = `${INVISIBLE}*(?!\\p{M})${TAG_CHARACTER}(?:${TAG_CHARACTER}|${INVISIBLE}|${APOSTROPHE})*`
 
 /**
  * Levels separated by single slashes. A level consists of identifier characters of Unicode (UAX
@@ -63,7 +68,18 @@ const MENTION = String.raw`(?<![A-Za-z0-9._\-])@(?<mention>[A-Za-z0-9](?:(?:[A-Z
  */
 const MARK = new RegExp(`(?<link>${LINK})|(?=[#@])(?!.${LINK})(?:${TAG}|${MENTION})`, 'gv')
 
-const INVISIBLE_OUTSIDE_EMOJI = new RegExp(`(${EMOJI})|${INVISIBLE}`, 'gv')
+const INVISIBLES = new RegExp(INVISIBLE, 'gv')
+
+/**
+ * An emoji of UTS #51. V8 makes thousands of alternatives of `RGI_Emoji`, and tries them one by one once the
+ * process has compiled much (`TooMuchRegExpCode` in its source). Therefore the expression is apart from
+ * the others, and is asked only for characters that can begin an emoji of several characters.
+ */
+const FOUND_EMOJI = new RegExp(
+  String.raw`(?=[\p{Emoji}--\p{ASCII}]|[0-9#*]\uFE0F)` +
+    String.raw`(?:(?=.[\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}])\p{RGI_Emoji}|(?!\p{RI})\p{Emoji_Presentation})`,
+  'gv',
+)
 
 /**
  * Finds tags, mentions and bare links.
@@ -71,16 +87,34 @@ const INVISIBLE_OUTSIDE_EMOJI = new RegExp(`(${EMOJI})|${INVISIBLE}`, 'gv')
  * @param running the ordinary text of one block; see `BlockText`.
  */
 export function scanText(running: string): TextMarks {
+  const emoji: string[] = []
+  const text = running.replaceAll(EMOJI, OPAQUE).replace(FOUND_EMOJI, (found) => {
+    emoji.push(found)
+    return EMOJI
+  })
   const tags: string[] = []
   const mentions: string[] = []
   let hasLink = false
-  for (const { groups } of running.matchAll(MARK)) {
+  let before = 0
+  let end = 0
+  for (const { index, 0: mark, groups } of text.matchAll(MARK)) {
+    before += placesOf(text.slice(end, index))
+    end = index + mark.length
+    const own = emoji.slice(before, before + placesOf(mark))
+    before += own.length
     if (groups?.link !== undefined) hasLink = true
     if (groups?.mention !== undefined) mentions.push(groups.mention)
     if (groups?.tag !== undefined)
-      tags.push(...levelsOf(groups.tag.replace(INVISIBLE_OUTSIDE_EMOJI, '$1')))
+      tags.push(
+        ...levelsOf(groups.tag.replace(INVISIBLES, '').replaceAll(EMOJI, () => own.shift() ?? '')),
+      )
   }
   return { tags, mentions, hasLink }
+}
+
+/** Returns how many emoji a text had. */
+function placesOf(text: string): number {
+  return text.split(EMOJI).length - 1
 }
 
 /** Splits `a/b/c` into `a`, `a/b` and `a/b/c`. Tags that are too long are left out. */

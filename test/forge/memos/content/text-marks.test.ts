@@ -49,6 +49,16 @@ describe('tags', () => {
     expect(scanText(text).tags).toEqual(tags)
   })
 
+  it.each([
+    ['🚀 #🚀 @bob #a🎉/👨‍👩‍👧 #🇩🇪x', ['🚀', 'a🎉', 'a🎉/👨‍👩‍👧', '🇩🇪x']],
+    ['https://example.org/🚀 #🎉', ['🎉']],
+    ['#1️⃣ #1\u20E3', ['1️⃣', '1']],
+    ['#👍🏽 #👍 🏽', ['👍🏽', '👍']],
+    ['#\uFDD0 #a\uFDD0b', ['a']],
+  ])('keep their own emoji: %j has %j', (text, tags) => {
+    expect(scanText(text).tags).toEqual(tags)
+  })
+
   it('have at most 100 code points, and as many levels as fit', () => {
     const emoji = '🚀'.repeat(100)
     expect(scanText(`#${emoji} #${emoji}x #a/${emoji} #${'a/'.repeat(30_000)}`).tags).toEqual([
