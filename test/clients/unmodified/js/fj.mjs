@@ -167,6 +167,21 @@ async function makePullCalls() {
   await call('pr checkout', true, says('', 'pr', 'checkout', '1'))
   await call('pr merge', true, says('', 'pr', 'merge', '1', '-M', 'squash'))
   await call('pr view of a merged one', true, says('erged', 'pr', 'view', '1'))
+  await git('-C', clone, 'checkout', '-q', '-B', 'proposal', 'origin/main')
+  await writeFile(join(clone, 'proposal.md'), '# proposal\n')
+  await git('-C', clone, 'add', '.')
+  await git('-C', clone, 'commit', '-q', '-m', 'Add proposal')
+  // This command pushes by itself, and asks the helper of Git for the password.
+  const answer = `echo username=bob; echo "password=${password}"`
+  await git('-C', clone, 'config', 'credential.helper', `!f() { ${answer}; }; f`)
+  await call('pr create --agit', true, async () => {
+    const program = process.env.FJ ?? 'fj'
+    const wanted = ['--agit', '--base', 'main', 'A proposal', '--body', 'Text']
+    const child = run(program, ['-H', url, 'pr', 'create', ...wanted], { env, cwd: clone })
+    // It asks whether to keep the credentials.
+    child.child.stdin?.end('n\n')
+    return (await child).stdout.includes('created pull request: A proposal')
+  })
 }
 
 async function makeReleaseCalls() {
