@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/platform/outbound/allowed-hosts.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { settledImport } from '../../support/imports.ts'
@@ -128,7 +128,7 @@ describe('authors of an imported project who link their identity later', () => {
       ...ofCarol.map((kind) => `${kind} by carol`),
       ...ofBob.map((kind) => `${kind} by bob for bob`),
     ].sort()
-    await vi.waitFor(async () => expect((await authors()).sort()).toEqual(after))
+    await expect.poll(async () => (await authors()).sort()).toEqual(after)
     expect(await asBob('GET', `${copy}/issues?created_by=carol&type=pulls&state=all`)).toHaveLength(
       2,
     )
@@ -146,10 +146,18 @@ describe('authors of an imported project who link their identity later', () => {
         .set({ due_time })
         .where('identity_origin', '=', source.server.url)
         .execute()
+    const waiting = () =>
+      db
+        .selectFrom('linked_identities')
+        .select('adopt_time')
+        .where('adopt_time', 'is not', null)
+        .execute()
     await setDue(Date.now() + HOUR_MS)
     await link('bob')
     const afterFirst = (await authors()).map((text) => text.replace(' for bob', ''))
-    await vi.waitFor(async () => expect(await authors()).toEqual(afterFirst))
+    await expect.poll(() => authors()).toEqual(afterFirst)
+    const due = async () => (await waiting())[0]?.adopt_time ?? 0
+    await expect.poll(due).toBeGreaterThan(Date.now())
     // The import stores one more text, for which it looked up the accounts before the link.
     const bobThere = await source.ask(source.users.bob, 'GET', '/user')
     await db
@@ -161,9 +169,7 @@ describe('authors of an imported project who link their identity later', () => {
     await setDue(null)
     aheadMs = PAUSE_MS
     signals.adoptions.notify()
-    await vi.waitFor(async () => expect(await authors()).toEqual(afterFirst))
-    const waiting = () =>
-      db.selectFrom('linked_identities').select('id').where('adopt_time', 'is not', null).execute()
-    await vi.waitFor(async () => expect(await waiting()).toEqual([]))
+    await expect.poll(() => authors()).toEqual(afterFirst)
+    await expect.poll(waiting).toEqual([])
   })
 })
