@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { finishCodeIndexes } from '../../../src/forge/repositories/search/code-index.ts'
 import { repositoryPath } from '../../../src/platform/git/repositories/repositories.ts'
 import { settleFiles } from '../../platform/git/fixture.ts'
+import { settleCodeIndexes } from '../../support/code-indexes.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
@@ -43,8 +43,7 @@ beforeAll(async () => {
   const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
   await git('engine', 'push', '-q', remote, 'main', 'long', 'v1')
   // The index of the code would start Git some seconds after a push.
-  await server.app.db.updateTable('code_indexes').set({ due_time: 0 }).execute()
-  await finishCodeIndexes(server.app)
+  await settleCodeIndexes(server.app)
   const idOf = async (name: string) => git('engine', 'rev-parse', name)
   ids = {
     commit: await idOf('main'),

@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest'
-import { finishCodeIndexes } from '../../../src/forge/repositories/search/code-index.ts'
+import { settleCodeIndexes } from '../../support/code-indexes.ts'
 import { openForge } from '../../support/forge.ts'
 import type { Actor } from '../../support/server.ts'
 
-/** How far the server's clock is ahead. The index waits some seconds after a push. */
-let aheadMs = 0
-
-const forge = await openForge({ clock: { now: () => Date.now() + aheadMs } })
+const forge = await openForge()
 const { server, users, ask, rest } = forge
 const { bob, carol } = users
 
@@ -22,12 +19,6 @@ interface Found {
 
 /** A path that is more than a path to Git and to a shell. */
 const STRANGE = `:(exclude)*'" $(x).txt`
-
-/** Brings the index up to date. */
-async function settle() {
-  aheadMs += 60_000
-  await finishCodeIndexes(server.app)
-}
 
 async function found(query: string, who: Actor | undefined = bob): Promise<string[]> {
   const { status, body } = await rest(who, 'GET', `/code/search?${query}`)
@@ -53,7 +44,7 @@ function commit(name: string, operation: string, files: Record<string, string | 
 it('finds lines in the repositories that the caller may read, and in no others', async () => {
   await repository('open', { 'src/a b.ts': 'const Needle = 1\n', 'b.txt': 'nee dle\n' })
   await repository('secret', { 'c.txt': 'a needle for bob\n' }, { private: true })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=needle')).toEqual(['bob/secret:c.txt', 'bob/open:src/a b.ts'])
   expect(await found('q=needle', carol)).toEqual(['bob/open:src/a b.ts'])
   expect((await rest(undefined, 'GET', '/code/search?q=needle')).body.total).toBe(1)
@@ -67,7 +58,7 @@ it('finds lines in the repositories that the caller may read, and in no others',
 
 it('follows pushes: new, changed, moved and deleted files', async () => {
   await repository('moving', { 'one.txt': 'first thimble\n', 'two.bin': Buffer.from([0, 1, 2]) })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=thimble')).toEqual(['bob/moving:one.txt'])
   const { content } = await ask(bob, 'GET', '/repos/bob/moving/contents/one.txt')
   expect(content).not.toBe('')
@@ -77,7 +68,7 @@ it('follows pushes: new, changed, moved and deleted files', async () => {
     from_path: 'one.txt',
     sha,
   })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=thimble')).toEqual(['bob/moving:three.txt'])
   expect(await found('q=first+thimble')).toEqual([])
   await ask(bob, 'POST', '/repos/bob/moving/branches', { new_branch_name: 'empty' })
@@ -86,10 +77,10 @@ it('follows pushes: new, changed, moved and deleted files', async () => {
     branch: 'empty',
     sha: moved.sha,
   })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=thimble')).toEqual(['bob/moving:three.txt'])
   await ask(bob, 'PATCH', '/repos/bob/moving', { default_branch: 'empty' })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=thimble')).toEqual([])
   const left = await server.app.db
     .selectFrom('code_files')
@@ -101,14 +92,14 @@ it('follows pushes: new, changed, moved and deleted files', async () => {
 it('leaves forks out until their parent is deleted', async () => {
   await repository('parent', { 'x.txt': 'an anvil\n' })
   await ask(carol, 'POST', '/repos/bob/parent/forks', {})
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=an+anvil')).toEqual(['bob/parent:x.txt'])
   await ask(bob, 'DELETE', '/repos/bob/parent')
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=an+anvil')).toEqual(['carol/parent:x.txt'])
   await ask(carol, 'DELETE', '/repos/carol/parent')
   expect(await found('q=an+anvil')).toEqual([])
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(
     await server.app.db
       .selectFrom('code_files')
@@ -135,7 +126,7 @@ it('leaves out what is no source text, and finds the rest beside it', async () =
     [STRANGE]: 'a bobbin\n',
     empty: '',
   })
-  await settle()
+  await settleCodeIndexes(server.app)
   const all = await found('q=a+bobbin')
   expect(all.sort()).toEqual(
     [STRANGE, 'latin.txt', 'long.min.js', 'plain.txt'].map((path) => `bob/hostile:${path}`).sort(),
@@ -146,7 +137,7 @@ it('leaves out what is no source text, and finds the rest beside it', async () =
 
 it('hides code from those who may not read it any more, at once', async () => {
   await repository('turning', { 'x.txt': 'a spindle\n' })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=spindle', carol)).toEqual(['bob/turning:x.txt'])
   await ask(bob, 'PATCH', '/repos/bob/turning', { private: true })
   expect(await found('q=spindle', carol)).toEqual([])
@@ -159,7 +150,7 @@ it('hides code from those who may not read it any more, at once', async () => {
 
 it('goes on where a look was cut short', async () => {
   await repository('cut', { 'a.txt': 'a treadle\n', 'b.txt': 'a treadle\n' })
-  await settle()
+  await settleCodeIndexes(server.app)
   const { db } = server.app
   const { id } = await db
     .selectFrom('code_files')
@@ -173,7 +164,8 @@ it('goes on where a look was cut short', async () => {
     .where('repository_id', '=', id)
     .where('path', '=', 'a.txt')
     .executeTakeFirstOrThrow()
-  // As a server leaves the rows that ends after the first transaction of the first look.
+  // As a server leaves the rows that ends after the first transaction of the first look. The next look
+  // waits until the test has searched.
   await db
     .deleteFrom('code_files')
     .where('repository_id', '=', id)
@@ -181,11 +173,11 @@ it('goes on where a look was cut short', async () => {
     .execute()
   await db
     .updateTable('code_indexes')
-    .set({ commit_id: null, bytes: 0, due_time: 0 })
+    .set({ commit_id: null, bytes: 0, due_time: Date.now() + 3_600_000 })
     .where('repository_id', '=', id)
     .execute()
   expect(await found('q=treadle')).toEqual([])
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=treadle')).toEqual(['bob/cut:a.txt', 'bob/cut:b.txt'])
   const index = await db
     .selectFrom('code_indexes')
@@ -211,10 +203,10 @@ it('keeps within its bytes, and takes what fits later', async () => {
     'b.txt': 'a heddle\n',
     'c.txt': 'a heddle\n',
   })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=heddle')).toHaveLength(1)
   Object.assign(settings, { codeIndexBytes: max })
   await commit('bounded', 'create', { 'd.txt': 'a heddle\n' })
-  await settle()
+  await settleCodeIndexes(server.app)
   expect(await found('q=heddle')).toHaveLength(4)
 })

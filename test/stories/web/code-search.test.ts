@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { finishCodeIndexes } from '../../../src/forge/repositories/search/code-index.ts'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
+import { settleCodeIndexes } from '../../support/code-indexes.ts'
 import type { Forge } from '../../support/forge.ts'
 import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'
 
@@ -85,6 +85,5 @@ async function prepare({ server, ask, users: { bob } }: Forge): Promise<void> {
     ),
   })
   // The index waits some seconds after a push.
-  await server.app.db.updateTable('code_indexes').set({ due_time: 0 }).execute()
-  await finishCodeIndexes(server.app)
+  await settleCodeIndexes(server.app)
 }

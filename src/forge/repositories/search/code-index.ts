@@ -4,12 +4,7 @@ import { transaction } from '../../../platform/database/database.ts'
 import { parseLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import { readObject } from '../../../platform/git/objects/objects.ts'
 import { listFiles, type TreeEntry } from '../../../platform/git/objects/trees.ts'
-import {
-  type DueWork,
-  type DueWorker,
-  finishDueWork,
-  startDueWork,
-} from '../../core/scheduled-work.ts'
+import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { findCommitId } from '../content/git-reading.ts'
 import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../ports.ts'
@@ -58,11 +53,6 @@ const FAILURE = 'the index of the code of a repository failed'
 export async function startCodeIndex(app: ReposApp): Promise<DueWorker> {
   await transaction(app.db, rows.wakeMissingIndexes)
   return startDueWork(app, codeIndexWork(app))
-}
-
-/** Brings all due indexes up to date. For tests. */
-export function finishCodeIndexes(app: ReposApp): Promise<void> {
-  return finishDueWork(app, codeIndexWork(app))
 }
 
 function codeIndexWork(app: ReposApp): DueWork {
