@@ -1,5 +1,6 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { VNode } from 'preact'
+import { LOCALE } from '../language/texts.tsx'
 
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['year', 365 * 86_400],
@@ -10,7 +11,7 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ]
 
 /** Made once, since a folder has hundreds of times. */
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
 
 /** A time as the reader's locale says it, such as “3 days ago”, with the exact time beside it. */
 export function Time({ at }: { at: Timestamp | string | undefined }): VNode | null {
@@ -18,7 +19,7 @@ export function Time({ at }: { at: Timestamp | string | undefined }): VNode | nu
   const date = typeof at === 'string' ? new Date(at) : timestampDate(at)
   if (Number.isNaN(date.getTime())) return null
   return (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+    <time dateTime={date.toISOString()} title={date.toLocaleString(LOCALE)}>
       {relative(date)}
     </time>
   )
@@ -67,7 +68,7 @@ export function sizeText(bytes: bigint | number): string {
     unitDisplay,
     maximumFractionDigits: 1,
   } as const
-  return new Intl.NumberFormat(undefined, options).format(value)
+  return new Intl.NumberFormat(LOCALE, options).format(value)
 }
 
 /** A link to the website that somebody has named. The address says nothing about this server. */
