@@ -14,7 +14,7 @@ const ALWAYS = [
   'tsconfig.json',
   'src/web/tsconfig.json',
   'scripts/setup/bundle.mjs',
-  'scripts/setup/bundle-common.mjs',
+  'scripts/setup/bundle-groups.mjs',
   'scripts/setup/bundle-stamp.mjs',
   'scripts/setup/bundle-web.mjs',
   'scripts/setup/ssh2-corrections.mjs',

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { fewerFiles } from './bundle-common.mjs'
+import { fewerFiles } from './bundle-groups.mjs'
 import { unlessUpToDate } from './bundle-stamp.mjs'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
@@ -12,10 +12,16 @@ import { replaceFile } from './replace-file.mjs'
 export const webFolder = join(root, 'dist', 'web')
 
 /** The most compressed script that a browser loads before it shows a page for the first time. */
-const SCRIPT_BUDGET_BYTES = 90 * 1024
+const SCRIPT_BUDGET_BYTES = 88 * 1024
+
+/** The most scripts that a browser loads before it shows a page for the first time. */
+const MAX_SCRIPTS = 12
 
 /** The first script of all pages. */
 const MAIN = 'src/web/main.tsx'
+
+/** The texts of the languages that are not in the scripts. */
+const CATALOGUES = { de: 'src/web/language/german.ts', fr: 'src/web/language/french.ts' }
 
 /** The ending of the files of pages, whose names `src/web/routes.ts` has. */
 const PAGE_ENDING = '.page.tsx'
@@ -86,34 +92,65 @@ async function compile(plugins) {
       metafile: true,
       write: false,
       logLevel: 'silent',
-      plugins: [withoutReasons, iconsInStyles, stylesWithoutElements, ...plugins],
+      plugins: [withoutOptions, iconsInStyles, stylesWithoutElements, ...plugins],
     })
     .catch((/** @type {Error} */ error) => {
       throw new Failure('The web pages do not compile: correct what is said above.', error.message)
     })
 }
 
+/** The files that define options of methods and fields. */
+const OPTION_FILES = [
+  'branchline/access/v1/access.proto',
+  'branchline/v1/error_reason.proto',
+  'google/api/annotations.proto',
+  'google/api/field_behavior.proto',
+  'rest/v1/rest.proto',
+]
+
 /**
- * Leaves the reasons out of the scripts. Only options of methods refer to them, and the pages about
- * the API read the options from gen/failures.ts.
+ * Leaves the options of methods and fields out of the scripts. They are a third of the descriptors, and
+ * only the pages about the API read them, from the schema that the server publishes.
  * @type {import('esbuild').Plugin}
  */
-const withoutReasons = {
-  name: 'without-reasons',
+const withoutOptions = {
+  name: 'without-options',
   setup({ onLoad }) {
-    onLoad({ filter: /[/]gen[/]branchline[/]v1[/]error_reason_pb[.]ts$/ }, async () => {
-      const { create, toBinary } = await import('@bufbuild/protobuf')
-      const { FileDescriptorProtoSchema } = await import('@bufbuild/protobuf/wkt')
-      const name = 'branchline/v1/error_reason.proto'
-      const file = create(FileDescriptorProtoSchema, { name, syntax: 'proto3' })
-      const descriptor = Buffer.from(toBinary(FileDescriptorProtoSchema, file)).toString('base64')
+    onLoad({ filter: /[/]gen[/]branchline[/]v1[/][a-z_]+_pb[.]ts$/ }, async ({ path }) => {
+      const source = readFileSync(path, 'utf8')
+      const [call = '', encoded = '', files = ''] =
+        /\bfileDesc\("([^"]*)"(?:, \[(.*?)\])?\)/.exec(source) ?? []
+      if (call === '') throw new Error(`${path} has no descriptor`)
+      const imports = OPTION_FILES.map(
+        (file) => `file_${file.replace(/[.]proto$/, '').replaceAll('/', '_')}`,
+      )
+      const kept = files.split(', ').filter((name) => name !== '' && !imports.includes(name))
+      const descriptor = await descriptorWithoutOptions(Buffer.from(encoded, 'base64'))
+      const isImport = new RegExp(`^import \\{ (?:${imports.join('|')}) \\} .*\\n`, 'gm')
       return {
-        contents: `import { fileDesc } from '@bufbuild/protobuf/codegenv2'
-export const file_branchline_v1_error_reason = fileDesc('${descriptor}')`,
-        resolveDir: root,
+        contents: source
+          .replace(isImport, '')
+          .replace(call, `fileDesc("${descriptor.toString('base64')}", [${kept.join(', ')}])`),
+        loader: 'ts',
+        resolveDir: dirname(path),
       }
     })
   },
+}
+
+/**
+ * Returns the descriptor of a file without custom options, and without the imports of their files.
+ * @param {Uint8Array} bytes
+ */
+async function descriptorWithoutOptions(bytes) {
+  const { fromBinary, toBinary } = await import('@bufbuild/protobuf')
+  const { FileDescriptorProtoSchema } = await import('@bufbuild/protobuf/wkt')
+  // Fields that `descriptor.proto` does not define are custom options.
+  const file = fromBinary(FileDescriptorProtoSchema, bytes, { readUnknownFields: false })
+  file.dependency = file.dependency.filter((name) => !OPTION_FILES.includes(name))
+  // Packages and namespaces of other languages.
+  delete file.options
+  return Buffer.from(toBinary(FileDescriptorProtoSchema, file))
 }
 
 /**
@@ -193,6 +230,12 @@ function manifestOf(/** @type {Outputs} */ outputs) {
         importsOf(outputs, name).filter((script) => !scripts.includes(script)),
       ]),
     ),
+    languages: Object.fromEntries(
+      Object.entries(CATALOGUES).map(([language, source]) => [
+        language,
+        importsOf(outputs, nameOf(source)).filter((script) => !scripts.includes(script)),
+      ]),
+    ),
     style: nameOf('src/web/style.css'),
     icon: nameOf('src/web/icon.svg'),
     files: [...outputs.keys()].sort(),
@@ -231,14 +274,18 @@ function checkBudget(outputs, sizes, always) {
   const costs = pagesOf(outputs).map(({ name, entryPoint }) => {
     const scripts = new Set([...always, ...importsOf(outputs, name)])
     const bytes = [...scripts].reduce((sum, script) => sum + (sizes.get(script) ?? 0), 0)
-    return { entryPoint, bytes }
+    return { entryPoint, bytes, count: scripts.size }
   })
-  const large = costs.filter(({ bytes }) => bytes > SCRIPT_BUDGET_BYTES)
+  const large = costs.filter(
+    ({ bytes, count }) => bytes > SCRIPT_BUDGET_BYTES || count > MAX_SCRIPTS,
+  )
   if (large.length > 0) {
-    const list = large.map(({ entryPoint, bytes }) => `${entryPoint}: ${bytes} bytes`).join('\n')
+    const list = large.map(
+      ({ entryPoint, bytes, count }) => `${entryPoint}: ${bytes} bytes in ${count} scripts`,
+    )
     throw new Failure(
-      `These pages need more than ${SCRIPT_BUDGET_BYTES} bytes of compressed script: load a part of them later.`,
-      list,
+      `These pages need more than ${SCRIPT_BUDGET_BYTES} bytes of compressed script, or more than ${MAX_SCRIPTS} scripts: load a part of them later.`,
+      list.join('\n'),
     )
   }
   return Math.max(...costs.map(({ bytes }) => bytes))

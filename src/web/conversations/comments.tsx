@@ -8,7 +8,7 @@ import type { PullName } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
 import type { Entry } from './entry.tsx'
 
-const loadCommentForm = async () => (await import('./comment-form.tsx')).CommentForm
+const loadCommentForm = async () => (await import('./conversation.later.ts')).CommentForm
 
 /** Reads all comments of an issue or pull request, oldest first. */
 export function readComments(

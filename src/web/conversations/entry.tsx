@@ -54,7 +54,7 @@ interface EntryProps {
 
 const loadFormerTexts = async () => (await import('./former-texts.tsx')).FormerTexts
 const loadAttachedFiles = async () => (await import('./attached-files.tsx')).AttachedFiles
-const loadReviewActions = async () => (await import('../pulls/review-actions.tsx')).ReviewActions
+const loadReviewActions = async () => (await import('../pulls/pull.later.ts')).ReviewActions
 
 /** A comment or a review in a conversation. */
 export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
@@ -146,7 +146,7 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
   )
 }
 
-const loadReactions = async () => (await import('./reactions.tsx')).Reactions
+const loadReactions = async () => (await import('./conversation.later.ts')).Reactions
 
 /** The reactions to a comment or to the text that opens the conversation; reviews have none. */
 function EntryReactions(props: Omit<EntryProps, 'onChange'>): VNode | null {

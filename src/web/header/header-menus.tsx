@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Avatar } from '../components/avatar.tsx'
@@ -110,15 +111,11 @@ function NotificationsLink({ href }: { href: string }): VNode {
   const [count, setCount] = useState(0n)
   useEffect(() => {
     const ended = new AbortController()
-    const { signal } = ended
-    // Loaded when the page is there, since the page needs no number to show.
-    import('#gen/branchline/v1/notification_service_pb.ts')
-      .then(({ NotificationService }) =>
-        signal.aborted ? undefined : of(NotificationService).getNotificationCount({}, { signal }),
-      )
+    of(NotificationService)
+      .getNotificationCount({}, { signal: ended.signal })
       // Without a number, the link is of use too.
       .then(
-        (answer) => answer && setCount(answer.new),
+        (answer) => setCount(answer.new),
         () => undefined,
       )
     return () => ended.abort()

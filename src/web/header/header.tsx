@@ -11,7 +11,7 @@ interface HeaderProps {
   readonly isLoading: boolean
 }
 
-const loadMenus = async () => (await import('./header-menus.tsx')).HeaderMenus
+const loadMenus = async () => (await import('./header.later.ts')).HeaderMenus
 
 /** The head of all pages: places of the site, search, and what belongs to the user. */
 export function Header({ user, isLoading }: HeaderProps): VNode {

@@ -22,12 +22,11 @@ import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
 import { StateLine } from './issue-state.tsx'
 
-const loadDetails = async () => (await import('./issue-details.tsx')).IssueDetails
-const loadSubIssues = async () => (await import('./sub-issues.tsx')).SubIssues
-const loadDependencies = async () => (await import('./dependencies.tsx')).Dependencies
-const loadStateForm = async () => (await import('./state-form.tsx')).StateForm
-const loadAdministration = async () =>
-  (await import('./issue-administration.tsx')).IssueAdministration
+const loadDetails = async () => (await import('./issue.later.ts')).IssueDetails
+const loadSubIssues = async () => (await import('./issue.later.ts')).SubIssues
+const loadDependencies = async () => (await import('./issue.later.ts')).Dependencies
+const loadStateForm = async () => (await import('./issue.later.ts')).StateForm
+const loadAdministration = async () => (await import('./issue.later.ts')).IssueAdministration
 
 /** One issue, with what was said about it. */
 export function IssuePage({ owner, repo, rest }: PageProps): VNode {

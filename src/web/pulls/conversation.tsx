@@ -29,16 +29,16 @@ interface ConversationProps {
   readonly onChange: () => void
 }
 
-const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
+const loadDetails = async () => (await import('./pull.later.ts')).PullDetails
 
 const loadStack = async () => (await import('./pull-stack.tsx')).PullStack
 
 const loadChosenSuggestions = async () =>
   (await import('../conversations/suggestion.tsx')).ChosenSuggestions
 
-const loadHistory = () => import('../conversations/history.tsx')
+const loadHistory = () => import('./pull.later.ts')
 
-const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
+const loadMergeBox = async () => (await import('./pull.later.ts')).MergeBox
 
 /** Comments and reviews of a pull request, its checks, and its merge. */
 export function Conversation(props: ConversationProps): VNode {

@@ -1,0 +1,113 @@
+import type { Metafile, OnLoadArgs, OnLoadResult, PluginBuild } from 'esbuild'
+import { expect, it } from 'vitest'
+import { fewerFiles } from '../../scripts/setup/bundle-groups.mjs'
+
+/** The modules of a build: their bytes, what they import, and what they load later. */
+type Modules = Readonly<
+  Record<string, { bytes: number; imports?: readonly string[]; later?: readonly string[] }>
+>
+
+const MAIN = 'src/main.tsx'
+
+/** Returns the modules that each entry imports beside its own. */
+async function importsOf(modules: Modules): Promise<Map<string, string[]>> {
+  const loads: ((args: OnLoadArgs) => OnLoadResult)[] = []
+  const build = {
+    onResolve: () => {},
+    onLoad: ({ namespace }: { namespace?: string }, load: (args: OnLoadArgs) => OnLoadResult) => {
+      if (namespace) loads.push(load)
+    },
+  } as unknown as PluginBuild
+  await fewerFiles(metafileOf(modules), MAIN, (path: string) => path.endsWith('.page.tsx')).setup(
+    build,
+  )
+  const contentsOf = (path: string) => String(loads[0]?.({ path } as OnLoadArgs).contents)
+  return new Map(
+    Object.keys(modules).map((path) => [
+      path,
+      [...contentsOf(path).matchAll(/'(.*)'/g)].map(([, module = '']) => module).sort(),
+    ]),
+  )
+}
+
+function metafileOf(modules: Modules): Metafile {
+  const inputs = Object.fromEntries(
+    Object.entries(modules).map(([path, { bytes, imports = [], later = [] }]) => [
+      path,
+      {
+        bytes,
+        imports: [
+          ...imports.map((to) => ({ path: to, kind: 'import-statement' as const })),
+          ...later.map((to) => ({ path: to, kind: 'dynamic-import' as const })),
+        ],
+      },
+    ]),
+  )
+  const contents = Object.entries(modules).map(([path, { bytes }]) => [
+    path,
+    { bytesInOutput: bytes },
+  ])
+  const output = { bytes: 0, inputs: Object.fromEntries(contents), imports: [], exports: [] }
+  return { inputs, outputs: { 'all.js': output } }
+}
+
+/** Four pages, so that two of them are half. */
+const pages = (
+  imports: Readonly<Record<string, readonly string[]>>,
+  later: readonly string[] = [],
+) => ({
+  [MAIN]: { bytes: 1, later: Object.keys(imports) },
+  ...Object.fromEntries(
+    Object.entries(imports).map(([page, of]) => [page, { bytes: 1, imports: of, later }]),
+  ),
+})
+
+it('gives all pages at once what many of them need', async () => {
+  const found = await importsOf({
+    ...pages({ 'a.page.tsx': ['x'], 'b.page.tsx': ['x'], 'c.page.tsx': [] }),
+    x: { bytes: 100_000 },
+  })
+  expect(found.get('c.page.tsx')).toEqual(['x'])
+  expect(found.get(MAIN)).toEqual(['x'])
+})
+
+const FOUR = {
+  'a.page.tsx': ['x'],
+  'b.page.tsx': ['y', 'x'],
+  'c.page.tsx': [],
+  'd.page.tsx': [],
+  'e.page.tsx': [],
+}
+
+it('joins small groups, and leaves large ones to those that need them', async () => {
+  const small = await importsOf({ ...pages(FOUR), x: { bytes: 900 }, y: { bytes: 900 } })
+  expect(small.get('a.page.tsx')).toEqual(['x', 'y'])
+  expect(small.get('b.page.tsx')).toEqual(['x', 'y'])
+  expect(small.get('c.page.tsx')).toEqual([])
+  const large = await importsOf({ ...pages(FOUR), x: { bytes: 900 }, y: { bytes: 90_000 } })
+  expect(large.get('a.page.tsx')).toEqual(['x'])
+  expect(large.get('b.page.tsx')).toEqual(['x', 'y'])
+})
+
+it('counts what a module of the other group imports', async () => {
+  const found = await importsOf({
+    ...pages(FOUR),
+    x: { bytes: 900 },
+    y: { bytes: 900, imports: ['z'] },
+    z: { bytes: 90_000 },
+  })
+  expect(found.get('a.page.tsx')).toEqual(['x'])
+  expect(found.get('b.page.tsx')).toEqual(['x', 'y', 'z'])
+})
+
+it('keeps parts to the groups that their pages have loaded', async () => {
+  const found = await importsOf({
+    ...pages({ 'a.page.tsx': ['x'], 'b.page.tsx': [], 'c.page.tsx': [], 'd.page.tsx': [] }),
+    'a.page.tsx': { bytes: 1, imports: ['x'], later: ['part.tsx'] },
+    'part.tsx': { bytes: 1, imports: ['x', 'own'] },
+    x: { bytes: 90_000 },
+    own: { bytes: 90_000 },
+  })
+  expect(found.get('a.page.tsx')).toEqual(['x'])
+  expect(found.get('part.tsx')).toEqual(['own', 'x'])
+})
