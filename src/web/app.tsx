@@ -13,6 +13,7 @@ import { NotFound, SignInLink, useTitle } from './components/page.tsx'
 import { Toast } from './components/toast.tsx'
 import { Header } from './header/header.tsx'
 import { Keyboard } from './keyboard/keyboard.tsx'
+import { T, t } from './language/texts.tsx'
 import { loadPage, type Page } from './pages.ts'
 import { type Route, routeOf } from './routes.ts'
 
@@ -122,10 +123,10 @@ function content(shown: Shown, user: string): VNode {
 }
 
 function NotLoaded({ failure }: { failure: Failure }): VNode {
-  useTitle('Page not loaded')
+  useTitle(t('Page not loaded'))
   return (
     <>
-      <h1>Page not loaded</h1>
+      <h1>{t('Page not loaded')}</h1>
       <FailureNote failure={failure} />
     </>
   )
@@ -154,7 +155,7 @@ function Frame(props: {
   return (
     <>
       <a class="skip" href="#content">
-        Skip to the content
+        {t('Skip to the content')}
       </a>
       <Header user={user} isLoading={isLoading} />
       <main id="content" tabIndex={-1} aria-busy={isLoading}>
@@ -172,8 +173,11 @@ function EndedSession(): VNode {
   return (
     <div class="note problem" role="alert">
       <p>
-        <strong>You are signed out.</strong> Your session has ended: somebody ended it or set a new
-        password, or it was not used for 30 days. <SignInLink />
+        <T
+          text="{signedOut} Your session has ended: somebody ended it or set a new password, or it was not used for 30 days. {signIn}"
+          signedOut={<strong>{t('You are signed out.')}</strong>}
+          signIn={<SignInLink />}
+        />
       </p>
     </div>
   )

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 import { Scrolling } from './page.tsx'
 
 /** A command to copy. */
@@ -15,7 +16,7 @@ export function Command({ text, label }: { text: string; label: string }): VNode
       {canCopy && (
         <button
           type="button"
-          aria-label={`Copy: ${label}`}
+          aria-label={t('Copy: {what}', { what: label })}
           onClick={() =>
             navigator.clipboard.writeText(text).then(
               () => setCopied(true),
@@ -23,7 +24,7 @@ export function Command({ text, label }: { text: string; label: string }): VNode
             )
           }
         >
-          {isCopied ? 'Copied' : 'Copy'}
+          {isCopied ? t('Copied') : t('Copy')}
         </button>
       )}
     </div>
@@ -46,7 +47,7 @@ export function ShownOnce(props: {
   return (
     <div class="note" role="status">
       <p>
-        <strong>Store this now: the server does not show it again.</strong>
+        <strong>{t('Store this now: the server does not show it again.')}</strong>
       </p>
       <Command label={name} text={secret} />
       {children}

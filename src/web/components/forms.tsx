@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX, SubmitEventHandler, VNode } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
+import { LANGUAGE, t } from '../language/texts.tsx'
 import { Icon } from './icon.tsx'
 import { FailureNote, useAction } from './load.tsx'
 import { say } from './toast.tsx'
@@ -94,7 +95,7 @@ export function Confirmed(props: {
   const action = useAction(async () => {
     await act()
     setAsking(false)
-    say(`Done: ${text} ${about}`.trim())
+    say(t('Done: {action}', { action: `${text} ${about}` }).trim())
   })
   const open = useCallback((dialog: HTMLDialogElement | null) => dialog?.showModal(), [])
   return (
@@ -109,11 +110,11 @@ export function Confirmed(props: {
           {action.failure && <FailureNote failure={action.failure} />}
           <p class="buttons">
             <button type="button" disabled={action.isRunning} onClick={() => action.run()}>
-              Yes, {text.charAt(0).toLowerCase() + text.slice(1)}
+              {t('Yes, {action}', { action: inSentence(text) })}
               {hidden}
             </button>
             <button type="button" autofocus onClick={() => setAsking(false)}>
-              No, keep it
+              {t('No, keep it')}
             </button>
           </p>
         </dialog>
@@ -121,6 +122,19 @@ export function Confirmed(props: {
     </>
   )
 }
+
+/**
+ * Returns the text of a button as a part of a sentence. A German text begins with a noun, or is only a
+ * verb.
+ */
+function inSentence(text: string): string {
+  const keepsCapital = LANGUAGE === 'de' && /^\S+ /.test(text) && !GERMAN_SMALL_WORDS.test(text)
+  return keepsCapital ? text : text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+/** Words other than nouns with which German texts of buttons begin. */
+const GERMAN_SMALL_WORDS =
+  /^(Alle|Als|Auch|Aus|Das|Den|Der|Die|Diese[nrs]?|Für|Neue[nrs]?|Nicht|Ohne|Trotzdem|Von|Wieder|Zum|Zur) /
 
 /** A dangerous action, which needs the typed name of its object. */
 export function ConfirmedForm(props: {
@@ -140,7 +154,7 @@ export function ConfirmedForm(props: {
       <ActionForm label={action} submit={action} act={act} isDisabled={typed !== name}>
         {children}
         <Field
-          label={`Type ${name} to confirm`}
+          label={t('Type {name} to confirm', { name })}
           autocapitalize="none"
           autocomplete="off"
           value={typed}
@@ -265,7 +279,7 @@ export function Lines(props: {
   lines: readonly string[]
   hint?: string
 }): VNode {
-  const { label, name, lines, hint = 'One on each line.' } = props
+  const { label, name, lines, hint = t('One on each line.') } = props
   return (
     <label>
       {label}

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
 import { type Failure, failureOf } from '../api/failure.ts'
 import { loadScript } from '../api/scripts.ts'
+import { t } from '../language/texts.tsx'
 import { NotFound, SignInLink } from './page.tsx'
 
 /** Something that comes from the server. */
@@ -61,7 +62,9 @@ export function Show<Value>(props: {
   return (
     <>
       {failure && <FailureNote failure={failure} />}
-      {value === undefined ? !failure && <p class="loading">Loading…</p> : props.children(value)}
+      {value === undefined
+        ? !failure && <p class="loading">{t('Loading…')}</p>
+        : props.children(value)}
     </>
   )
 }
@@ -123,10 +126,10 @@ export function FailureNote({ failure }: { failure: Failure }): VNode {
       )}
       {failure.needsReload && (
         <button type="button" onClick={() => location.reload()}>
-          Reload the page
+          {t('Reload the page')}
         </button>
       )}
-      {reason !== '' && <p class="reason">Reason: {reason}</p>}
+      {reason !== '' && <p class="reason">{t('Reason: {reason}', { reason })}</p>}
     </div>
   )
 }

@@ -1,6 +1,7 @@
 import DOMPurify from 'dompurify'
 import markdownIt from 'markdown-it'
 import { ownHref } from '../addresses.ts'
+import { t } from '../language/texts.tsx'
 import { OF_TEXTS } from './fragments.ts'
 
 /** CommonMark with tables and struck out text. HTML stays, because the sanitiser follows. */
@@ -44,7 +45,7 @@ function markTasks(content: DocumentFragment): void {
     box.disabled = true
     // An attribute, since a copy of the element has only these.
     box.toggleAttribute('checked', mark !== ' ')
-    box.setAttribute('aria-label', mark === ' ' ? 'Open task' : 'Completed task')
+    box.setAttribute('aria-label', mark === ' ' ? t('Open task') : t('Completed task'))
     text.before(box, ' ')
     item.className = 'task'
   }

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
+import { T, t } from '../language/texts.tsx'
 import { useFragment } from './navigation.ts'
 
 /** Names the page in the browser, and for screen readers after a navigation. */
@@ -14,21 +15,21 @@ export function useTitle(title: string): void {
 /** The page of an address that shows nothing to the user. */
 export function NotFound(): VNode {
   const { session } = useApi()
-  useTitle('Page not found')
+  useTitle(t('Page not found'))
   return (
     <div class="empty">
-      <h1>Page not found</h1>
-      <p>There is nothing at this address, or your account may not see it.</p>
+      <h1>{t('Page not found')}</h1>
+      <p>{t('There is nothing at this address, or your account may not see it.')}</p>
       {session.user ? (
-        <p>Check the address, or ask the owner of the repository for access.</p>
+        <p>{t('Check the address, or ask the owner of the repository for access.')}</p>
       ) : (
         <p>
-          If it is private: <SignInLink />
+          <T text="If it is private: {signIn}" signIn={<SignInLink />} />
         </p>
       )}
       <p>
         <a class="button" href="/explore">
-          Find a repository
+          {t('Find a repository')}
         </a>
       </p>
     </div>
@@ -53,7 +54,7 @@ export function SignInLink(): VNode {
     isLogin || pathname === '/'
       ? ''
       : `?redirect_to=${encodeURIComponent(pathname + search + fragment)}`
-  return <a href={`/user/login${back}`}>Sign in</a>
+  return <a href={`/user/login${back}`}>{t('Sign in')}</a>
 }
 
 /** Links to the neighbouring pages of a list. */
@@ -62,18 +63,16 @@ export function Pager(props: { page: number; limit: number; total: bigint }): VN
   const last = Math.max(1, Math.ceil(Number(total) / Math.max(limit, 1)))
   if (last === 1) return null
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label={t('Pages')}>
       {page > 1 && (
         <a rel="prev" href={withPage(page - 1)}>
-          Previous
+          {t('Previous')}
         </a>
       )}
-      <span>
-        Page {page} of {last}
-      </span>
+      <span>{t('Page {page} of {last}', { page: String(page), last: String(last) })}</span>
       {page < last && (
         <a rel="next" href={withPage(page + 1)}>
-          Next
+          {t('Next')}
         </a>
       )}
     </nav>

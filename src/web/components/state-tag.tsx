@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { t } from '../language/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
 const ISSUE_ICONS: Readonly<Record<string, IconName>> = {
@@ -13,6 +14,13 @@ const PULL_ICONS: Readonly<Record<string, IconName>> = {
   merged: 'git-merge',
 }
 
+const TEXTS: Readonly<Record<string, string>> = {
+  open: t('open @state'),
+  closed: t('closed @state'),
+  merged: t('merged @state'),
+  draft: t('draft @state'),
+}
+
 /** The state of an issue or a pull request: a word on a colour, beside an icon. */
 export function StateTag(props: { state: string; isPull?: boolean }): VNode {
   const { state, isPull = false } = props
@@ -20,7 +28,7 @@ export function StateTag(props: { state: string; isPull?: boolean }): VNode {
   return (
     <span class={`tag ${state}`}>
       {icon !== undefined && <Icon name={icon} />}
-      {state}
+      {TEXTS[state] ?? state}
     </span>
   )
 }

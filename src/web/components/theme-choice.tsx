@@ -1,13 +1,14 @@
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 import { useChoice } from './stored.ts'
 import { applyTheme, THEME_KEY } from './theme.ts'
 
 const TEXTS = {
-  system: 'As the system',
-  light: 'Light',
-  dark: 'Dark',
-  contrast: 'High contrast',
+  system: t('As the system'),
+  light: t('Light'),
+  dark: t('Dark'),
+  contrast: t('High contrast'),
 } as const
 
 const THEMES = ['system', 'light', 'dark', 'contrast'] as const
@@ -19,7 +20,7 @@ export function ThemeChoice(): VNode {
   return (
     // The label is not around the choice, since its text would have the texts of all options.
     <div class="theme">
-      <label for={id}>Colours</label>
+      <label for={id}>{t('Colours')}</label>
       <select
         id={id}
         value={theme}

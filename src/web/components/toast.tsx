@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 import { Icon } from './icon.tsx'
 
 /** Dispatched on the window with a text for the toast. */
@@ -52,7 +53,7 @@ export function Toast(): VNode {
             onBlur={() => setHeld(false)}
             onClick={close}
           >
-            Close
+            {t('Close')}
           </button>
         </>
       )}
