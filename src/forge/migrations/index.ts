@@ -96,6 +96,7 @@ import * as connectionShards from './0120-connection-shards.ts'
 import * as issueImportFiles from './0121-issue-import-files.ts'
 import * as queryLeads from './0122-query-leads.ts'
 import * as queuedStacks from './0123-queued-stacks.ts'
+import * as queryRanges from './0124-query-ranges.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
 
 /**
@@ -198,6 +199,8 @@ export const migrations: readonly Migration[] = [
   { name: '0122-query-leads', ...queryLeads },
   { name: '0123-queued-stacks', ...queuedStacks },
   { name: '0127-author-adoptions', ...authorAdoptions },
+  // The position is the version, and 0127 came first.
+  { name: '0124-query-ranges', ...queryRanges },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

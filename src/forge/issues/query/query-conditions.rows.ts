@@ -319,7 +319,11 @@ function isWithin(column: Expression<unknown>, value: Value, now: number): Expre
   return sql<SqlBool>`(${column} is not null and ${sql.join(ends, sql` and `)})`
 }
 
-function endsOf(value: Value, now: number): [from: number | undefined, to: number | undefined] {
+/** Returns the first and the last number or time of a value; undefined for an open end. */
+export function endsOf(
+  value: Value,
+  now: number,
+): [from: number | undefined, to: number | undefined] {
   if (value.kind === 'numbers' || value.kind === 'times') return [value.from, value.to]
   if (value.kind !== 'age') return [1, 0]
   const limit = now - value.seconds

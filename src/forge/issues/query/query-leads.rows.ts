@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { pathKey, type QueryCondition } from './query-conditions.rows.ts'
+import { endsOf, pathKey, type QueryCondition } from './query-conditions.rows.ts'
 import type { Condition, Property, Quality, Term, Value } from './schema.ts'
 
 /**
@@ -55,10 +55,15 @@ function idsOfValue(place: Place, { qualifier }: Term, value: Value): Ids | unde
       return ofName(place, qualifier, value)
     case 'created':
     case 'updated':
-      // Lists of one repository have indexes of their own.
-      return place.repositoryId === undefined ? withinTimes(place, qualifier, value) : undefined
     case 'number':
-      return withinTimes(place, qualifier, value)
+    case 'closed':
+    case 'due':
+    case 'comments':
+    case 'reactions':
+      return withinRange(place, qualifier, value)
+    case 'head':
+    case 'base':
+      return ofBranch(place, qualifier, value)
     case 'blocked-by':
       return sql`select issue_id from issue_dependencies`
     case 'blocks':
@@ -159,6 +164,7 @@ function ofPerson(place: Place, part: Term['qualifier'], value: Value): Ids | un
 function ofName(place: Place, qualifier: Term['qualifier'], value: Value): Ids | undefined {
   const { repositoryId } = place
   if (qualifier === 'label' || qualifier === 'milestone') {
+    if (value.kind === 'scope') return ofScope(place, value.text)
     if (value.kind !== 'name') return undefined
     if (qualifier === 'milestone')
       return issuesWhere(
@@ -198,21 +204,84 @@ export function repositoriesOf(
     : sql`select repository_id from team_repositories where team_id = ${team.id}`
 }
 
-const COLUMNS = { created: 'create_time', updated: 'update_time', number: 'number' } as const
-
-function withinTimes(place: Place, qualifier: keyof typeof COLUMNS, value: Value): Ids | undefined {
-  const { now } = place.query
-  const [from, to] =
-    value.kind === 'numbers' || value.kind === 'times'
-      ? [value.from, value.to]
-      : value.kind === 'age' && value.is === 'less'
-        ? [now - value.seconds, now]
-        : value.kind === 'age'
-          ? [undefined, now - value.seconds - 1]
-          : [1, 0]
-  const column = sql.ref(COLUMNS[qualifier])
-  return issuesWhere(
-    place,
-    sql`${column} between ${from ?? 0} and ${to ?? Number.MAX_SAFE_INTEGER}`,
+/** Leads to what a number or a time of the conversation is within. */
+function withinRange(place: Place, qualifier: Ranged, value: Value): Ids | undefined {
+  const [from = 0, to = Number.MAX_SAFE_INTEGER] = endsOf(value, place.query.now)
+  const ranged = rangeIn(place.repositoryId !== undefined, qualifier, from)
+  return (
+    ranged &&
+    issuesWhere(place, sql`${ranged.isIndexed} and ${ranged.value} between ${from} and ${to}`)
   )
+}
+
+type Ranged = 'created' | 'updated' | 'number' | 'closed' | 'due' | 'comments' | 'reactions'
+
+/** A value that an index has in its order, and the condition that leads to the index. */
+interface IndexedRange {
+  readonly value: Ids
+  readonly isIndexed: Ids
+}
+
+/** Issues with fewer comments are not in the index of all repositories. */
+const MANY_COMMENTS = 10
+
+/** Returns undefined if no index has the values from a first one. */
+function rangeIn(
+  isOneRepository: boolean,
+  qualifier: Ranged,
+  from: number,
+): IndexedRange | undefined {
+  const indexed = (value: string, isIndexed = 'true') => ({
+    value: sql.raw(value),
+    isIndexed: sql.raw(isIndexed),
+  })
+  // The indexes of one repository begin with the repository and the kind.
+  const ofKinds = 'is_pull in (0, 1)'
+  switch (qualifier) {
+    case 'number':
+      return indexed('number')
+    case 'due':
+      return indexed('due_time', 'due_time is not null')
+    case 'closed':
+      return isOneRepository
+        ? indexed('coalesce(close_time, 0)', `${ofKinds} and coalesce(close_time, 0) > 0`)
+        : indexed('close_time', 'close_time is not null')
+    case 'comments':
+      if (isOneRepository) return indexed('comment_count', ofKinds)
+      return from < MANY_COMMENTS
+        ? undefined
+        : indexed('comment_count', `comment_count >= ${MANY_COMMENTS}`)
+    case 'reactions':
+      if (from === 0) return undefined
+      return indexed(
+        'reaction_count',
+        `${isOneRepository ? ofKinds : 'true'} and reaction_count > 0`,
+      )
+    default:
+      // Lists of one repository have indexes of their own.
+      return isOneRepository
+        ? undefined
+        : indexed(qualifier === 'created' ? 'create_time' : 'update_time')
+  }
+}
+
+function ofBranch(place: Place, side: 'head' | 'base', value: Value): Ids | undefined {
+  if (value.kind !== 'name') return undefined
+  const branch = sql.ref(side === 'head' ? 'head_branch' : 'base_branch')
+  return issuesWhere(place, sql`is_pull = 1 and ${branch} = ${value.text}`)
+}
+
+/** Leads to the labels of a scope. The text ends in `/`, and `0` follows that character. */
+function ofScope({ repositoryId }: Place, scope: string): Ids {
+  const isWithin = (name: RawBuilder<unknown>) =>
+    sql`${name} >= ${scope} and ${name} < ${`${scope.slice(0, -1)}0`}`
+  if (repositoryId === undefined) {
+    const labels = sql`select id from labels where ${isWithin(sql`(name || '')`)}`
+    return sql`select issue_id from issue_labels where label_id in (${labels})`
+  }
+  const labels = sql`select id from labels where repository_id = ${repositoryId} and ${isWithin(sql`name`)}
+    union all select id from labels
+      where organization_id = (select owner_id from repositories where id = ${repositoryId}) and ${isWithin(sql`name`)}`
+  return sql`select issue_id from issue_labels
+    where label_id in (${labels}) and repository_id = ${repositoryId} and is_pull in (0, 1) and is_open in (0, 1)`
 }
