@@ -7,7 +7,13 @@ import { readSearch } from '../conversations/search-tokens.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError, metadataText } from '../core/errors.ts'
 import type { Page, RepositoryName } from '../core/names.ts'
-import { openRepositories, repositoryReader } from '../repositories/access/permissions.ts'
+import { withProgress } from '../pulls/lists/pull-progress.ts'
+import type { PullRequest } from '../pulls/schema.ts'
+import {
+  type OpenRepository,
+  openRepositories,
+  repositoryReader,
+} from '../repositories/access/permissions.ts'
 import { findRepositoriesByIds } from '../repositories/lifecycle/repositories.rows.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import { reconcileRefs } from '../repositories/refs/ref-index.ts'
@@ -55,6 +61,8 @@ interface IssueQuery {
   readonly view: number
   /** Names of what to count, separated by commas. */
   readonly facets: string
+  /** Whether the views of pull requests have their progress. */
+  readonly pullStates: boolean
 }
 
 /** A list of the issues of one repository. Usernames are empty for all. */
@@ -153,11 +161,30 @@ export async function listIssues(
   const { found, next } = await rows.listIssues(app.db, selection, { ...page, sort: order })
   const length = await lengthOf(app.db, selection, { ...page, order, found, next }, repository)
   return {
-    conversations: await viewConversations(app, caller, [open], found),
+    conversations: await viewPage(app, caller, query, { opened: [open], found }),
     ...length,
     next,
     facets: await countFacets(app, selection, query.facets, length),
   }
+}
+
+/** Returns the views of a page, with what a query asks for. */
+async function viewPage(
+  app: ReposApp,
+  caller: Caller,
+  { pullStates }: IssueQuery,
+  { opened, found }: { opened: readonly OpenRepository[]; found: readonly PullRequest[] },
+): Promise<ConversationView[]> {
+  const views = await viewConversations(app, caller, opened, found)
+  if (!pullStates) return views
+  const pulls = await withProgress(
+    app,
+    views.flatMap((view) => (view.kind === 'pull' ? [view.pull] : [])),
+  )
+  const byId = new Map(pulls.map((pull) => [pull.pull.id, pull]))
+  return views.map((view) =>
+    view.kind === 'pull' ? { ...view, pull: byId.get(view.pull.pull.id) ?? view.pull } : view,
+  )
 }
 
 type ListLength = Pick<ConversationPage, 'total' | 'isTotalCapped' | 'isIncomplete'>
@@ -270,7 +297,7 @@ export async function searchIssues(
   const shown = found.filter(({ repository_id }) => isOpened.has(repository_id))
   const length = await lengthOf(app.db, selection, { ...page, order, found, next })
   return {
-    conversations: await viewConversations(app, caller, opened, shown),
+    conversations: await viewPage(app, caller, query, { opened, found: shown }),
     ...length,
     next,
     facets: await countFacets(app, selection, query.facets, length),

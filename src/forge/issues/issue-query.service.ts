@@ -137,15 +137,20 @@ interface PageRequest {
   readonly pageToken: string
 }
 
-/** Returns the list that a request asks for. The next page may have another size and other facets. */
+/** Returns the list that a request asks for. The next page may have another size, other facets and states. */
 export function issueListOf({
   $typeName,
   page,
   limit,
   pageToken,
   facets,
+  pullStates,
   ...filters
-}: PageRequest & { readonly $typeName: string; readonly facets: string }): ListIdentity {
+}: PageRequest & {
+  readonly $typeName: string
+  readonly facets: string
+  readonly pullStates: boolean
+}): ListIdentity {
   const filter = JSON.stringify(filters, (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   )

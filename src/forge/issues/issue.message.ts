@@ -80,7 +80,7 @@ function repositoryOf({ repository, owner }: Pick<OpenRepository, 'repository' |
 
 /** Returns a pull request as an issue, as its viewer sees it. */
 export function pullAsIssue(app: App, viewer: Caller, view: PullView): Issue {
-  const { pull, base } = view
+  const { pull, base, progress } = view
   const message = pullRequestMessage(app, viewer, view)
   const {
     id,
@@ -123,6 +123,7 @@ export function pullAsIssue(app: App, viewer: Caller, view: PullView): Issue {
       ...(message.mergedAt && { mergedAt: message.mergedAt }),
       draft: message.draft,
       htmlUrl,
+      ...(progress && { reviewState: progress.review, checksState: progress.checks }),
     },
     repository: repositoryOf(base.repository),
   })

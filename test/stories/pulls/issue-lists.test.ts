@@ -182,6 +182,7 @@ describe('a search for issues', () => {
       query: '',
       view: 0,
       facets: '',
+      pullStates: true,
       owner: '',
       team: '',
       priorityRepoId: 0,

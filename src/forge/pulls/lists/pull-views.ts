@@ -67,6 +67,16 @@ export interface PullView {
   readonly stack: readonly StackedPull[]
   /** The branch whose merge queue takes it with those below. Empty in lists, and if there is none. */
   readonly stackQueue: string
+  /** Undefined unless the caller asks for it. */
+  readonly progress?: PullProgress
+}
+
+/** What a pull request waits for. */
+export interface PullProgress {
+  /** What the official reviewers say; empty if there is no vote and no request. */
+  readonly review: 'changes_requested' | 'approved' | 'requested' | ''
+  /** The combined state of the checks of the head; empty without checks. */
+  readonly checks: 'failure' | 'pending' | 'success' | ''
 }
 
 /** The head or the base of a pull request. */

@@ -205,6 +205,26 @@ export async function listOfficial(db: Db, pullId: number): Promise<Vote[]> {
   return [...votes, ...requests]
 }
 
+/** Lists the official votes of pull requests that are not dismissed. */
+export async function listOfficialVotes(
+  db: Db,
+  pullIds: readonly number[],
+): Promise<Pick<Review, 'pull_request_id' | 'state'>[]> {
+  if (pullIds.length === 0) return []
+  return votesOfPulls(db, JSON.stringify(pullIds))
+}
+
+const votesOfPulls = prepareQuery((db, pullIds: string) =>
+  db
+    .selectFrom('reviews')
+    .select(['pull_request_id', 'state'])
+    .where('pull_request_id', 'in', numbersOf(pullIds))
+    // As the partial index has them.
+    .where('official', '=', sql.lit(1))
+    .where('state', 'in', [sql.lit('APPROVED' as const), sql.lit('REQUEST_CHANGES' as const)])
+    .where('dismissed', '=', 0),
+)
+
 /** Lists the review requests of pull requests, oldest first. */
 export async function listReviewRequests(db: Db, pullIds: readonly number[]): Promise<Review[]> {
   if (pullIds.length === 0) return []

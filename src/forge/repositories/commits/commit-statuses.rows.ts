@@ -1,3 +1,4 @@
+import { numbersOf, textsOf } from '../../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../../platform/database/schema.ts'
 import type { CommitStatus, NewCommitStatus } from '../schema.ts'
 
@@ -84,6 +85,23 @@ export function listContextStates(
   commit: CommitKey,
 ): Promise<Pick<CommitStatus, 'context' | 'state'>[]> {
   return selectContexts(db, commit).select(['context', 'state']).execute()
+}
+
+/** Returns the different states that the latest statuses of some commits have. */
+export async function listStatesOfCommits(
+  db: Db,
+  commits: readonly CommitKey[],
+): Promise<Pick<CommitStatus, 'repository_id' | 'commit_id' | 'state'>[]> {
+  if (commits.length === 0) return []
+  const numbers = commits.map(({ repository_id }) => repository_id)
+  const ids = commits.map(({ commit_id }) => commit_id)
+  return db
+    .selectFrom('commit_status_contexts')
+    .select(['repository_id', 'commit_id', 'state'])
+    .distinct()
+    .where('repository_id', 'in', numbersOf(JSON.stringify([...new Set(numbers)])))
+    .where('commit_id', 'in', textsOf(JSON.stringify([...new Set(ids)])))
+    .execute()
 }
 
 /** Returns whether a commit has a status in a context. */
