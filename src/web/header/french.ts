@@ -1,4 +1,15 @@
 import type { Catalogue } from '../language/catalogue.ts'
 
-/** Texts of the header, in French. */
-export const french = {} satisfies Catalogue
+/** Texts of the header of all pages, in French. */
+export const french = {
+  Display: 'Affichage',
+  Places: 'Lieux',
+  Site: 'Site',
+  Create: 'Créer',
+  API: 'API',
+  'Import of a repository': 'Importation d’un dépôt',
+  Organisation: 'Organisation',
+  'Access token': 'Jeton d’accès',
+  'Account of {user}': 'Compte de {user}',
+  'Sign out': 'Se déconnecter',
+} satisfies Catalogue

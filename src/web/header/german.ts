@@ -1,4 +1,15 @@
 import type { Catalogue } from '../language/catalogue.ts'
 
-/** Texts of the header, in German. */
-export const german = {} satisfies Catalogue
+/** Texts of the header of all pages, in German. */
+export const german = {
+  Display: 'Darstellung',
+  Places: 'Orte',
+  Site: 'Website',
+  Create: 'Anlegen',
+  API: 'API',
+  'Import of a repository': 'Import eines Repositorys',
+  Organisation: 'Organisation',
+  'Access token': 'Zugangstoken',
+  'Account of {user}': 'Konto von {user}',
+  'Sign out': 'Abmelden',
+} satisfies Catalogue

@@ -10,6 +10,7 @@ import { FailureNote, useAction } from '../components/load.tsx'
 import { Menu } from '../components/menu.tsx'
 import { goTo } from '../components/navigation.ts'
 import { ThemeChoice } from '../components/theme-choice.tsx'
+import { numberText, t } from '../language/texts.tsx'
 
 /** The search and the menus of the header. */
 export function HeaderMenus({ user }: { user: User | undefined }): VNode {
@@ -18,19 +19,19 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
       <Search />
       {user && <UserMenus user={user} />}
       {!user && (
-        <Menu label="Display" button={<Icon name="sun-moon" />}>
+        <Menu label={t('Display')} button={<Icon name="sun-moon" />}>
           <ThemeChoice />
         </Menu>
       )}
-      <Menu label="Places" className="plain phone" button={<Icon name="menu" />}>
-        <a href="/explore">Explore</a>
+      <Menu label={t('Places')} className="plain phone" button={<Icon name="menu" />}>
+        <a href="/explore">{t('Explore')}</a>
         {user && (
           <>
-            <a href="/issues">Issues</a>
-            <a href="/memos">Memos</a>
+            <a href="/issues">{t('Issues')}</a>
+            <a href="/memos">{t('Memos')}</a>
           </>
         )}
-        <a href="/-/api">API</a>
+        <a href="/-/api">{t('API')}</a>
       </Menu>
     </>
   )
@@ -46,8 +47,8 @@ function Search(): VNode {
         <input
           type="search"
           name="q"
-          aria-label="Find a repository"
-          placeholder="Find a repository"
+          aria-label={t('Find a repository')}
+          placeholder={t('Find a repository')}
         />
       </form>
     </search>
@@ -62,38 +63,41 @@ function UserMenus({ user }: { user: User }): VNode {
   })
   return (
     <>
-      <Menu label="Create" button={<Icon name="plus" />}>
+      <Menu label={t('Create')} button={<Icon name="plus" />}>
         <a href="/">
-          <Icon name="book-marked" /> Repository
+          <Icon name="book-marked" /> {t('Repository')}
         </a>
         <a href="/-/import">
-          <Icon name="copy" /> Import of a repository
+          <Icon name="copy" /> {t('Import of a repository')}
         </a>
         <a href="/-/organizations">
-          <Icon name="compass" /> Organisation
+          <Icon name="compass" /> {t('Organisation')}
         </a>
         <a href="/user/settings/tokens">
-          <Icon name="lock" /> Access token
+          <Icon name="lock" /> {t('Access token')}
         </a>
       </Menu>
       <NotificationsLink href={location.href} />
-      <Menu label={`Account of ${user.username}`} button={<Avatar name={user.username} />}>
+      <Menu
+        label={t('Account of {user}', { user: user.username })}
+        button={<Avatar name={user.username} />}
+      >
         <a href={`/${user.username}`}>
           <Avatar name={user.username} /> {user.username}
         </a>
         <hr />
         <a href="/user/settings">
-          <Icon name="settings" /> Settings
+          <Icon name="settings" /> {t('Settings')}
         </a>
         {user.role === User_Role.ADMIN && (
           <a href="/-/admin">
-            <Icon name="shield" /> Administration
+            <Icon name="shield" /> {t('Administration')}
           </a>
         )}
         <ThemeChoice />
         <hr />
         <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
-          <Icon name="log-out" /> Sign out
+          <Icon name="log-out" /> {t('Sign out')}
         </button>
       </Menu>
       {signOut.failure && <FailureNote failure={signOut.failure} />}
@@ -123,8 +127,8 @@ function NotificationsLink({ href }: { href: string }): VNode {
   return (
     <a href="/notifications" data-key="g n">
       <Icon name="bell" />
-      <span class="hidden">Notifications</span>
-      {count > 0n && <span class="tag">{count.toLocaleString()}</span>}
+      <span class="hidden">{t('Notifications')}</span>
+      {count > 0n && <span class="tag">{numberText(count)}</span>}
     </a>
   )
 }

@@ -4,6 +4,7 @@ import { loadScript } from '../api/scripts.ts'
 import { Icon } from '../components/icon.tsx'
 import { useLoad } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 
 interface HeaderProps {
   readonly user: User | undefined
@@ -19,25 +20,25 @@ export function Header({ user, isLoading }: HeaderProps): VNode {
   const { value: Menus } = useLoad(() => loadScript(loadMenus), [])
   return (
     <header class="top">
-      <nav aria-label="Site">
+      <nav aria-label={t('Site')}>
         <a class="brand" href="/">
           <Icon name="git-branch" /> Branchline
         </a>
         <a class="wide" href="/explore">
-          Explore
+          {t('Explore')}
         </a>
         {user && (
           <>
             <a class="wide" href="/issues" data-key="g d">
-              Issues
+              {t('Issues')}
             </a>
             <a class="wide" href="/memos">
-              Memos
+              {t('Memos')}
             </a>
           </>
         )}
         <a class="wide" href="/-/api">
-          API
+          {t('API')}
         </a>
         <span class="space" />
         {!user && !isLoading && <SignInLink />}
