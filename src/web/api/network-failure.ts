@@ -1,4 +1,5 @@
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
+import { t } from '../language/texts.tsx'
 
 /**
  * Returns an error in words for people. Browsers report a connection that fails as a `TypeError`,
@@ -12,13 +13,13 @@ export function inWords(thrown: unknown): unknown {
   const [, status] = /^HTTP (\d+)$/.exec(error.rawMessage) ?? []
   if (status === undefined) return thrown
   return new ConnectError(
-    `the server has answered with status ${status}`,
+    t('the server has answered with status {status}', { status }),
     error.code,
     error.metadata,
   )
 }
 
-const NO_ANSWER = 'the server does not answer'
+const NO_ANSWER = t('the server does not answer')
 
 /** Gives failures of the connection words for people, also those in the middle of a stream. */
 export const failingInWords: Interceptor = (next) => async (request) => {

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { storageOf } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 import { inWords } from './network-failure.ts'
 
 /** State that survives a reload of the page. */
@@ -43,7 +44,7 @@ async function isOutdated(): Promise<boolean> {
   } catch (error) {
     throw inWords(error)
   }
-  throw new ConnectError('the server is not ready', Code.Unavailable)
+  throw new ConnectError(t('the server is not ready'), Code.Unavailable)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { IdentityProvider } from '#gen/branchline/v1/identity_provider_pb.ts'
 import { storageOf } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 
 /** Where providers send the browser back to. */
 const CALLBACK_PATH = '/user/login/callback'
@@ -43,7 +44,7 @@ export async function visitProvider(
 ): Promise<void> {
   const storage = storageOf('sessionStorage')
   if (!storage)
-    throw new ConnectError('this browser stores nothing for the server', Code.FailedPrecondition)
+    throw new ConnectError(t('this browser stores nothing for the server'), Code.FailedPrecondition)
   const oauth2 = provider.config?.config.value
   const url = new URL(oauth2?.authUrl ?? '')
   const [state, codeVerifier] = [randomText(), randomText()]
@@ -88,11 +89,14 @@ export function endVisit(): void {
  */
 export function redemptionOf(visit: Visit | undefined, query: URLSearchParams): Redemption {
   if (visit === undefined || query.get('state') !== visit.state)
-    throw new ConnectError('no sign-in of this tab waits for this answer', Code.InvalidArgument)
+    throw new ConnectError(t('no sign-in of this tab waits for this answer'), Code.InvalidArgument)
   const code = query.get('code')
   if (code === null) {
-    const why = query.get('error_description') ?? query.get('error') ?? 'it gave no reason'
-    throw new ConnectError(`the provider refused the sign-in: ${why}`, Code.PermissionDenied)
+    const why = query.get('error_description') ?? query.get('error') ?? t('it gave no reason')
+    throw new ConnectError(
+      t('the provider refused the sign-in: {why}', { why }),
+      Code.PermissionDenied,
+    )
   }
   const { idpName, codeVerifier } = visit
   return { idpName, code, redirectUri: redirectUri(), codeVerifier }

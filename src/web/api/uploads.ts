@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
+import { t } from '../language/texts.tsx'
 
 const CODES: Readonly<Record<number, Code>> = {
   400: Code.InvalidArgument,
@@ -40,10 +41,10 @@ export function sendFile({ href, file, token, signal, onProgress }: Upload): Pro
       reject(new ConnectError(messageOf(request), CODES[request.status] ?? Code.Unknown))
     })
     request.addEventListener('error', () =>
-      reject(new ConnectError('the server has ended the upload', Code.Unavailable)),
+      reject(new ConnectError(t('the server has ended the upload'), Code.Unavailable)),
     )
     request.addEventListener('abort', () =>
-      reject(new ConnectError('the upload was stopped', Code.Canceled)),
+      reject(new ConnectError(t('the upload was stopped'), Code.Canceled)),
     )
     signal.addEventListener('abort', () => request.abort())
     request.send(file)
@@ -57,5 +58,5 @@ function messageOf({ responseText, status }: XMLHttpRequest): string {
   } catch {
     // A proxy has answered with something else.
   }
-  return `the server has answered with status ${status}`
+  return t('the server has answered with status {status}', { status: String(status) })
 }
