@@ -111,7 +111,8 @@ export function Later<Props extends object>(props: {
 /** A failure: what happened, why, and what to do. */
 export function FailureNote({ failure }: { failure: Failure }): VNode {
   const { session } = useApi()
-  const { message, reason, advice } = failure
+  const { message, reason } = failure
+  const advice = useAdvice(failure)
   // A wrong passcode is such a failure too, of a user who has a session.
   const isSignedOut = failure.isSignedOut && session.user === undefined
   return (
@@ -132,4 +133,22 @@ export function FailureNote({ failure }: { failure: Failure }): VNode {
       {reason !== '' && <p class="reason">{t('Reason: {reason}', { reason })}</p>}
     </div>
   )
+}
+
+/** Returns what the user can do about a failure, as soon as the script with the advice has loaded. */
+function useAdvice({ reason, advice }: Failure): string {
+  const [known, setKnown] = useState('')
+  useEffect(() => {
+    if (reason === '') return
+    let isCurrent = true
+    const show = (text: string) => isCurrent && setKnown(text)
+    import('../api/advice.ts').then(
+      ({ adviceFor }) => show(adviceFor(reason) || advice),
+      () => show(advice),
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [reason, advice])
+  return reason === '' ? advice : known
 }
