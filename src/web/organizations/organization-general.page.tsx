@@ -12,6 +12,7 @@ import {
   Select,
 } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { ORGANIZATION_VISIBILITIES, OrganizationSettings } from './organization-settings.tsx'
 
@@ -46,20 +47,25 @@ function Description(props: { organization: Organization; reload: () => void }):
     reload()
   }
   return (
-    <ActionForm label="Description" submit="Save" done="Saved." act={save}>
-      <Field label="Display name" name="fullName" defaultValue={organization.fullName} />
-      <Field label="Description" name="description" defaultValue={organization.description} />
-      <Field label="E-mail address" name="email" type="email" defaultValue={organization.email} />
-      <Field label="Website" name="website" type="url" defaultValue={organization.website} />
-      <Field label="Location" name="location" defaultValue={organization.location} />
+    <ActionForm label={t('Description')} submit={t('Save')} done={t('Saved.')} act={save}>
+      <Field label={t('Display name')} name="fullName" defaultValue={organization.fullName} />
+      <Field label={t('Description')} name="description" defaultValue={organization.description} />
+      <Field
+        label={t('E-mail address')}
+        name="email"
+        type="email"
+        defaultValue={organization.email}
+      />
+      <Field label={t('Website')} name="website" type="url" defaultValue={organization.website} />
+      <Field label={t('Location')} name="location" defaultValue={organization.location} />
       <Select
-        label="Visibility"
+        label={t('Visibility')}
         name="visibility"
         value={organization.visibility}
         options={ORGANIZATION_VISIBILITIES}
       />
       <Checkbox
-        label="Administrators of a repository choose its teams"
+        label={t('Administrators of a repository choose its teams')}
         name="teams"
         isChecked={organization.repoAdminChangeTeamAccess}
       />
@@ -71,9 +77,9 @@ function Deletion({ name }: { name: string }): VNode {
   const { of } = useApi()
   return (
     <section class="box" aria-labelledby="danger">
-      <h3 id="danger">Danger zone</h3>
+      <h3 id="danger">{t('Danger zone')}</h3>
       <ConfirmedForm
-        action="Delete the organisation"
+        action={t('Delete the organisation')}
         name={name}
         act={async () => {
           await of(OrganizationService).deleteOrganization({ org: name })
@@ -81,8 +87,9 @@ function Deletion({ name }: { name: string }): VNode {
         }}
       >
         <p>
-          The organisation must have no repositories. Its teams are deleted too, and its name is
-          free afterwards.
+          {t(
+            'The organisation must have no repositories. Its teams are deleted too, and its name is free afterwards.',
+          )}
         </p>
       </ConfirmedForm>
     </section>

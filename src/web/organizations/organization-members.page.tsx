@@ -3,6 +3,7 @@ import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { OrganizationSettings, organizationSettingsHref, People } from './organization-settings.tsx'
 
@@ -24,8 +25,10 @@ function Members({ org, page }: { org: string; page: number }): VNode {
   return (
     <>
       <p>
-        Members are the users in the <a href={`${organizationSettingsHref(org)}/teams`}>teams</a>.
-        Who is removed here leaves all teams.
+        <T
+          text="Members are the users in the {teams}. Who is removed here leaves all teams."
+          teams={<a href={`${organizationSettingsHref(org)}/teams`}>{t('teams')}</a>}
+        />
       </p>
       <Show of={list}>
         {({ members, total, limit }) => (

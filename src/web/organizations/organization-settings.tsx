@@ -8,6 +8,7 @@ import { ActionButton } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { SignInLink, useTitle } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { t } from '../language/texts.tsx'
 
 const PAGES = [
   ['', 'General'],
@@ -31,13 +32,13 @@ export function organizationSettingsHref(org: string): string {
 /** Frame of all pages of the settings of an organisation. */
 export function OrganizationSettings(props: SettingsProps): VNode {
   const { session } = useApi()
-  useTitle(`${props.page} · ${props.org}`)
+  useTitle(`${t(props.page)} · ${props.org}`)
   if (session.user) return <ForUsers {...props} />
   return (
     <>
-      <h1>Settings of an organisation</h1>
+      <h1>{t('Settings of an organisation')}</h1>
       <p>
-        Settings are for signed-in users: <SignInLink />
+        {t('Settings are for signed-in users:')} <SignInLink />
       </p>
     </>
   )
@@ -62,22 +63,22 @@ function ForUsers({ org, page, children }: SettingsProps): VNode {
           </h1>
           {rights.isOwner ? (
             <>
-              <Tabs label="Settings">
+              <Tabs label={t('Settings')}>
                 {PAGES.map(([path, text]) => (
                   <a
                     key={path}
                     href={base + path}
                     aria-current={text === page ? 'page' : undefined}
                   >
-                    {text}
+                    {t(text)}
                   </a>
                 ))}
               </Tabs>
-              <h2>{page}</h2>
+              <h2>{t(page)}</h2>
               {children(organization, found.reload)}
             </>
           ) : (
-            <p>Only owners of the organisation see and change its settings.</p>
+            <p>{t('Only owners of the organisation see and change its settings.')}</p>
           )}
         </>
       )}
@@ -106,9 +107,9 @@ export async function organizationRights(
 
 /** Visibilities of an organisation, with the names of the API. */
 export const ORGANIZATION_VISIBILITIES = [
-  ['public', 'Public: everybody'],
-  ['limited', 'Limited: everybody with an account'],
-  ['private', 'Private: members'],
+  ['public', t('Public: everybody')],
+  ['limited', t('Limited: everybody with an account')],
+  ['private', t('Private: members')],
 ] as const
 
 /** Users, one below the other, each of whom can be removed. */
@@ -117,13 +118,13 @@ export function People(props: {
   remove: (login: string) => Promise<unknown>
 }): VNode {
   const { people, remove } = props
-  if (people.length === 0) return <p class="empty">No members.</p>
+  if (people.length === 0) return <p class="empty">{t('No members.')}</p>
   return (
     <ul class="list">
       {people.map(({ login }) => (
         <li key={login} class="bar">
           <a href={`/${login}`}>{login}</a>
-          <ActionButton text="Remove" about={login} act={() => remove(login)} />
+          <ActionButton text={t('Remove')} about={login} act={() => remove(login)} />
         </li>
       ))}
     </ul>

@@ -4,8 +4,9 @@ import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Avatar } from '../components/avatar.tsx'
-import { counted, Website } from '../components/formats.tsx'
+import { Website } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { plural, t } from '../language/texts.tsx'
 import { NewRepository } from '../repositories/repository-list.tsx'
 import { organizationRights } from './organization-settings.tsx'
 
@@ -35,15 +36,15 @@ export function OrganizationSummary({ organization, children }: SummaryProps): V
       <Website url={website} />
       <div class="with-aside">
         <section aria-labelledby="repositories">
-          <h2 id="repositories">Repositories</h2>
+          <h2 id="repositories">{t('Repositories')}</h2>
           {rights.value?.canCreateRepository && <NewRepository organization={name} />}
           {children}
         </section>
-        <aside aria-label="People">
+        <aside aria-label={t('People')}>
           {rights.value?.isOwner && (
             <p>
               <a href={`/-/organizations/${encodeURIComponent(name)}`}>
-                Settings of the organisation
+                {t('Settings of the organisation')}
               </a>
             </p>
           )}
@@ -64,11 +65,11 @@ function Members({ name }: { name: string }): VNode {
   )
   return (
     <section aria-labelledby="members">
-      <h2 id="members">Members</h2>
+      <h2 id="members">{t('Members')}</h2>
       <Show of={list}>
         {({ members, total }) => (
           <>
-            {members.length === 0 && <p>No member is public.</p>}
+            {members.length === 0 && <p>{t('No member is public.')}</p>}
             <p class="names">
               {members.map(({ login }) => (
                 <a key={login} href={`/${login}`}>
@@ -76,7 +77,13 @@ function Members({ name }: { name: string }): VNode {
                 </a>
               ))}
               {total > members.length && (
-                <span>and {counted(Number(total) - members.length, 'other')}</span>
+                <span>
+                  {plural(
+                    Number(total) - members.length,
+                    'and {count} other',
+                    'and {count} others',
+                  )}
+                </span>
               )}
             </p>
           </>
@@ -94,11 +101,11 @@ function Teams({ name }: { name: string }): VNode {
   )
   return (
     <section aria-labelledby="teams">
-      <h2 id="teams">Teams</h2>
+      <h2 id="teams">{t('Teams')}</h2>
       <Show of={list}>
         {({ teams }) => (
           <>
-            {teams.length === 0 && <p>No teams are visible to you.</p>}
+            {teams.length === 0 && <p>{t('No teams are visible to you.')}</p>}
             <ul>
               {teams.map((team) => (
                 <li key={String(team.id)}>

@@ -15,6 +15,7 @@ import {
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { OrganizationSettings, organizationSettingsHref, People } from './organization-settings.tsx'
 
@@ -69,7 +70,7 @@ function Teams({ org, base, page }: { org: string; base: string; page: number })
           </>
         )}
       </Show>
-      <a href={`${base}/new`}>New team</a>
+      <a href={`${base}/new`}>{t('New team')}</a>
     </>
   )
 }
@@ -85,7 +86,7 @@ function TeamView(props: { org: string; id: bigint; base: string }): VNode {
   return (
     <>
       <p>
-        <a href={base}>All teams</a>
+        <a href={base}>{t('All teams')}</a>
       </p>
       <Show of={team} isPage>
         {(value) => (
@@ -93,7 +94,7 @@ function TeamView(props: { org: string; id: bigint; base: string }): VNode {
             <h3>{value.name}</h3>
             <Members id={id} />
             {value.includesAllRepositories ? (
-              <p>The team has access to all repositories of the organisation.</p>
+              <p>{t('The team has access to all repositories of the organisation.')}</p>
             ) : (
               <Repositories org={org} id={id} />
             )}
@@ -112,7 +113,7 @@ function Members({ id }: { id: bigint }): VNode {
   const list = useLoad((signal) => service.listTeamMembers({ id, limit: LIMIT }, { signal }), [])
   return (
     <section aria-labelledby="team-members">
-      <h4 id="team-members">Members</h4>
+      <h4 id="team-members">{t('Members')}</h4>
       <Show of={list}>
         {({ members }) => (
           <People
@@ -125,8 +126,8 @@ function Members({ id }: { id: bigint }): VNode {
         )}
       </Show>
       <ActionForm
-        label="Add a member"
-        submit="Add the member"
+        label={t('Add a member')}
+        submit={t('Add the member')}
         isRow
         isEmptied
         act={async (form) => {
@@ -134,7 +135,13 @@ function Members({ id }: { id: bigint }): VNode {
           list.reload()
         }}
       >
-        <Field label="Username" name="username" autocapitalize="none" autocomplete="off" required />
+        <Field
+          label={t('Username')}
+          name="username"
+          autocapitalize="none"
+          autocomplete="off"
+          required
+        />
       </ActionForm>
     </section>
   )
@@ -148,17 +155,17 @@ function Repositories({ org, id }: { org: string; id: bigint }): VNode {
   )
   return (
     <section aria-labelledby="team-repositories">
-      <h4 id="team-repositories">Repositories</h4>
+      <h4 id="team-repositories">{t('Repositories')}</h4>
       <Show of={list}>
         {({ repositories }) => (
           <>
-            {repositories.length === 0 && <p class="empty">No repositories.</p>}
+            {repositories.length === 0 && <p class="empty">{t('No repositories.')}</p>}
             <ul class="list">
               {repositories.map(({ name, fullName }) => (
                 <li key={name} class="bar">
                   <a href={`/${fullName}`}>{name}</a>
                   <ActionButton
-                    text="Remove"
+                    text={t('Remove')}
                     about={name}
                     act={async () => {
                       await service.removeTeamRepository({ id, org, repo: name })
@@ -172,8 +179,8 @@ function Repositories({ org, id }: { org: string; id: bigint }): VNode {
         )}
       </Show>
       <ActionForm
-        label="Add a repository"
-        submit="Add the repository"
+        label={t('Add a repository')}
+        submit={t('Add the repository')}
         isRow
         isEmptied
         act={async (form) => {
@@ -182,7 +189,7 @@ function Repositories({ org, id }: { org: string; id: bigint }): VNode {
         }}
       >
         <Field
-          label="Repository of the organisation"
+          label={t('Repository of the organisation')}
           name="repository"
           autocapitalize="none"
           autocomplete="off"
@@ -198,7 +205,7 @@ function Settings(props: { team: Team; base: string; reload: () => void }): VNod
   const { team, base, reload } = props
   return (
     <>
-      <h4>Settings</h4>
+      <h4>{t('Settings')}</h4>
       <TeamForm
         team={team}
         act={async (draft) => {
@@ -207,16 +214,16 @@ function Settings(props: { team: Team; base: string; reload: () => void }): VNod
         }}
       />
       <section class="box" aria-labelledby="danger">
-        <h4 id="danger">Danger zone</h4>
+        <h4 id="danger">{t('Danger zone')}</h4>
         <ConfirmedForm
-          action="Delete the team"
+          action={t('Delete the team')}
           name={team.name}
           act={async () => {
             await service.deleteTeam({ id: team.id })
             goTo(base)
           }}
         >
-          <p>Members without another team leave the organisation.</p>
+          <p>{t('Members without another team leave the organisation.')}</p>
         </ConfirmedForm>
       </section>
     </>
@@ -227,15 +234,15 @@ function Settings(props: { team: Team; base: string; reload: () => void }): VNod
 const UNITS = ['repo.code', 'repo.issues', 'repo.pulls', 'repo.releases']
 
 const LEVELS = [
-  ['read', 'Read'],
-  ['write', 'Write: push and merge'],
-  ['admin', 'Administer: change settings too'],
+  ['read', t('Read')],
+  ['write', t('Write: push and merge')],
+  ['admin', t('Administer: change settings too')],
 ] as const
 
 const VISIBILITIES = [
-  ['public', 'Everybody who may see the organisation'],
-  ['limited', 'Members of the organisation'],
-  ['private', 'Members of the team, and owners'],
+  ['public', t('Everybody who may see the organisation')],
+  ['limited', t('Members of the organisation')],
+  ['private', t('Members of the team, and owners')],
 ] as const
 
 /** Values of the form of a team. */
@@ -259,46 +266,46 @@ function TeamForm(props: {
   const isNone = team?.permission === 'none'
   return (
     <ActionForm
-      label="Team"
-      submit={team ? 'Save the team' : 'Create the team'}
-      done="Saved."
+      label={t('Team')}
+      submit={team ? t('Save the team') : t('Create the team')}
+      done={t('Saved.')}
       act={(form) => act(readTeam(form, team))}
     >
       <Field
-        label="Name"
+        label={t('Name')}
         name="name"
         autocapitalize="none"
         autocomplete="off"
         maxLength={255}
         required
         defaultValue={team?.name ?? ''}
-        hint="Letters, digits, hyphens, underscores and dots."
+        hint={t('Letters, digits, hyphens, underscores and dots.')}
       />
       <Field
-        label="Description (optional)"
+        label={t('Description (optional)')}
         name="description"
         maxLength={255}
         defaultValue={team?.description ?? ''}
       />
       <Select
-        label="Access to its repositories"
+        label={t('Access to its repositories')}
         name="level"
         value={team?.permission ?? 'write'}
-        options={isNone ? [['none', 'None'], ...LEVELS] : LEVELS}
+        options={isNone ? [['none', t('None @access')], ...LEVELS] : LEVELS}
       />
       <Select
-        label="Who sees the team"
+        label={t('Who sees the team')}
         name="visibility"
         value={team?.visibility ?? 'limited'}
         options={VISIBILITIES}
       />
       <Checkbox
-        label="All repositories of the organisation, future ones too"
+        label={t('All repositories of the organisation, future ones too')}
         name="all"
         isChecked={team?.includesAllRepositories ?? false}
       />
       <Checkbox
-        label="Members may create repositories of the organisation"
+        label={t('Members may create repositories of the organisation')}
         name="create"
         isChecked={team?.canCreateOrgRepo ?? false}
       />

@@ -5,21 +5,22 @@ import { ActionForm, Field, fieldOf, NewForm, Select } from '../components/forms
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { ORGANIZATION_VISIBILITIES } from './organization-settings.tsx'
 
 /** The organisations of the user, and the form that creates one. */
 export function OrganizationsPage({ query }: PageProps): VNode {
   const { session } = useApi()
-  useTitle('Your organisations')
+  useTitle(t('Your organisations'))
   return (
     <>
-      <h1>Your organisations</h1>
+      <h1>{t('Your organisations')}</h1>
       {session.user ? (
         <Organizations page={pageOf(query)} />
       ) : (
         <p>
-          This page is for signed-in users: <SignInLink />
+          {t('This page is for signed-in users:')} <SignInLink />
         </p>
       )}
     </>
@@ -37,7 +38,7 @@ function Organizations({ page }: { page: number }): VNode {
       <Show of={list}>
         {({ organizations, total, limit }) => (
           <>
-            {organizations.length === 0 && <p>You are in no organisation.</p>}
+            {organizations.length === 0 && <p>{t('You are in no organisation.')}</p>}
             <ul class="list">
               {organizations.map(({ name, fullName, description }) => (
                 <li key={name}>
@@ -58,11 +59,11 @@ function Organizations({ page }: { page: number }): VNode {
 function NewOrganization(): VNode {
   const { of } = useApi()
   return (
-    <NewForm label="New organisation">
-      <p>An organisation owns repositories, and its teams say who may do what.</p>
+    <NewForm label={t('New organisation')}>
+      <p>{t('An organisation owns repositories, and its teams say who may do what.')}</p>
       <ActionForm
-        label="New organisation"
-        submit="Create the organisation"
+        label={t('New organisation')}
+        submit={t('Create the organisation')}
         act={async (form) => {
           const { name } = await of(OrganizationService).createOrganization({
             username: fieldOf(form, 'name'),
@@ -73,11 +74,11 @@ function NewOrganization(): VNode {
           goTo(`/${name}`)
         }}
       >
-        <Field label="Name" name="name" autocapitalize="none" autocomplete="off" required />
-        <Field label="Display name (optional)" name="fullName" />
-        <Field label="Description (optional)" name="description" />
+        <Field label={t('Name')} name="name" autocapitalize="none" autocomplete="off" required />
+        <Field label={t('Display name (optional)')} name="fullName" />
+        <Field label={t('Description (optional)')} name="description" />
         <Select
-          label="Visibility"
+          label={t('Visibility')}
           name="visibility"
           value="public"
           options={ORGANIZATION_VISIBILITIES}
