@@ -11,20 +11,21 @@ import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { goTo } from '../components/navigation.ts'
 import { SignInLink, useTitle } from '../components/page.tsx'
+import { numberText, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** The memos of the user. The address has the filters. */
 export function MemosPage({ query }: PageProps): VNode {
   const { user } = useApi().session
-  useTitle('Memos')
+  useTitle(t('Memos'))
   return (
     <>
-      <h1>Memos</h1>
+      <h1>{t('Memos')}</h1>
       {user ? (
         <Memos user={user.name} query={query} />
       ) : (
         <p>
-          Memos are for signed-in users: <SignInLink />
+          {t('Memos are for signed-in users:')} <SignInLink />
         </p>
       )}
     </>
@@ -56,7 +57,7 @@ function Memos({ user, query }: { user: string; query: URLSearchParams }): VNode
   return (
     <>
       <NewMemo onSaved={reload} />
-      <h2>Your memos</h2>
+      <h2>{t('Your memos')}</h2>
       <MemoFilter text={text ?? ''} isArchive={isArchive} />
       <Show of={tags}>
         {({ tagCount }) => <Tags counts={Object.entries(tagCount)} current={tag ?? ''} />}
@@ -64,11 +65,13 @@ function Memos({ user, query }: { user: string; query: URLSearchParams }): VNode
       <Show of={list}>
         {({ memos, nextPageToken }) => (
           <>
-            {memos.length === 0 && <p class="empty">No memos.</p>}
+            {memos.length === 0 && <p class="empty">{t('No memos.')}</p>}
             {memos.map((memo) => (
               <MemoItem key={memo.name} memo={memo} onChange={reload} />
             ))}
-            {nextPageToken !== '' && <a href={hrefOf({ after: nextPageToken })}>Older memos</a>}
+            {nextPageToken !== '' && (
+              <a href={hrefOf({ after: nextPageToken })}>{t('Older memos')}</a>
+            )}
           </>
         )}
       </Show>
@@ -90,12 +93,12 @@ function filterOf(user: string, text = '', tag = ''): string {
 function MemoFilter({ text, isArchive }: { text: string; isArchive: boolean }): VNode {
   return (
     <>
-      <nav class="tabs" aria-label="Filter">
+      <nav class="tabs" aria-label={t('Filter')}>
         <a href="/memos" aria-current={isArchive ? undefined : 'page'}>
-          Current
+          {t('Current @memos')}
         </a>
         <a href="/memos?state=archived" aria-current={isArchive ? 'page' : undefined}>
-          Archived
+          {t('Archived @memos')}
         </a>
       </nav>
       <search>
@@ -103,8 +106,8 @@ function MemoFilter({ text, isArchive }: { text: string; isArchive: boolean }): 
           class="row"
           onSubmit={onSubmit((form) => goTo(hrefOf({ q: fieldOf(form, 'q'), after: '' })))}
         >
-          <Field label="Search your memos" name="q" type="search" defaultValue={text} />
-          <button type="submit">Search</button>
+          <Field label={t('Search your memos')} name="q" type="search" defaultValue={text} />
+          <button type="submit">{t('Search')}</button>
         </form>
       </search>
     </>
@@ -118,7 +121,7 @@ function Tags(props: {
   const { counts, current } = props
   if (counts.length === 0) return null
   return (
-    <nav class="tabs" aria-label="Tags">
+    <nav class="tabs" aria-label={t('Tags')}>
       {counts
         .toSorted(([one], [other]) => one.localeCompare(other))
         .map(([tag, count]) => (
@@ -127,7 +130,7 @@ function Tags(props: {
             href={hrefOf({ tag: tag === current ? '' : tag, after: '' })}
             aria-current={tag === current ? 'true' : undefined}
           >
-            #{tag} <span class="tag">{count.toLocaleString()}</span>
+            #{tag} <span class="tag">{numberText(count)}</span>
           </a>
         ))}
     </nav>
@@ -147,7 +150,7 @@ function hrefOf(changes: Readonly<Record<string, string>>): string {
 function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void }): VNode {
   const { of } = useApi()
   const [isEditing, setEditing] = useState(false)
-  const label = memo.snippet || 'an empty memo'
+  const label = memo.snippet || t('an empty memo')
   const isArchived = memo.state === State.ARCHIVED
   const change = useAction(async (fields: { pinned: boolean } | { state: State }) => {
     const memoChange = { name: memo.name, ...fields }
@@ -164,9 +167,8 @@ function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void }): VNo
   return (
     <article class="entry" aria-label={label}>
       <header>
-        <Time at={memo.createTime} />, seen by{' '}
-        {VISIBILITIES.find(([value]) => value === memo.visibility)?.[1]}{' '}
-        {memo.pinned && <span class="tag">pinned</span>}
+        <T text={seenBy(memo.visibility)} time={<Time at={memo.createTime} />} />{' '}
+        {memo.pinned && <span class="tag">{t('pinned @state')}</span>}
       </header>
       {isEditing ? (
         <EditMemo
@@ -182,21 +184,21 @@ function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void }): VNo
       {change.failure && <FailureNote failure={change.failure} />}
       <div class="row">
         <button type="button" aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
-          Edit <span class="hidden">{label}</span>
+          {t('Edit')} <span class="hidden">{label}</span>
         </button>
         <button type="button" onClick={() => change.run({ pinned: !memo.pinned })}>
-          {memo.pinned ? 'Unpin' : 'Pin'} <span class="hidden">{label}</span>
+          {memo.pinned ? t('Unpin') : t('Pin')} <span class="hidden">{label}</span>
         </button>
         <button
           type="button"
           onClick={() => change.run({ state: isArchived ? State.NORMAL : State.ARCHIVED })}
         >
-          {isArchived ? 'Restore' : 'Archive'} <span class="hidden">{label}</span>
+          {isArchived ? t('Restore') : t('Archive')} <span class="hidden">{label}</span>
         </button>
         <Confirmed
-          action="Delete"
+          action={t('Delete')}
           about={label}
-          question="The memo and all comments on it are deleted."
+          question={t('The memo and all comments on it are deleted.')}
           act={remove}
         />
       </div>
@@ -211,7 +213,7 @@ function MemoComments({ memo, label }: { memo: Memo; label: string }): VNode {
   return (
     <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
       <summary>
-        Comments <span class="hidden">on {label}</span>
+        {t('Comments')} <span class="hidden">{t('on {memo}', { memo: label })}</span>
       </summary>
       {isOpen && <Comments memo={memo} label={label} />}
     </details>
@@ -236,19 +238,19 @@ function Comments({ memo: { name }, label }: { memo: Memo; label: string }): VNo
       <Show of={list}>
         {({ memos, nextPageToken }) => (
           <>
-            {memos.length === 0 && <p class="empty">No comments.</p>}
+            {memos.length === 0 && <p class="empty">{t('No comments.')}</p>}
             {memos.map((comment) => (
               <Comment key={comment.name} comment={comment} onDeleted={list.reload} />
             ))}
             <p class="row">
               {pageToken !== '' && (
                 <button type="button" onClick={() => setPageToken('')}>
-                  First comments
+                  {t('First comments')}
                 </button>
               )}
               {nextPageToken !== '' && (
                 <button type="button" onClick={() => setPageToken(nextPageToken)}>
-                  Later comments
+                  {t('Later comments')}
                 </button>
               )}
             </p>
@@ -256,13 +258,13 @@ function Comments({ memo: { name }, label }: { memo: Memo; label: string }): VNo
         )}
       </Show>
       <ActionForm
-        label={`Comment on ${label}`}
-        submit="Send the comment"
-        done="The comment is sent."
+        label={t('Comment on {memo}', { memo: label })}
+        submit={t('Send the comment')}
+        done={t('The comment is sent.')}
         isEmptied
         act={add}
       >
-        <TextArea label="Comment" name="content" rows={3} required hint="Markdown." />
+        <TextArea label={t('Comment')} name="content" rows={3} required hint="Markdown." />
       </ActionForm>
     </>
   )
@@ -273,14 +275,14 @@ function Comment({ comment, onDeleted }: { comment: Memo; onDeleted: () => void 
   const { name, creator, content, createTime, snippet } = comment
   const login = creator.slice(creator.lastIndexOf('/') + 1)
   return (
-    <article class="remark" aria-label={`${login} commented`}>
+    <article class="remark" aria-label={t('{login} commented', { login })}>
       <div class="facts">
         <a href={`/${login}`}>{login}</a> <Time at={createTime} />{' '}
         {session.user?.name === creator && (
           <Confirmed
-            action="Delete"
-            about={`the comment ${snippet}`}
-            question="The comment and all comments on it are deleted."
+            action={t('Delete')}
+            about={t('the comment {snippet}', { snippet })}
+            question={t('The comment and all comments on it are deleted.')}
             isSmall
             act={async () => {
               await of(MemoService).deleteMemo({ name })
@@ -296,10 +298,17 @@ function Comment({ comment, onDeleted }: { comment: Memo; onDeleted: () => void 
 
 /** Description of each visibility of a memo. */
 const VISIBILITIES: readonly (readonly [Visibility, string])[] = [
-  [Visibility.PRIVATE, 'only you'],
-  [Visibility.PROTECTED, 'all users'],
-  [Visibility.PUBLIC, 'everybody'],
+  [Visibility.PRIVATE, t('only you')],
+  [Visibility.PROTECTED, t('all users')],
+  [Visibility.PUBLIC, t('everybody')],
 ]
+
+function seenBy(visibility: Visibility) {
+  if (visibility === Visibility.PUBLIC) return '{time}, seen by everybody'
+  return visibility === Visibility.PROTECTED
+    ? '{time}, seen by all users'
+    : '{time}, seen by only you'
+}
 
 /** The editor of a new memo. */
 function NewMemo({ onSaved }: { onSaved: () => void }): VNode {
@@ -309,8 +318,8 @@ function NewMemo({ onSaved }: { onSaved: () => void }): VNode {
     onSaved()
   }
   return (
-    <ActionForm act={create} submit="Save the memo" done="The memo is saved." isEmptied>
-      <MemoFields label="New memo" />
+    <ActionForm act={create} submit={t('Save the memo')} done={t('The memo is saved.')} isEmptied>
+      <MemoFields label={t('New memo')} />
     </ActionForm>
   )
 }
@@ -326,8 +335,8 @@ function EditMemo({ memo, onSaved }: { memo: Memo; onSaved: () => void }): VNode
     onSaved()
   }
   return (
-    <ActionForm act={save} submit="Save the changes">
-      <MemoFields label="Text" memo={memo} />
+    <ActionForm act={save} submit={t('Save the changes')}>
+      <MemoFields label={t('Text')} memo={memo} />
     </ActionForm>
   )
 }
@@ -345,10 +354,10 @@ function MemoFields({ label, memo }: { label: string; memo?: Memo }): VNode {
         rows={6}
         required
         defaultValue={memo?.content}
-        hint="Markdown. #word is a tag, and @name mentions somebody."
+        hint={t('Markdown. #word is a tag, and @name mentions somebody.')}
       />
       <label>
-        Who sees it
+        {t('Who sees it')}
         <select name="visibility">
           {VISIBILITIES.map(([value, text]) => (
             <option key={value} value={value} selected={value === memo?.visibility}>
