@@ -1,4 +1,31 @@
 import type { Catalogue } from '../language/catalogue.ts'
 
 /** Texts of notifications, in German. */
-export const german = {} satisfies Catalogue
+export const german = {
+  'Unread @state': 'Ungelesen',
+  'Pinned @state': 'Angeheftet',
+  'Read @state': 'Gelesen',
+  'All @notifications': 'Alle',
+  'you were mentioned': 'Sie wurden erwähnt',
+  'your review is requested': 'Ihr Review ist angefordert',
+  'you are assigned': 'Sie sind zugewiesen',
+  'you take part': 'Sie sind beteiligt',
+  'you follow it': 'Sie haben es abonniert',
+  'Notifications are for signed-in users:': 'Benachrichtigungen sind für angemeldete Benutzer:',
+  'No notifications.': 'Keine Benachrichtigungen.',
+  'Mark all as read': 'Alle als gelesen markieren',
+  'All notifications are marked as read.': 'Alle Benachrichtigungen sind als gelesen markiert.',
+  'unread @state': 'ungelesen',
+  'pinned @notification': 'angeheftet',
+  'Mark as read': 'Als gelesen markieren',
+  'Mark as unread': 'Als ungelesen markieren',
+  'Mark as read: {title}': 'Als gelesen markieren: {title}',
+  'Mark as unread: {title}': 'Als ungelesen markieren: {title}',
+  'Pin: {title}': 'Anheften: {title}',
+  'No notifications of memos.': 'Keine Benachrichtigungen zu Memos.',
+  'The memo is not there any more.': 'Das Memo gibt es nicht mehr.',
+  Somebody: 'Jemand',
+  '{sender} commented: {text}': '{sender} hat kommentiert: {text}',
+  '{sender} mentioned you: {text}': '{sender} hat Sie erwähnt: {text}',
+  'Archive: {text}': 'Archivieren: {text}',
+} satisfies Catalogue

@@ -14,26 +14,41 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 
 const STATUSES = ['unread', 'pinned', 'read', 'all'] as const
 
+const STATUS_TEXTS: Readonly<Record<(typeof STATUSES)[number], string>> = {
+  unread: t('Unread @state'),
+  pinned: t('Pinned @state'),
+  read: t('Read @state'),
+  all: t('All @notifications'),
+}
+
+/** The state of a pull request, in words. */
+const STATE_TEXTS: Readonly<Record<string, string>> = {
+  open: t('open @state'),
+  closed: t('closed @state'),
+  merged: t('merged @state'),
+}
+
 /** Why the user was told, in words. */
 const REASONS: Readonly<Record<string, string>> = {
-  mention: 'you were mentioned',
-  review_requested: 'your review is requested',
-  assign: 'you are assigned',
-  participating: 'you take part',
-  subscribed: 'you follow it',
+  mention: t('you were mentioned'),
+  review_requested: t('your review is requested'),
+  assign: t('you are assigned'),
+  participating: t('you take part'),
+  subscribed: t('you follow it'),
 }
 
 /** Notifications of pull requests and memos. The address has the filter. */
 export function NotificationsPage({ query }: PageProps): VNode {
   const { user } = useApi().session
-  useTitle('Notifications')
+  useTitle(t('Notifications'))
   return (
     <>
-      <h1>Notifications</h1>
+      <h1>{t('Notifications')}</h1>
       {user ? (
         <>
           <Threads query={query} />
@@ -41,7 +56,7 @@ export function NotificationsPage({ query }: PageProps): VNode {
         </>
       ) : (
         <p>
-          Notifications are for signed-in users: <SignInLink />
+          {t('Notifications are for signed-in users:')} <SignInLink />
         </p>
       )}
     </>
@@ -61,22 +76,22 @@ function Threads({ query }: { query: URLSearchParams }): VNode {
   )
   return (
     <section aria-labelledby="pull-requests">
-      <h2 id="pull-requests">Pull requests</h2>
-      <nav class="tabs" aria-label="Filter">
+      <h2 id="pull-requests">{t('Pull requests')}</h2>
+      <nav class="tabs" aria-label={t('Filter')}>
         {STATUSES.map((known) => (
           <a
             key={known}
             href={`/notifications?status=${known}`}
             aria-current={known === status ? 'page' : undefined}
           >
-            {known[0]?.toUpperCase() + known.slice(1)}
+            {STATUS_TEXTS[known]}
           </a>
         ))}
       </nav>
       <Show of={list}>
         {({ threads, total, limit }) => (
           <>
-            {threads.length === 0 && <p class="empty">No notifications.</p>}
+            {threads.length === 0 && <p class="empty">{t('No notifications.')}</p>}
             {status === 'unread' && <ReadAll newest={threads[0]} onRead={list.reload} />}
             <ul class="list">
               {threads.map((thread) => (
@@ -107,10 +122,10 @@ function ReadAll(props: { newest: NotificationThread | undefined; onRead: () => 
       {mark.failure && <FailureNote failure={mark.failure} />}
       {newest && (
         <button type="button" disabled={mark.isRunning} onClick={() => mark.run()}>
-          Mark all as read
+          {t('Mark all as read')}
         </button>
       )}
-      <p role="status">{isRead && 'All notifications are marked as read.'}</p>
+      <p role="status">{isRead && t('All notifications are marked as read.')}</p>
     </>
   )
 }
@@ -124,16 +139,17 @@ function ThreadItem(props: { thread: NotificationThread; onChange: () => void })
     onChange()
   })
   const title = subject?.title ?? ''
+  const isOpen = unread || pinned
   return (
     <li>
       {subject && (
         <>
-          <span class={`tag ${subject.state}`}>{subject.state}</span>{' '}
+          <span class={`tag ${subject.state}`}>{STATE_TEXTS[subject.state] ?? subject.state}</span>{' '}
           <a href={ownHref(subject.latestCommentHtmlUrl || subject.htmlUrl)}>{title}</a>
         </>
       )}{' '}
-      {unread && <span class="tag">unread</span>}
-      {pinned && <span class="tag">pinned</span>}
+      {unread && <span class="tag">{t('unread @state')}</span>}
+      {pinned && <span class="tag">{t('pinned @notification')}</span>}
       <p class="facts">
         {repository?.fullName}, {REASONS[reason] ?? reason}, <Time at={thread.updatedAt} />
       </p>
@@ -141,20 +157,22 @@ function ThreadItem(props: { thread: NotificationThread; onChange: () => void })
       <p class="row">
         <button
           type="button"
-          aria-label={`Mark as ${unread || pinned ? 'read' : 'unread'}: ${title}`}
+          aria-label={
+            isOpen ? t('Mark as read: {title}', { title }) : t('Mark as unread: {title}', { title })
+          }
           disabled={mark.isRunning}
-          onClick={() => mark.run(unread || pinned ? 'read' : 'unread')}
+          onClick={() => mark.run(isOpen ? 'read' : 'unread')}
         >
-          Mark as {unread || pinned ? 'read' : 'unread'}
+          {isOpen ? t('Mark as read') : t('Mark as unread')}
         </button>
         {!pinned && (
           <button
             type="button"
-            aria-label={`Pin: ${title}`}
+            aria-label={t('Pin: {title}', { title })}
             disabled={mark.isRunning}
             onClick={() => mark.run('pinned')}
           >
-            Pin
+            {t('Pin')}
           </button>
         )}
       </p>
@@ -175,11 +193,11 @@ function MemoNotifications({ user }: { user: string }): VNode {
   )
   return (
     <section aria-labelledby="memo-notifications">
-      <h2 id="memo-notifications">Memos</h2>
+      <h2 id="memo-notifications">{t('Memos')}</h2>
       <Show of={list}>
         {({ notifications }) => (
           <>
-            {notifications.length === 0 && <p class="empty">No notifications of memos.</p>}
+            {notifications.length === 0 && <p class="empty">{t('No notifications of memos.')}</p>}
             <ul class="list">
               {notifications.map((notification) => (
                 <Item
@@ -208,22 +226,24 @@ function Item(props: { notification: UserNotification; onArchived: () => void })
     onArchived()
   })
   const { payload } = notification
-  const text = payload.value?.memoSnippet ?? 'The memo is not there any more.'
-  const sender = notification.senderUser?.username ?? 'Somebody'
+  const text = payload.value?.memoSnippet ?? t('The memo is not there any more.')
+  const sender = notification.senderUser?.username ?? t('Somebody')
   return (
     <li>
-      {sender} {payload.case === 'memoComment' ? 'commented' : 'mentioned you'}: {text}
+      {payload.case === 'memoComment'
+        ? t('{sender} commented: {text}', { sender, text })
+        : t('{sender} mentioned you: {text}', { sender, text })}
       <p class="facts">
         <Time at={notification.createTime} />
       </p>
       {archive.failure && <FailureNote failure={archive.failure} />}
       <button
         type="button"
-        aria-label={`Archive: ${text}`}
+        aria-label={t('Archive: {text}', { text })}
         disabled={archive.isRunning}
         onClick={() => archive.run()}
       >
-        Archive
+        {t('Archive')}
       </button>
     </li>
   )
