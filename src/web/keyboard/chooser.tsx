@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useCallback, useId, useState } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 
 /** One thing to choose. */
 export interface Choice {
@@ -76,7 +77,7 @@ export function Chooser({ label, query, onQuery, choices, status, onClose }: Cho
         }}
         onKeyDown={press}
       />
-      <div id={list} role="listbox" aria-label="Results">
+      <div id={list} role="listbox" aria-label={t('Results')}>
         {choices.map((choice, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys arrive at the field, which keeps the focus
           <div

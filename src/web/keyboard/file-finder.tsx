@@ -5,6 +5,7 @@ import { useApi } from '../api/client.ts'
 import { Icon } from '../components/icon.tsx'
 import { FailureNote, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import { type Choice, Chooser } from './chooser.tsx'
 import type { FuzzyMatch } from './fuzzy.ts'
 import type { KeyDialogProps } from './key-choice.ts'
@@ -21,7 +22,7 @@ export function FileFinder({ onClose }: KeyDialogProps): VNode {
   const found = useFoundFiles(files.value, query, LIMIT)
   return (
     <Chooser
-      label="Find a file"
+      label={t('Find a file')}
       query={query}
       onQuery={setQuery}
       choices={files.value ? found.map((match) => fileChoice(files.value, match)) : []}
@@ -38,9 +39,9 @@ export function FileFinder({ onClose }: KeyDialogProps): VNode {
 }
 
 function statusOf(files: RepositoryFiles | undefined, count: number): string {
-  if (!files) return 'Loading…'
-  const cut = files.isTruncated ? ' Only a part of the files is in the list.' : ''
-  return count === 0 ? `No file.${cut}` : cut
+  if (!files) return t('Loading…')
+  const none = count === 0 ? t('No file.') : ''
+  return files.isTruncated ? `${none} ${t('Only a part of the files is in the list.')}` : none
 }
 
 /** Returns the files that match a query best. Those of the query before stay until they are found. */

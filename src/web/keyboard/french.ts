@@ -1,4 +1,55 @@
 import type { Catalogue } from '../language/catalogue.ts'
 
 /** Texts of keys and the palette, in French. */
-export const french = {} satisfies Catalogue
+export const french = {
+  Results: 'Résultats',
+  'Find a file': 'Rechercher un fichier',
+  'No file.': 'Aucun fichier.',
+  'Only a part of the files is in the list.': 'La liste ne contient qu’une partie des fichiers.',
+  'Keys @keyboard': 'Touches',
+  Everywhere: 'Partout',
+  'Find repositories, people, issues, pull requests, labels, views, files and pages':
+    'Rechercher des dépôts, des personnes, des tickets, des pull requests, des étiquettes, des vues, des fichiers et des pages',
+  'Show the keys': 'Afficher les touches',
+  'Issues and pull requests that concern you': 'Tickets et pull requests qui vous concernent',
+  'In a repository': 'Dans un dépôt',
+  'In a list of issues or pull requests': 'Dans une liste de tickets ou de pull requests',
+  'Go to the next row': 'Aller à la ligne suivante',
+  'Go to the row before': 'Aller à la ligne précédente',
+  'Open the row': 'Ouvrir la ligne',
+  'Select the row, or not': 'Sélectionner la ligne, ou non',
+  'Select all rows of the page, or none': 'Sélectionner toutes les lignes de la page, ou aucune',
+  'Change the selected rows': 'Modifier les lignes sélectionnées',
+  'In a file': 'Dans un fichier',
+  'Go to a line': 'Aller à une ligne',
+  'Put the commit into the address, which then shows the same for ever':
+    'Mettre le commit dans l’adresse, qui affiche alors toujours la même chose',
+  'In a text': 'Dans un texte',
+  Send: 'Envoyer',
+  'Keys of one letter do something in this browser':
+    'Les touches d’une lettre ont un effet dans ce navigateur',
+  'Line, or lines such as 5-9': 'Ligne, ou lignes telles que 5-9',
+  'Go @action': 'Aller',
+  'The address stays, since the server has not said its commit':
+    'L’adresse reste inchangée, car le serveur n’a pas indiqué son commit',
+  'The address names commit {commit}': 'L’adresse indique le commit {commit}',
+  'Find anything': 'Tout rechercher',
+  'Searching…': 'Recherche…',
+  'Nothing found.': 'Aucun résultat.',
+  API: 'API',
+  'Settings: keys': 'Paramètres : clés',
+  'Settings: access tokens': 'Paramètres : jetons d’accès',
+  'Settings: security': 'Paramètres : sécurité',
+  'Settings: e-mail': 'Paramètres : e-mail',
+  'in this repository': 'dans ce dépôt',
+  page: 'page',
+  list: 'liste',
+  repository: 'dépôt',
+  account: 'compte',
+  issue: 'ticket',
+  'pull request': 'pull request',
+  file: 'fichier',
+  label: 'étiquette',
+  'view of issues': 'vue des tickets',
+  'your view of issues': 'votre vue des tickets',
+} satisfies Catalogue

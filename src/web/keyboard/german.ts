@@ -1,4 +1,55 @@
 import type { Catalogue } from '../language/catalogue.ts'
 
 /** Texts of keys and the palette, in German. */
-export const german = {} satisfies Catalogue
+export const german = {
+  Results: 'Ergebnisse',
+  'Find a file': 'Datei suchen',
+  'No file.': 'Keine Datei.',
+  'Only a part of the files is in the list.': 'Die Liste enthält nur einen Teil der Dateien.',
+  'Keys @keyboard': 'Tasten',
+  Everywhere: 'Überall',
+  'Find repositories, people, issues, pull requests, labels, views, files and pages':
+    'Repositorys, Personen, Issues, Pull-Requests, Labels, Ansichten, Dateien und Seiten suchen',
+  'Show the keys': 'Tasten anzeigen',
+  'Issues and pull requests that concern you': 'Issues und Pull-Requests, die Sie betreffen',
+  'In a repository': 'In einem Repository',
+  'In a list of issues or pull requests': 'In einer Liste von Issues oder Pull-Requests',
+  'Go to the next row': 'Zur nächsten Zeile gehen',
+  'Go to the row before': 'Zur vorigen Zeile gehen',
+  'Open the row': 'Zeile öffnen',
+  'Select the row, or not': 'Zeile auswählen oder nicht',
+  'Select all rows of the page, or none': 'Alle Zeilen der Seite auswählen oder keine',
+  'Change the selected rows': 'Ausgewählte Zeilen ändern',
+  'In a file': 'In einer Datei',
+  'Go to a line': 'Zu einer Zeile gehen',
+  'Put the commit into the address, which then shows the same for ever':
+    'Den Commit in die Adresse setzen, die dann immer dasselbe zeigt',
+  'In a text': 'In einem Text',
+  Send: 'Senden',
+  'Keys of one letter do something in this browser':
+    'Tasten mit einem Buchstaben wirken in diesem Browser',
+  'Line, or lines such as 5-9': 'Zeile, oder Zeilen wie 5-9',
+  'Go @action': 'Gehen',
+  'The address stays, since the server has not said its commit':
+    'Die Adresse bleibt, da der Server den Commit nicht genannt hat',
+  'The address names commit {commit}': 'Die Adresse nennt den Commit {commit}',
+  'Find anything': 'Alles durchsuchen',
+  'Searching…': 'Wird gesucht …',
+  'Nothing found.': 'Nichts gefunden.',
+  API: 'API',
+  'Settings: keys': 'Einstellungen: Schlüssel',
+  'Settings: access tokens': 'Einstellungen: Zugangstokens',
+  'Settings: security': 'Einstellungen: Sicherheit',
+  'Settings: e-mail': 'Einstellungen: E-Mail',
+  'in this repository': 'in diesem Repository',
+  page: 'Seite',
+  list: 'Liste',
+  repository: 'Repository',
+  account: 'Konto',
+  issue: 'Issue',
+  'pull request': 'Pull-Request',
+  file: 'Datei',
+  label: 'Label',
+  'view of issues': 'Issue-Ansicht',
+  'your view of issues': 'Ihre Issue-Ansicht',
+} satisfies Catalogue

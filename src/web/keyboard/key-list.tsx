@@ -1,56 +1,57 @@
 import type { VNode } from 'preact'
 import { useCallback } from 'preact/hooks'
 import { useChoice } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 import { KEYS_KEY, type KeyDialogProps } from './key-choice.ts'
 
 /** The keys by place. Keys that follow each other have a space between them. */
 const KEYS: readonly (readonly [place: string, keys: readonly (readonly [string, string])[]])[] = [
   [
-    'Everywhere',
+    t('Everywhere'),
     [
       [
         'Ctrl+K',
-        'Find repositories, people, issues, pull requests, labels, views, files and pages',
+        t('Find repositories, people, issues, pull requests, labels, views, files and pages'),
       ],
-      ['?', 'Show the keys'],
-      ['g d', 'Issues and pull requests that concern you'],
-      ['g n', 'Notifications'],
+      ['?', t('Show the keys')],
+      ['g d', t('Issues and pull requests that concern you')],
+      ['g n', t('Notifications')],
     ],
   ],
   [
-    'In a repository',
+    t('In a repository'),
     [
-      ['t', 'Find a file'],
-      ['g c', 'Code'],
-      ['g i', 'Issues'],
-      ['g p', 'Pull requests'],
-      ['g h', 'Commits'],
-      ['g b', 'Branches'],
-      ['g t', 'Tags'],
-      ['g r', 'Releases'],
-      ['g s', 'Settings'],
+      ['t', t('Find a file')],
+      ['g c', t('Code')],
+      ['g i', t('Issues')],
+      ['g p', t('Pull requests')],
+      ['g h', t('Commits')],
+      ['g b', t('Branches')],
+      ['g t', t('Tags')],
+      ['g r', t('Releases')],
+      ['g s', t('Settings')],
     ],
   ],
   [
-    'In a list of issues or pull requests',
+    t('In a list of issues or pull requests'),
     [
-      ['j', 'Go to the next row'],
-      ['k', 'Go to the row before'],
-      ['Enter', 'Open the row'],
-      ['x', 'Select the row, or not'],
-      ['a', 'Select all rows of the page, or none'],
-      ['e', 'Change the selected rows'],
+      ['j', t('Go to the next row')],
+      ['k', t('Go to the row before')],
+      ['Enter', t('Open the row')],
+      ['x', t('Select the row, or not')],
+      ['a', t('Select all rows of the page, or none')],
+      ['e', t('Change the selected rows')],
     ],
   ],
   [
-    'In a file',
+    t('In a file'),
     [
-      ['l', 'Go to a line'],
-      ['b', 'Blame'],
-      ['y', 'Put the commit into the address, which then shows the same for ever'],
+      ['l', t('Go to a line')],
+      ['b', t('Blame')],
+      ['y', t('Put the commit into the address, which then shows the same for ever')],
     ],
   ],
-  ['In a text', [['Ctrl+Enter', 'Send']]],
+  [t('In a text'), [['Ctrl+Enter', t('Send')]]],
 ]
 
 const CHOICES = ['on', 'off'] as const
@@ -60,8 +61,8 @@ export function KeyList({ onClose }: KeyDialogProps): VNode {
   const open = useCallback((dialog: HTMLDialogElement | null) => dialog?.showModal(), [])
   const [choice, choose] = useChoice(KEYS_KEY, CHOICES)
   return (
-    <dialog ref={open} class="keys" aria-label="Keys" onClose={onClose}>
-      <h2>Keys</h2>
+    <dialog ref={open} class="keys" aria-label={t('Keys @keyboard')} onClose={onClose}>
+      <h2>{t('Keys @keyboard')}</h2>
       {KEYS.map(([place, keys]) => (
         <section key={place} aria-label={place}>
           <h3>{place}</h3>
@@ -83,11 +84,11 @@ export function KeyList({ onClose }: KeyDialogProps): VNode {
           checked={choice === 'on'}
           onChange={({ currentTarget }) => choose(currentTarget.checked ? 'on' : 'off')}
         />{' '}
-        Keys of one letter do something in this browser
+        {t('Keys of one letter do something in this browser')}
       </label>
       <p class="buttons">
         <button type="button" autofocus onClick={onClose}>
-          Close
+          {t('Close')}
         </button>
       </p>
     </dialog>

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
 import { Later } from '../components/load.tsx'
 import { say } from '../components/toast.tsx'
+import { t } from '../language/texts.tsx'
 import { routeOf } from '../routes.ts'
 import { isAsking, isSingleKey, type KeyDialog, type KeyDialogProps } from './key-choice.ts'
 
@@ -49,7 +50,7 @@ export function Keyboard(): VNode | null {
       } else if (event.key === 'y' && !isSecond && isFilePage()) {
         import('./permalink.ts')
           .then(({ showPermalink }) => showPermalink(api))
-          .catch(() => say('The address stays, since the server has not said its commit'))
+          .catch(() => say(t('The address stays, since the server has not said its commit')))
       }
     }
     addEventListener('keydown', press)

@@ -4,6 +4,7 @@ import { repositoryHref } from '../addresses.ts'
 import { type Api, allPages, PAGE } from '../api/client.ts'
 import { Icon } from '../components/icon.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import { routeOf } from '../routes.ts'
 import type { TextChoice } from './chooser.tsx'
 
@@ -29,7 +30,7 @@ async function ownViews(api: Api, signal: AbortSignal): Promise<TextChoice[]> {
     key: `own view ${view.id}`,
     picture: <Icon name="search" />,
     text: view.name,
-    kind: 'your view of issues',
+    kind: t('your view of issues'),
     act: () => goTo(`/issues?${new URLSearchParams({ q: view.query })}`),
   }))
 }
@@ -54,14 +55,14 @@ async function choicesOfRepository(api: Api, signal: AbortSignal): Promise<TextC
       key: `view ${view.id}`,
       picture: <Icon name="search" />,
       text: view.name,
-      kind: 'view of issues',
+      kind: t('view of issues'),
       act: () => goTo(hrefOf({ q: view.query, state: 'all' })),
     })),
     ...labels.map(({ id, name: label }) => ({
       key: `label ${id}`,
       picture: <Icon name="tag" />,
       text: label,
-      kind: 'label',
+      kind: t('label'),
       act: () => goTo(hrefOf({ labels: label })),
     })),
   ]

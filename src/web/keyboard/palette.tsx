@@ -10,6 +10,7 @@ import { Avatar } from '../components/avatar.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { FailureNote, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import { type Choice, Chooser, type TextChoice } from './chooser.tsx'
 import { fileChoice, useFoundFiles } from './file-finder.tsx'
 import type { KeyDialogProps } from './key-choice.ts'
@@ -24,24 +25,24 @@ const PAUSE_MS = 200
 
 /** Pages of all users: the address, the text, the icon. */
 const PAGES: readonly (readonly [href: string, text: string, icon: IconName])[] = [
-  ['/', 'Home', 'book-marked'],
-  ['/explore', 'Explore', 'compass'],
-  ['/explore/code', 'Search code', 'search'],
-  ['/-/api', 'API', 'code'],
+  ['/', t('Home'), 'book-marked'],
+  ['/explore', t('Explore'), 'compass'],
+  ['/explore/code', t('Search code'), 'search'],
+  ['/-/api', t('API'), 'code'],
 ]
 
 /** Pages of users who are signed in. */
 const OWN_PAGES: typeof PAGES = [
-  ['/issues', 'Issues and pull requests', 'circle-dot'],
-  ['/notifications', 'Notifications', 'bell'],
-  ['/memos', 'Memos', 'file'],
-  ['/-/import', 'Import a repository', 'copy'],
-  ['/-/organizations', 'Organisations', 'compass'],
-  ['/user/settings', 'Settings', 'settings'],
-  ['/user/settings/keys', 'Settings: keys', 'lock'],
-  ['/user/settings/tokens', 'Settings: access tokens', 'lock'],
-  ['/user/settings/security', 'Settings: security', 'shield'],
-  ['/user/settings/emails', 'Settings: e-mail', 'settings'],
+  ['/issues', t('Issues and pull requests'), 'circle-dot'],
+  ['/notifications', t('Notifications'), 'bell'],
+  ['/memos', t('Memos'), 'file'],
+  ['/-/import', t('Import a repository'), 'copy'],
+  ['/-/organizations', t('Organisations'), 'compass'],
+  ['/user/settings', t('Settings'), 'settings'],
+  ['/user/settings/keys', t('Settings: keys'), 'lock'],
+  ['/user/settings/tokens', t('Settings: access tokens'), 'lock'],
+  ['/user/settings/security', t('Settings: security'), 'shield'],
+  ['/user/settings/emails', t('Settings: e-mail'), 'settings'],
 ]
 
 /** One field for everything: pages, repositories, people, issues, pull requests, labels and files. */
@@ -61,11 +62,11 @@ export function Palette({ onClose, onOpen }: KeyDialogProps): VNode {
     ...remote.choices,
     ...(query.trim() === '' || !files.value
       ? []
-      : matches.map((match) => ({ ...fileChoice(files.value, match), kind: 'file' }))),
+      : matches.map((match) => ({ ...fileChoice(files.value, match), kind: t('file') }))),
   ]
   return (
     <Chooser
-      label="Find anything"
+      label={t('Find anything')}
       query={query}
       onQuery={setQuery}
       choices={choices}
@@ -73,9 +74,9 @@ export function Palette({ onClose, onOpen }: KeyDialogProps): VNode {
         remote.failure ? (
           <FailureNote failure={remote.failure} />
         ) : remote.isLoading ? (
-          'Searching…'
+          t('Searching…')
         ) : (
-          choices.length === 0 && 'Nothing found.'
+          choices.length === 0 && t('Nothing found.')
         )
       }
       onClose={onClose}
@@ -92,21 +93,21 @@ function pageChoices({ session }: Api, onOpen: KeyDialogProps['onOpen']): TextCh
       key: `page ${tab.href}`,
       picture: <Icon name="book-marked" />,
       text: tab.dataset.name ?? '',
-      kind: 'in this repository',
+      kind: t('in this repository'),
       act: () => goTo(tab.href),
     })),
     ...known.map(([href, text, icon]) => ({
       key: `page ${href}`,
       picture: <Icon name={icon} />,
       text,
-      kind: 'page',
+      kind: t('page'),
       act: () => goTo(href),
     })),
     {
       key: 'keys',
       picture: <Icon name="info" />,
-      text: 'Keys',
-      kind: 'list',
+      text: t('Keys @keyboard'),
+      kind: t('list'),
       // When this dialog has closed.
       act: () => onOpen('keys'),
     },
@@ -158,7 +159,7 @@ async function findRemote(api: Api, q: string, signal: AbortSignal): Promise<Cho
             picture: <Icon name={pullRequest ? 'git-pull-request' : 'circle-dot'} />,
             text: `${title} ${repository?.fullName ?? ''}#${number}`,
             url: htmlUrl,
-            kind: pullRequest ? 'pull request' : 'issue',
+            kind: pullRequest ? t('pull request') : t('issue'),
           }),
         ),
       ),
@@ -174,7 +175,7 @@ async function findRepositories({ of }: Api, q: string, signal: AbortSignal): Pr
       picture: <Icon name={isPrivate ? 'lock' : 'book-marked'} />,
       text: fullName,
       url: htmlUrl,
-      kind: 'repository',
+      kind: t('repository'),
     }),
   )
 }
@@ -187,7 +188,7 @@ async function findAccounts({ of }: Api, q: string, signal: AbortSignal): Promis
       picture: <Avatar name={login} account={account} />,
       text: fullName === '' ? login : `${login} (${fullName})`,
       url: htmlUrl,
-      kind: 'account',
+      kind: t('account'),
     })
   })
 }

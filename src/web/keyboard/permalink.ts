@@ -6,6 +6,7 @@ import type { Api } from '../api/client.ts'
 import { findRef, type RefAndPath } from '../code/refs.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { say } from '../components/toast.tsx'
+import { t } from '../language/texts.tsx'
 import { routeOf } from '../routes.ts'
 
 /**
@@ -24,7 +25,7 @@ export async function showPermalink(api: Api): Promise<void> {
   const hrefOf = route.name === 'blame' ? blameHref : codeHref
   const permanent = hrefOf({ owner, repo }, { kind: 'commit', name: sha }, path) + hash
   if (ref.kind !== 'commit') goInstead(permanent)
-  say(`The address names commit ${sha.slice(0, 10)}`)
+  say(t('The address names commit {commit}', { commit: sha.slice(0, 10) }))
 }
 
 /** Returns the ref and the path that the address of a page of files names. */
