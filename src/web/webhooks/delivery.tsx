@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Time } from '../components/formats.tsx'
 import { Scrolling } from '../components/page.tsx'
+import { numberText, t } from '../language/texts.tsx'
 
 /** Time after which a page looks for the result of a first attempt. */
 const LOOK_AGAIN_MS = 2000
@@ -57,22 +58,22 @@ export function DeliveryFacts(props: {
   const { id, attemptCount, lastAttemptAt, durationMs, error } = props
   return (
     <dl>
-      <dt>Delivery</dt>
+      <dt>{t('Delivery')}</dt>
       <dd>{id}</dd>
-      <dt>Attempts</dt>
-      <dd>{attemptCount.toLocaleString()}</dd>
+      <dt>{t('Attempts')}</dt>
+      <dd>{numberText(attemptCount)}</dd>
       {attemptCount > 0 && (
         <>
-          <dt>Last attempt</dt>
+          <dt>{t('Last attempt')}</dt>
           <dd>
             <Time at={lastAttemptAt} />
-            {durationMs !== undefined && `, ${durationMs.toLocaleString()} ms`}
+            {durationMs !== undefined && `, ${numberText(durationMs)} ms`}
           </dd>
         </>
       )}
       {error !== '' && (
         <>
-          <dt>Failure</dt>
+          <dt>{t('Failure')}</dt>
           <dd>{error}</dd>
         </>
       )}
@@ -81,14 +82,19 @@ export function DeliveryFacts(props: {
 }
 
 /** A request or a response. */
-export function DeliveryBody(props: { title: string; first: string; text: string }): VNode {
-  const { title, first, text } = props
+export function DeliveryBody(props: {
+  kind: 'request' | 'response'
+  first: string
+  text: string
+}): VNode {
+  const { kind, first, text } = props
+  const isRequest = kind === 'request'
   return (
     <>
-      <h5>{title}</h5>
+      <h5>{isRequest ? t('Request') : t('Response')}</h5>
       <p>{first}</p>
       {text !== '' && (
-        <Scrolling label={`Body of the ${title.toLowerCase()}`}>
+        <Scrolling label={isRequest ? t('Body of the request') : t('Body of the response')}>
           <pre>{indented(text)}</pre>
         </Scrolling>
       )}

@@ -15,6 +15,7 @@ import { ActionButton, ActionForm, ConfirmedForm, Field, fieldOf } from '../comp
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { pageOf } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { DeliveryBody, DeliveryFacts, DeliverySummary, useSecondLook } from './delivery.tsx'
 import { type WebhookStore, Webhooks } from './webhooks.tsx'
@@ -38,7 +39,7 @@ function WebhooksOfUser(props: { user: User } & Pick<PageProps, 'rest' | 'query'
   if (place === 'account') return accountWebhooks
   return (
     <>
-      <h2>Webhooks of your repositories</h2>
+      <h2>{t('Webhooks of your repositories')}</h2>
       <Webhooks store={storeOf(api)} place={place} page={pageOf(query)} isFrozen={false} />
       {place === '' && accountWebhooks}
     </>
@@ -67,9 +68,9 @@ const MAX_DELIVERIES = 100
 
 const STATES = {
   [UserWebhookDelivery_State.STATE_UNSPECIFIED]: ['', ''],
-  [UserWebhookDelivery_State.PENDING]: ['', 'waiting'],
-  [UserWebhookDelivery_State.DELIVERED]: ['success', 'delivered'],
-  [UserWebhookDelivery_State.FAILED]: ['failure', 'failed'],
+  [UserWebhookDelivery_State.PENDING]: ['', t('waiting')],
+  [UserWebhookDelivery_State.DELIVERED]: ['success', t('delivered')],
+  [UserWebhookDelivery_State.FAILED]: ['failure', t('failed @state')],
 } as const
 
 /** The webhooks about the user's memos and pull requests: the list, a new one, or one of them. */
@@ -90,7 +91,7 @@ function AccountWebhooks(props: {
   if (place === 'new')
     return (
       <>
-        <h2>New webhook of your account</h2>
+        <h2>{t('New webhook of your account')}</h2>
         <WebhookForm
           act={async (webhook) => {
             const { name } = await service.createUserWebhook({ parent: user.name, webhook })
@@ -101,7 +102,7 @@ function AccountWebhooks(props: {
     )
   return (
     <>
-      <h2>Webhooks of your account</h2>
+      <h2>{t('Webhooks of your account')}</h2>
       <Show of={list}>
         {({ webhooks }) => {
           if (place === '') return <List base={base} webhooks={webhooks} />
@@ -110,7 +111,10 @@ function AccountWebhooks(props: {
             <OneWebhook base={base} webhook={webhook} onChange={list.reload} />
           ) : (
             <p>
-              There is no such webhook. <a href="/user/settings/hooks">All webhooks</a>
+              <T
+                text="There is no such webhook. {all}"
+                all={<a href="/user/settings/hooks">{t('All webhooks')}</a>}
+              />
             </p>
           )
         }}
@@ -123,20 +127,21 @@ function List({ base, webhooks }: { base: string; webhooks: readonly UserWebhook
   return (
     <>
       <p>
-        They receive events about your memos, and about the pull requests in which you take part.
-        Requests are signed as Standard Webhooks describes.
+        {t(
+          'They receive events about your memos, and about the pull requests in which you take part. Requests are signed as Standard Webhooks describes.',
+        )}
       </p>
-      {webhooks.length === 0 && <p>Your account has no webhooks.</p>}
+      {webhooks.length === 0 && <p>{t('Your account has no webhooks.')}</p>}
       <ul class="list">
         {webhooks.map(({ name, url, displayName, disabled }) => (
           <li key={name}>
             <a href={`${base}/${idOf(name)}`}>{displayName || url}</a>{' '}
-            {disabled && <span class="tag closed">off</span>}
+            {disabled && <span class="tag closed">{t('off')}</span>}
             {displayName !== '' && <p class="facts">{url}</p>}
           </li>
         ))}
       </ul>
-      <a href={`${base}/new`}>New webhook of your account</a>
+      <a href={`${base}/new`}>{t('New webhook of your account')}</a>
     </>
   )
 }
@@ -148,22 +153,22 @@ function WebhookForm(props: {
   const { webhook, act } = props
   return (
     <ActionForm
-      label="Webhook of your account"
-      submit={webhook ? 'Save the webhook' : 'Create the webhook'}
-      done="Saved."
+      label={t('Webhook of your account')}
+      submit={webhook ? t('Save the webhook') : t('Create the webhook')}
+      done={t('Saved.')}
       act={(form) => act({ url: fieldOf(form, 'url'), displayName: fieldOf(form, 'displayName') })}
     >
       <Field
-        label="Address"
+        label={t('Address')}
         name="url"
         type="url"
         maxLength={2048}
         required
         defaultValue={webhook?.url ?? ''}
-        hint="An HTTP or HTTPS address of another machine."
+        hint={t('An HTTP or HTTPS address of another machine.')}
       />
       <Field
-        label="Name (optional)"
+        label={t('Name (optional)')}
         name="displayName"
         maxLength={128}
         defaultValue={webhook?.displayName ?? ''}
@@ -180,17 +185,18 @@ function OneWebhook(props: { base: string; webhook: UserWebhook; onChange: () =>
   return (
     <>
       <p>
-        <a href="/user/settings/hooks">All webhooks</a>
+        <a href="/user/settings/hooks">{t('All webhooks')}</a>
       </p>
       <h3>{displayName || url}</h3>
       {disabled && (
         <p class="note">
-          The server turned the webhook off, since its target answered that it is gone. Save the
-          address to turn the webhook on again.
+          {t(
+            'The server turned the webhook off, since its target answered that it is gone. Save the address to turn the webhook on again.',
+          )}
         </p>
       )}
       <details>
-        <summary>Change the webhook</summary>
+        <summary>{t('Change the webhook')}</summary>
         <WebhookForm
           webhook={webhook}
           act={async (fields) => {
@@ -203,16 +209,16 @@ function OneWebhook(props: { base: string; webhook: UserWebhook; onChange: () =>
       <SigningSecret name={name} />
       <Deliveries webhook={webhook} />
       <section class="box" aria-labelledby="danger">
-        <h3 id="danger">Danger zone</h3>
+        <h3 id="danger">{t('Danger zone')}</h3>
         <ConfirmedForm
-          action="Delete the webhook"
+          action={t('Delete the webhook')}
           name={url}
           act={async () => {
             await service.deleteUserWebhook({ name })
             goTo('/user/settings/hooks')
           }}
         >
-          <p>Its deliveries are deleted too.</p>
+          <p>{t('Its deliveries are deleted too.')}</p>
         </ConfirmedForm>
       </section>
     </>
@@ -223,13 +229,13 @@ function OneWebhook(props: { base: string; webhook: UserWebhook; onChange: () =>
 function SigningSecret({ name }: { name: string }): VNode {
   const { of } = useApi()
   const [secret, setSecret] = useState('')
-  if (secret !== '') return <Command label="Secret for signatures" text={secret} />
+  if (secret !== '') return <Command label={t('Secret for signatures')} text={secret} />
   const show = async () => {
     setSecret((await of(UserService).getUserWebhookSigningSecret({ name })).signingSecret)
   }
   return (
     <p>
-      <ActionButton text="Show the secret for signatures" act={show} />
+      <ActionButton text={t('Show the secret for signatures')} act={show} />
     </p>
   )
 }
@@ -250,22 +256,22 @@ function Deliveries({ webhook }: { webhook: UserWebhook }): VNode {
   useSecondLook(value, isWaiting === true, reload)
   return (
     <section aria-labelledby="deliveries">
-      <h4 id="deliveries">Recent deliveries</h4>
+      <h4 id="deliveries">{t('Recent deliveries')}</h4>
       <p class="row">
         {!disabled && (
           <ActionButton
-            text="Send a test"
+            text={t('Send a test')}
             act={() => service.testUserWebhook({ name }).then(reload)}
           />
         )}
         <button type="button" onClick={reload}>
-          Look again
+          {t('Look again')}
         </button>
       </p>
       <Show of={list}>
         {({ deliveries }) => (
           <>
-            {deliveries.length === 0 && <p class="empty">No deliveries.</p>}
+            {deliveries.length === 0 && <p class="empty">{t('No deliveries.')}</p>}
             {deliveries.map((delivery) => (
               <Delivery key={delivery.name} webhook={webhook} delivery={delivery} onSent={reload} />
             ))}
@@ -300,11 +306,11 @@ function Delivery(props: {
             lastAttemptAt={delivery.lastAttemptTime}
             error={delivery.error}
           />
-          <DeliveryBody title="Request" first={`POST ${webhook.url}`} text={requestBody} />
+          <DeliveryBody kind="request" first={`POST ${webhook.url}`} text={requestBody} />
           {isFinished && !webhook.disabled && (
             <p>
               <ActionButton
-                text="Deliver again"
+                text={t('Deliver again')}
                 about={eventType}
                 act={() => of(UserService).redeliverUserWebhookDelivery({ name }).then(onSent)}
               />

@@ -14,6 +14,7 @@ import {
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import { DeliveryBody, DeliveryFacts, DeliverySummary, useSecondLook } from './delivery.tsx'
 
 /** The list of webhooks, the form of a new one, or one with its deliveries. */
@@ -45,17 +46,19 @@ function WebhookList(props: { store: WebhookStore; page: number; isFrozen: boole
   return (
     <>
       <p>
-        The server sends events to the address of a webhook, for example to build what was pushed.
+        {t(
+          'The server sends events to the address of a webhook, for example to build what was pushed.',
+        )}
       </p>
       <Show of={list}>
         {({ hooks, total, limit }) => (
           <>
-            {hooks.length === 0 && <p class="empty">No webhooks.</p>}
+            {hooks.length === 0 && <p class="empty">{t('No webhooks.')}</p>}
             <ul class="list">
               {hooks.map(({ id, config, events, type, active }) => (
                 <li key={String(id)}>
                   <a href={`${store.base}/${id}`}>{config?.url}</a> <span class="tag">{type}</span>
-                  {!active && <span class="tag">off</span>}
+                  {!active && <span class="tag">{t('off')}</span>}
                   <p class="facts">{events.join(', ')}</p>
                 </li>
               ))}
@@ -64,7 +67,7 @@ function WebhookList(props: { store: WebhookStore; page: number; isFrozen: boole
           </>
         )}
       </Show>
-      {!isFrozen && <a href={`${store.base}/new`}>New webhook</a>}
+      {!isFrozen && <a href={`${store.base}/new`}>{t('New webhook')}</a>}
     </>
   )
 }
@@ -80,7 +83,7 @@ function OneWebhook(props: {
   return (
     <>
       <p>
-        <a href={store.base}>All webhooks</a>
+        <a href={store.base}>{t('All webhooks')}</a>
       </p>
       <Show of={hook} isPage>
         {(value) => (
@@ -88,7 +91,7 @@ function OneWebhook(props: {
             <h3>{value.config?.url}</h3>
             {!isFrozen && (
               <details>
-                <summary>Change the webhook</summary>
+                <summary>{t('Change the webhook')}</summary>
                 <WebhookForm
                   hook={value}
                   act={async (draft) => {
@@ -110,16 +113,16 @@ function OneWebhook(props: {
 function Deletion({ store, hook }: { store: WebhookStore; hook: Hook }): VNode {
   return (
     <section class="box" aria-labelledby="danger">
-      <h3 id="danger">Danger zone</h3>
+      <h3 id="danger">{t('Danger zone')}</h3>
       <ConfirmedForm
-        action="Delete the webhook"
+        action={t('Delete the webhook')}
         name={hook.config?.url ?? ''}
         act={async () => {
           await store.remove(hook.id)
           goTo(store.base)
         }}
       >
-        <p>Its deliveries are deleted too.</p>
+        <p>{t('Its deliveries are deleted too.')}</p>
       </ConfirmedForm>
     </section>
   )
@@ -141,21 +144,21 @@ interface WebhookDraft {
 }
 
 const TYPES = [
-  ['gitea', 'JSON of Gitea and Forgejo'],
-  ['slack', 'Message for Slack'],
-  ['discord', 'Message for Discord'],
-  ['msteams', 'Message for Microsoft Teams'],
+  ['gitea', t('JSON of Gitea and Forgejo')],
+  ['slack', t('Message for Slack')],
+  ['discord', t('Message for Discord')],
+  ['msteams', t('Message for Microsoft Teams')],
 ] as const
 
 const EVENTS = [
-  ['push', 'Pushes'],
-  ['create', 'New branches and tags'],
-  ['delete', 'Deleted branches and tags'],
-  ['pull_request', 'Everything about pull requests'],
-  ['release', 'Releases'],
-  ['status', 'Checks of commits'],
-  ['fork', 'Forks'],
-  ['repository', 'The repository itself'],
+  ['push', t('Pushes')],
+  ['create', t('New branches and tags')],
+  ['delete', t('Deleted branches and tags')],
+  ['pull_request', t('Everything about pull requests')],
+  ['release', t('Releases')],
+  ['status', t('Checks of commits')],
+  ['fork', t('Forks')],
+  ['repository', t('The repository itself')],
 ] as const
 
 /** Creates a webhook, or changes one. */
@@ -168,40 +171,45 @@ function WebhookForm(props: {
   const [type, setType] = useState(hook?.type ?? 'gitea')
   return (
     <ActionForm
-      label="Webhook"
-      submit={hook ? 'Save the webhook' : 'Create the webhook'}
-      done="Saved."
+      label={t('Webhook')}
+      submit={hook ? t('Save the webhook') : t('Create the webhook')}
+      done={t('Saved.')}
       act={(form) => act(readDraft(form, hook))}
     >
       <Field
-        label="Address"
+        label={t('Address')}
         name="url"
         type="url"
         maxLength={2048}
         required
         defaultValue={hook?.config?.url ?? ''}
-        hint="An HTTP or HTTPS address of another machine."
+        hint={t('An HTTP or HTTPS address of another machine.')}
       />
       {!hook && (
         <div onChange={(event) => setType((event.target as HTMLSelectElement).value)}>
-          <Select label="Form" name="type" value={type} options={TYPES} />
+          <Select label={t('Form @format')} name="type" value={type} options={TYPES} />
         </div>
       )}
       {type === 'slack' && (
-        <Field label="Channel" name="channel" required defaultValue={hook?.config?.channel ?? ''} />
+        <Field
+          label={t('Channel')}
+          name="channel"
+          required
+          defaultValue={hook?.config?.channel ?? ''}
+        />
       )}
       <Select
-        label="Content type"
+        label={t('Content type')}
         name="contentType"
         value={hook?.config?.contentType ?? 'json'}
         options={[
           ['json', 'JSON'],
-          ['form', 'A form with JSON in the field “payload”'],
+          ['form', t('A form with JSON in the field “payload”')],
         ]}
       />
       <Secrets hook={hook} />
       <fieldset>
-        <legend>Events</legend>
+        <legend>{t('Events')}</legend>
         {EVENTS.map(([name, text]) => (
           <Checkbox
             key={name}
@@ -210,34 +218,39 @@ function WebhookForm(props: {
             isChecked={hook ? hook.events.includes(name) : name === 'push'}
           />
         ))}
-        <span class="hint">Without a choice, the webhook receives pushes.</span>
+        <span class="hint">{t('Without a choice, the webhook receives pushes.')}</span>
       </fieldset>
       <Field
-        label="Branches (empty: all)"
+        label={t('Branches (empty: all)')}
         name="filter"
         maxLength={255}
         defaultValue={hook?.branchFilter ?? ''}
-        hint="A pattern, such as main or release/*."
+        hint={t('A pattern, such as main or release/*.')}
       />
-      <Checkbox label="Active" name="active" isChecked={hook?.active ?? true} />
+      <Checkbox label={t('Active')} name="active" isChecked={hook?.active ?? true} />
     </ActionForm>
   )
 }
 
 /** The server never returns secrets, so that an empty field changes none. */
 function Secrets({ hook }: { hook: Hook | undefined }): VNode {
-  const empty = hook ? 'empty: unchanged' : 'optional'
   return (
     <>
       <Field
-        label={`Secret for signatures (${empty})`}
+        label={
+          hook
+            ? t('Secret for signatures (empty: unchanged)')
+            : t('Secret for signatures (optional)')
+        }
         name="secret"
         type="password"
         autocomplete="off"
         maxLength={255}
       />
       <Field
-        label={`Authorization header (${empty})`}
+        label={
+          hook ? t('Authorization header (empty: unchanged)') : t('Authorization header (optional)')
+        }
         name="header"
         type="password"
         autocomplete="off"
@@ -272,9 +285,9 @@ function readDraft(form: HTMLFormElement, hook: Hook | undefined): WebhookDraft 
 
 const STATES = {
   [HookDelivery_State.STATE_UNSPECIFIED]: ['', ''],
-  [HookDelivery_State.PENDING]: ['', 'waiting'],
-  [HookDelivery_State.DELIVERED]: ['success', 'delivered'],
-  [HookDelivery_State.FAILED]: ['failure', 'failed'],
+  [HookDelivery_State.PENDING]: ['', t('waiting')],
+  [HookDelivery_State.DELIVERED]: ['success', t('delivered')],
+  [HookDelivery_State.FAILED]: ['failure', t('failed @state')],
 } as const
 
 /** The recent deliveries of a webhook. */
@@ -289,19 +302,19 @@ export function Deliveries(props: { store: WebhookStore; hook: Hook; page: numbe
   const { test } = store
   return (
     <section aria-labelledby="deliveries">
-      <h4 id="deliveries">Recent deliveries</h4>
+      <h4 id="deliveries">{t('Recent deliveries')}</h4>
       <p class="row">
         {test && hook.active && (
-          <ActionButton text="Send a test" act={() => test(hook.id).then(reload)} />
+          <ActionButton text={t('Send a test')} act={() => test(hook.id).then(reload)} />
         )}
         <button type="button" onClick={reload}>
-          Look again
+          {t('Look again')}
         </button>
       </p>
       <Show of={list}>
         {({ deliveries, total, limit }) => (
           <>
-            {deliveries.length === 0 && <p class="empty">No deliveries.</p>}
+            {deliveries.length === 0 && <p class="empty">{t('No deliveries.')}</p>}
             {deliveries.map((delivery) => (
               <Delivery
                 key={delivery.id}
@@ -358,14 +371,14 @@ function DeliveryDetails({ store, hook, delivery, onSent }: DeliveryProps): VNod
               error={value.error}
             />
             <DeliveryBody
-              title="Request"
+              kind="request"
               first={`POST ${value.requestUrl}`}
               text={value.requestBody}
             />
             {value.responseStatus > 0 && (
               <DeliveryBody
-                title="Response"
-                first={`Status ${value.responseStatus}`}
+                kind="response"
+                first={t('Status {status}', { status: String(value.responseStatus) })}
                 text={value.responseBody}
               />
             )}
@@ -375,7 +388,7 @@ function DeliveryDetails({ store, hook, delivery, onSent }: DeliveryProps): VNod
       {hook.active && (
         <p>
           <ActionButton
-            text="Deliver again"
+            text={t('Deliver again')}
             about={delivery.event}
             act={() => store.redeliver(hook.id, delivery.id).then(onSent)}
           />
