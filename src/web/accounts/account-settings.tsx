@@ -3,17 +3,18 @@ import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { SignInLink, useTitle } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { t } from '../language/texts.tsx'
 
 const TABS = {
-  Profile: '/user/settings',
-  Security: '/user/settings/security',
-  Sessions: '/user/settings/sessions',
-  'E-mail': '/user/settings/emails',
-  'Access tokens': '/user/settings/tokens',
-  Keys: '/user/settings/keys',
-  Applications: '/user/settings/applications',
-  Webhooks: '/user/settings/hooks',
-  Storage: '/user/settings/storage',
+  Profile: ['/user/settings', t('Profile')],
+  Security: ['/user/settings/security', t('Security')],
+  Sessions: ['/user/settings/sessions', t('Sessions')],
+  'E-mail': ['/user/settings/emails', t('E-mail')],
+  'Access tokens': ['/user/settings/tokens', t('Access tokens')],
+  Keys: ['/user/settings/keys', t('Keys')],
+  Applications: ['/user/settings/applications', t('Applications')],
+  Webhooks: ['/user/settings/hooks', t('Webhooks')],
+  Storage: ['/user/settings/storage', t('Storage')],
 } as const
 
 /** Frame of the pages of an account. Their content is for signed-in users. */
@@ -23,16 +24,16 @@ export function SettingsFrame(props: {
 }): VNode {
   const { tab, children } = props
   const { user } = useApi().session
-  useTitle(`${tab} · Settings`)
+  useTitle(`${TABS[tab][1]} · ${t('Settings')}`)
   return (
     <div class="account">
-      <h1>Settings</h1>
+      <h1>{t('Settings')}</h1>
       {user ? (
         <>
-          <Tabs label="Settings">
-            {Object.entries(TABS).map(([name, href]) => (
+          <Tabs label={t('Settings')}>
+            {Object.entries(TABS).map(([name, [href, text]]) => (
               <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
-                {name}
+                {text}
               </a>
             ))}
           </Tabs>
@@ -40,7 +41,7 @@ export function SettingsFrame(props: {
         </>
       ) : (
         <p>
-          Settings are for signed-in users: <SignInLink />
+          {t('Settings are for signed-in users:')} <SignInLink />
         </p>
       )}
     </div>

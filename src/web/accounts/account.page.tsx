@@ -10,6 +10,7 @@ import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { NotFound, Pager, pageOf, useIsKnownMissing, useTitle } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import { OrganizationSummary } from '../organizations/organization-summary.tsx'
 import { RepositoryList } from '../repositories/repository-list.tsx'
 import type { PageProps } from '../routes.ts'
@@ -39,7 +40,7 @@ function Account({ owner, query }: PageProps): VNode {
             </OrganizationSummary>
           ) : (
             <div class="with-aside first">
-              <aside aria-label="Profile">{found && <UserSummary user={found} />}</aside>
+              <aside aria-label={t('Profile')}>{found && <UserSummary user={found} />}</aside>
               <div>
                 <UserTabs owner={owner} areStarred={areStarred} />
                 <Repositories owner={owner} page={page} areStarred={areStarred} />
@@ -61,7 +62,7 @@ function UserSummary({ user }: { user: User }): VNode {
       {displayName !== '' && <p>{displayName}</p>}
       {description !== '' && <p>{description}</p>}
       <p class="facts">
-        Joined <Time at={createTime} />
+        <T text="Joined {time}" time={<Time at={createTime} />} />
       </p>
     </>
   )
@@ -70,12 +71,12 @@ function UserSummary({ user }: { user: User }): VNode {
 function UserTabs({ owner, areStarred }: { owner: string; areStarred: boolean }): VNode {
   const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
   return (
-    <nav class="tabs" aria-label="Repositories">
+    <nav class="tabs" aria-label={t('Repositories')}>
       <a href={`/${owner}`} aria-current={current(!areStarred)}>
-        Repositories
+        {t('Repositories')}
       </a>
       <a href={`/${owner}?tab=starred`} aria-current={current(areStarred)}>
-        Starred
+        {t('Starred')}
       </a>
     </nav>
   )

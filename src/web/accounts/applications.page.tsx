@@ -15,6 +15,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { SettingsFrame } from './account-settings.tsx'
 import { scopesText } from './scopes.tsx'
@@ -44,17 +45,17 @@ function Grants(): VNode {
   )
   return (
     <section aria-labelledby="grants">
-      <h2 id="grants">Applications that act for you</h2>
+      <h2 id="grants">{t('Applications that act for you')}</h2>
       <Show of={list}>
         {({ grants, total }) => (
           <>
-            {total === 0n && <p class="empty">No application acts for you.</p>}
+            {total === 0n && <p class="empty">{t('No application acts for you.')}</p>}
             <ul class="list">
               {grants.map((grant) => (
                 <GrantItem key={String(grant.id)} grant={grant} onRevoked={list.reload} />
               ))}
             </ul>
-            {total > grants.length && <p>The API lists the others.</p>}
+            {total > grants.length && <p>{t('The API lists the others.')}</p>}
           </>
         )}
       </Show>
@@ -71,14 +72,18 @@ function GrantItem({ grant, onRevoked }: { grant: OAuth2Grant; onRevoked: () => 
   return (
     <li>
       <strong>{grant.applicationName}</strong>
-      <p>May: {scopesText(grant.scopes) || 'know who you are'}</p>
+      <p>{t('May: {scopes}', { scopes: scopesText(grant.scopes) || t('know who you are') })}</p>
       <p class="facts">
-        Since <Time at={grant.createdAt} />, last sign-in <Time at={grant.updatedAt} />
+        <T
+          text="Since {start}, last sign-in {last}"
+          start={<Time at={grant.createdAt} />}
+          last={<Time at={grant.updatedAt} />}
+        />
       </p>
       <Confirmed
-        action="Revoke the access"
-        about={`of ${grant.applicationName}`}
-        question="The tokens of the application stop working at once."
+        action={t('Revoke the access')}
+        about={t('of {name}', { name: grant.applicationName })}
+        question={t('The tokens of the application stop working at once.')}
         act={revoke}
       />
     </li>
@@ -93,12 +98,12 @@ function Applications({ page }: { page: number }): VNode {
   )
   return (
     <section aria-labelledby="applications">
-      <h2 id="applications">Your own applications</h2>
-      <p>An application signs users of this server in by OAuth 2.0 or OpenID Connect.</p>
+      <h2 id="applications">{t('Your own applications')}</h2>
+      <p>{t('An application signs users of this server in by OAuth 2.0 or OpenID Connect.')}</p>
       <Show of={list}>
         {({ applications, total, limit }) => (
           <>
-            {total === 0n && <p class="empty">You have no applications.</p>}
+            {total === 0n && <p class="empty">{t('You have no applications.')}</p>}
             <ul class="list">
               {applications.map((application) => (
                 <ApplicationItem
@@ -132,32 +137,38 @@ function ApplicationItem(props: { application: OAuth2Application; onDeleted: () 
   return (
     <li>
       <strong>{name}</strong>{' '}
-      {!application.confidentialClient && <span class="tag">without a secret</span>}
+      {!application.confidentialClient && <span class="tag">{t('without a secret')}</span>}
       <dl>
-        <dt>Client id</dt>
+        <dt>{t('Client id')}</dt>
         <dd>
           <code>{clientId}</code>
         </dd>
-        <dt>Redirect URIs</dt>
+        <dt>{t('Redirect URIs')}</dt>
         {application.redirectUris.map((uri) => (
           <dd key={uri}>{uri}</dd>
         ))}
-        <dt>Created</dt>
+        <dt>{t('Created')}</dt>
         <dd>
           <Time at={application.created} />
         </dd>
       </dl>
-      {secret !== '' && <ShownOnce name={`New client secret of ${name}`} secret={secret} />}
+      {secret !== '' && (
+        <ShownOnce name={t('New client secret of {name}', { name })} secret={secret} />
+      )}
       {application.confidentialClient && (
         <Confirmed
-          action="Replace the client secret"
-          about={`of ${name}`}
-          question="The application has to use the new secret. The old one stops working at once."
+          action={t('Replace the client secret')}
+          about={t('of {name}', { name })}
+          question={t(
+            'The application has to use the new secret. The old one stops working at once.',
+          )}
           act={renew}
         />
       )}
-      <ConfirmedForm action={`Delete the application ${name}`} name={name} act={remove}>
-        <p>Users can no longer sign in to the application. Its tokens stop working at once.</p>
+      <ConfirmedForm action={t('Delete the application {name}', { name })} name={name} act={remove}>
+        <p>
+          {t('Users can no longer sign in to the application. Its tokens stop working at once.')}
+        </p>
       </ConfirmedForm>
     </li>
   )
@@ -177,21 +188,28 @@ function NewApplication({ onCreated }: { onCreated: () => void }): VNode {
   }
   return (
     <>
-      <h3>New application</h3>
-      {secret !== '' && <ShownOnce name="Client secret" secret={secret} />}
-      <ActionForm act={create} submit="Create the application" done="It is in the list." isEmptied>
-        <Field label="Name of the application" name="name" maxLength={255} required />
+      <h3>{t('New application')}</h3>
+      {secret !== '' && <ShownOnce name={t('Client secret')} secret={secret} />}
+      <ActionForm
+        act={create}
+        submit={t('Create the application')}
+        done={t('It is in the list.')}
+        isEmptied
+      >
+        <Field label={t('Name of the application')} name="name" maxLength={255} required />
         <TextArea
-          label="Redirect URIs, one on each line"
+          label={t('Redirect URIs, one on each line')}
           name="uris"
           rows={3}
           required
           spellcheck={false}
-          hint="Where users return to after the sign-in, such as https://app.example.org/callback."
+          hint={t(
+            'Where users return to after the sign-in, such as https://app.example.org/callback.',
+          )}
         />
         <label class="choice">
-          <input type="checkbox" name="confidential" defaultChecked /> The application runs on a
-          server, and keeps a secret
+          <input type="checkbox" name="confidential" defaultChecked />{' '}
+          {t('The application runs on a server, and keeps a secret')}
         </label>
       </ActionForm>
     </>

@@ -18,11 +18,17 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Returns the browser of a header `User-Agent` in words. The client chose the header. */
-export function browserName(userAgent: string): string {
+/** A program and its system. Both are empty where they are not known. */
+interface Client {
+  readonly program: string
+  readonly system: string
+}
+
+/** Returns what a header `User-Agent` says. The client chose the header. */
+export function clientOf(userAgent: string): Client {
   const [, browser] = BROWSERS.find(([pattern]) => pattern.test(userAgent)) ?? []
-  const [, system] = SYSTEMS.find(([pattern]) => pattern.test(userAgent)) ?? []
-  if (browser !== undefined) return system === undefined ? browser : `${browser} on ${system}`
+  const [, system = ''] = SYSTEMS.find(([pattern]) => pattern.test(userAgent)) ?? []
+  if (browser !== undefined) return { program: browser, system }
   const [program = ''] = userAgent.split(/[/\s]/)
-  return program === '' ? 'A program without a name' : program
+  return { program, system: '' }
 }

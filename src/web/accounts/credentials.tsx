@@ -6,29 +6,32 @@ import { type Api, SENT_ONCE } from '../api/client.ts'
 import { authorizationUrlOf, visitProvider } from '../api/single-sign-on.ts'
 import { Field, fieldOf } from '../components/forms.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 
 /** Asks for a proof that the owner of the session is present. */
 export function PresentOwnerFields({
-  purpose = 'The server asks again some time after you have signed in.',
+  purpose = t('The server asks again some time after you have signed in.'),
 }: {
   purpose?: string
 }): VNode {
   return (
     <>
       <Field
-        label="Your present password"
+        label={t('Your present password')}
         name="present-password"
         type="password"
         autocomplete="current-password"
         hint={purpose}
       />
       <details>
-        <summary>Use the second factor instead of the password</summary>
+        <summary>{t('Use the second factor instead of the password')}</summary>
         <Field
-          label="Passcode or recovery code"
+          label={t('Passcode or recovery code')}
           name="present-code"
           autocomplete="one-time-code"
-          hint="Without a password and a second factor, sign in again. The sign-in counts for 15 minutes."
+          hint={t(
+            'Without a password and a second factor, sign in again. The sign-in counts for 15 minutes.',
+          )}
         />
       </details>
     </>
@@ -59,14 +62,14 @@ export function NewPasswordFields(): VNode {
   return (
     <>
       <Field
-        label="New password"
+        label={t('New password')}
         name="password"
         type="password"
         autocomplete="new-password"
         required
       />
       <Field
-        label="New password again"
+        label={t('New password again')}
         name="again"
         type="password"
         autocomplete="new-password"
@@ -84,7 +87,7 @@ export function NewPasswordFields(): VNode {
 export function newPasswordOf(form: HTMLFormElement): string {
   const password = fieldOf(form, 'password')
   if (password !== fieldOf(form, 'again'))
-    throw new ConnectError('the two passwords differ', Code.InvalidArgument)
+    throw new ConnectError(t('the two passwords differ'), Code.InvalidArgument)
   return password
 }
 
@@ -105,7 +108,9 @@ export function ProviderButtons(props: {
       {providers.filter(authorizationUrlOf).map((provider) => (
         <p key={provider.name}>
           <button type="button" disabled={visit.isRunning} onClick={() => visit.run(provider)}>
-            {purpose === 'link' ? 'Link' : 'Sign in with'} {provider.title}
+            {purpose === 'link'
+              ? t('Link {provider}', { provider: provider.title })
+              : t('Sign in with {provider}', { provider: provider.title })}
           </button>
         </p>
       ))}

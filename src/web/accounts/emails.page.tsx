@@ -5,14 +5,15 @@ import type { UserSetting_GeneralSetting } from '#gen/branchline/v1/user_setting
 import { useApi } from '../api/client.ts'
 import { ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { SettingsFrame } from './account-settings.tsx'
 import { PresentOwnerFields, provePresence } from './credentials.tsx'
 
 /** Which changes of pull requests the server mails, with the values of the API. */
 const MAILS = {
-  enabled: 'about everything that you are notified of',
-  onmention: 'when somebody mentions you',
-  disabled: 'never',
+  enabled: t('about everything that you are notified of'),
+  onmention: t('when somebody mentions you'),
+  disabled: t('never'),
 } as const
 
 /** The addresses of the user, and what the server does with them. */
@@ -41,7 +42,7 @@ function MailSettings({ user }: { user: string }): VNode {
   )
   return (
     <section aria-labelledby="mails">
-      <h2 id="mails">Mails</h2>
+      <h2 id="mails">{t('Mails')}</h2>
       <Show of={settings}>{(value) => value && <MailForm name={name} settings={value} />}</Show>
     </section>
   )
@@ -67,9 +68,9 @@ function MailForm(props: { name: string; settings: UserSetting_GeneralSetting })
       },
     })
   return (
-    <ActionForm act={save} submit="Save the settings" done="The settings are saved.">
+    <ActionForm act={save} submit={t('Save the settings')} done={t('The settings are saved.')}>
       <label>
-        Send me mails about pull requests
+        {t('Send me mails about pull requests')}
         <select name="mails">
           {Object.entries(MAILS).map(([value, text]) => (
             <option
@@ -84,7 +85,7 @@ function MailForm(props: { name: string; settings: UserSetting_GeneralSetting })
       </label>
       <label class="choice">
         <input type="checkbox" name="private" defaultChecked={settings.keepEmailPrivate ?? false} />{' '}
-        Keep my address out of the commits that the server creates
+        {t('Keep my address out of the commits that the server creates')}
       </label>
     </ActionForm>
   )
@@ -101,15 +102,17 @@ function Addresses(): VNode {
   }
   return (
     <section aria-labelledby="addresses">
-      <h2 id="addresses">Addresses</h2>
+      <h2 id="addresses">{t('Addresses')}</h2>
       <p>
-        Commits with a verified address are shown as yours. Your primary address is a part of the{' '}
-        <a href="/user/settings">profile</a>.
+        <T
+          text="Commits with a verified address are shown as yours. Your primary address is a part of the {profile}."
+          profile={<a href="/user/settings">{t('profile')}</a>}
+        />
       </p>
       <Show of={list}>
         {({ emails }) => (
           <>
-            {emails.length === 0 && <p class="empty">You have no addresses.</p>}
+            {emails.length === 0 && <p class="empty">{t('You have no addresses.')}</p>}
             <ul class="list">
               {emails.map((email) => (
                 <AddressItem key={email.email} email={email} onDeleted={list.reload} />
@@ -120,11 +123,17 @@ function Addresses(): VNode {
       </Show>
       <ActionForm
         act={add}
-        submit="Add the address"
-        done="The server sends a mail. Open its link to verify the address."
+        submit={t('Add the address')}
+        done={t('The server sends a mail. Open its link to verify the address.')}
         isEmptied
       >
-        <Field label="Another address" name="email" type="email" autocomplete="email" required />
+        <Field
+          label={t('Another address')}
+          name="email"
+          type="email"
+          autocomplete="email"
+          required
+        />
         <PresentOwnerFields />
       </ActionForm>
     </section>
@@ -140,16 +149,16 @@ function AddressItem(props: { email: UserEmail; onDeleted: () => void }): VNode 
   }
   return (
     <li>
-      {email.email} {email.primary && <span class="tag">primary</span>}{' '}
+      {email.email} {email.primary && <span class="tag">{t('primary')}</span>}{' '}
       <span class={email.verified ? 'tag success' : 'tag'}>
-        {email.verified ? 'verified' : 'not verified'}
+        {email.verified ? t('verified') : t('not verified')}
       </span>
       {!email.primary && (
         <div>
           <Confirmed
-            action="Remove"
+            action={t('Remove')}
             about={email.email}
-            question="Commits with the address are not shown as yours any more."
+            question={t('Commits with the address are not shown as yours any more.')}
             act={remove}
           />
         </div>

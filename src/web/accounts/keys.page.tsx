@@ -10,6 +10,7 @@ import { Time } from '../components/formats.tsx'
 import { ActionForm, Confirmed, Field, fieldOf, TextArea } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { SettingsFrame } from './account-settings.tsx'
 import { PresentOwnerFields, provePresence } from './credentials.tsx'
@@ -21,9 +22,10 @@ export function KeysPage({ query }: PageProps): VNode {
       {() => (
         <>
           <p>
-            The server verifies the signatures of your commits and tags by these keys. Git reaches
-            the server over HTTPS, and signs in by an{' '}
-            <a href="/user/settings/tokens">access token</a>.
+            <T
+              text="The server verifies the signatures of your commits and tags by these keys. Git reaches the server over HTTPS, and signs in by an {token}."
+              token={<a href="/user/settings/tokens">{t('access token')}</a>}
+            />
           </p>
           <SshKeys page={pageOf(query)} />
           <GpgKeys />
@@ -42,11 +44,11 @@ function SshKeys({ page }: { page: number }): VNode {
   )
   return (
     <section aria-labelledby="ssh-keys">
-      <h2 id="ssh-keys">SSH keys</h2>
+      <h2 id="ssh-keys">{t('SSH keys')}</h2>
       <Show of={list}>
         {({ keys, total, limit }) => (
           <>
-            {total === 0n && <p class="empty">You have no SSH keys.</p>}
+            {total === 0n && <p class="empty">{t('You have no SSH keys.')}</p>}
             <ul class="list">
               {keys.map((key) => (
                 <SshKeyItem key={String(key.id)} sshKey={key} onDeleted={list.reload} />
@@ -75,12 +77,16 @@ function SshKeyItem(props: { sshKey: PublicKey; onDeleted: () => void }): VNode 
         <code>{sshKey.fingerprint}</code>
       </p>
       <p class="facts">
-        {sshKey.key.split(' ', 1)[0]}, added <Time at={sshKey.createdAt} />
+        <T
+          text="{type}, added {time}"
+          type={sshKey.key.split(' ', 1)[0]}
+          time={<Time at={sshKey.createdAt} />}
+        />
       </p>
       <Confirmed
-        action="Delete"
-        about={`the SSH key ${sshKey.title}`}
-        question="Signatures by the key are not shown as yours any more."
+        action={t('Delete')}
+        about={t('the SSH key {name}', { name: sshKey.title })}
+        question={t('Signatures by the key are not shown as yours any more.')}
         act={remove}
       />
     </li>
@@ -97,26 +103,31 @@ function NewSshKey({ onAdded }: { onAdded: () => void }): VNode {
   }
   return (
     <>
-      <h3>Add an SSH key</h3>
-      <p>Show the public key on your machine:</p>
-      <Command label="Command that shows an SSH key" text="cat ~/.ssh/id_ed25519.pub" />
-      <p>Without a key, create one first:</p>
-      <Command label="Command that creates an SSH key" text="ssh-keygen -t ed25519" />
-      <ActionForm act={add} submit="Add the SSH key" done="The SSH key is added." isEmptied>
+      <h3>{t('Add an SSH key')}</h3>
+      <p>{t('Show the public key on your machine:')}</p>
+      <Command label={t('Command that shows an SSH key')} text="cat ~/.ssh/id_ed25519.pub" />
+      <p>{t('Without a key, create one first:')}</p>
+      <Command label={t('Command that creates an SSH key')} text="ssh-keygen -t ed25519" />
+      <ActionForm
+        act={add}
+        submit={t('Add the SSH key')}
+        done={t('The SSH key is added.')}
+        isEmptied
+      >
         <Field
-          label="Name of the SSH key"
+          label={t('Name of the SSH key')}
           name="title"
           maxLength={255}
           required
-          hint="Such as the name of the machine."
+          hint={t('Such as the name of the machine.')}
         />
         <TextArea
-          label="Public SSH key"
+          label={t('Public SSH key')}
           name="key"
           rows={4}
           required
           spellcheck={false}
-          hint="One line, which begins with ssh-ed25519 or another type."
+          hint={t('One line, which begins with ssh-ed25519 or another type.')}
         />
         <PresentOwnerFields />
       </ActionForm>
@@ -140,11 +151,11 @@ function GpgKeys(): VNode {
   }, [])
   return (
     <section aria-labelledby="gpg-keys">
-      <h2 id="gpg-keys">GPG keys</h2>
+      <h2 id="gpg-keys">{t('GPG keys')}</h2>
       <Show of={list}>
         {({ keys, total }) => (
           <>
-            {total === 0n && <p class="empty">You have no GPG keys.</p>}
+            {total === 0n && <p class="empty">{t('You have no GPG keys.')}</p>}
             <ul class="list">
               {keys.map((key) => (
                 <GpgKeyItem
@@ -158,7 +169,7 @@ function GpgKeys(): VNode {
           </>
         )}
       </Show>
-      <h3>Add a GPG key</h3>
+      <h3>{t('Add a GPG key')}</h3>
       <Show of={proof}>{(text) => <NewGpgKey text={text} onAdded={list.reload} />}</Show>
     </section>
   )
@@ -185,26 +196,35 @@ function GpgKeyItem(props: {
     <li>
       <code>{gpgKey.keyId}</code>{' '}
       <span class={gpgKey.verified ? 'tag success' : 'tag'}>
-        {gpgKey.verified ? 'verified' : 'not verified'}
+        {gpgKey.verified ? t('verified') : t('not verified')}
       </span>
       <p>{gpgKey.emails.map(({ email }) => email).join(', ')}</p>
       <p class="facts">
-        Created <Time at={gpgKey.createdAt} />, expires{' '}
-        {expiresAt && timestampDate(expiresAt).getTime() > 0 ? <Time at={expiresAt} /> : 'never'}
+        <T
+          text="Created {created}, expires {expires}"
+          created={<Time at={gpgKey.createdAt} />}
+          expires={
+            expiresAt && timestampDate(expiresAt).getTime() > 0 ? (
+              <Time at={expiresAt} />
+            ) : (
+              t('never')
+            )
+          }
+        />
       </p>
       {!gpgKey.verified && text !== undefined && (
         <details>
-          <summary>Prove that the key is yours</summary>
+          <summary>{t('Prove that the key is yours')}</summary>
           <SignCommand text={text} keyId={gpgKey.keyId} />
-          <ActionForm act={verify} submit="Verify the GPG key">
-            <SignatureArea label="Signature" required />
+          <ActionForm act={verify} submit={t('Verify the GPG key')}>
+            <SignatureArea label={t('Signature')} required />
           </ActionForm>
         </details>
       )}
       <Confirmed
-        action="Delete"
-        about={`the GPG key ${gpgKey.keyId}`}
-        question="Signatures by the key are not shown as yours any more."
+        action={t('Delete')}
+        about={t('the GPG key {id}', { id: gpgKey.keyId })}
+        question={t('Signatures by the key are not shown as yours any more.')}
         act={remove}
       />
     </li>
@@ -223,18 +243,23 @@ function NewGpgKey({ text, onAdded }: { text: string; onAdded: () => void }): VN
   }
   return (
     <>
-      <p>Show the public key on your machine:</p>
+      <p>{t('Show the public key on your machine:')}</p>
       <Command
-        label="Command that shows a GPG key"
+        label={t('Command that shows a GPG key')}
         text="gpg --armor --export --export-options export-minimal KEY"
       />
-      <ActionForm act={add} submit="Add the GPG key" done="The GPG key is added." isEmptied>
-        <TextArea label="Public GPG key" name="key" rows={6} required spellcheck={false} />
+      <ActionForm
+        act={add}
+        submit={t('Add the GPG key')}
+        done={t('The GPG key is added.')}
+        isEmptied
+      >
+        <TextArea label={t('Public GPG key')} name="key" rows={6} required spellcheck={false} />
         <details>
-          <summary>The key does not have your e-mail address</summary>
-          <p>Then a signature proves that the key is yours.</p>
+          <summary>{t('The key does not have your e-mail address')}</summary>
+          <p>{t('Then a signature proves that the key is yours.')}</p>
           <SignCommand text={text} keyId="KEY" />
-          <SignatureArea label="Signature of the new key" />
+          <SignatureArea label={t('Signature of the new key')} />
         </details>
         <PresentOwnerFields />
       </ActionForm>
@@ -245,9 +270,9 @@ function NewGpgKey({ text, onAdded }: { text: string; onAdded: () => void }): VN
 function SignCommand({ text, keyId }: { text: string; keyId: string }): VNode {
   return (
     <>
-      <p>Sign this text, which is valid for an hour:</p>
+      <p>{t('Sign this text, which is valid for an hour:')}</p>
       <Command
-        label={`Command that signs by ${keyId}`}
+        label={t('Command that signs by {key}', { key: keyId })}
         text={`printf %s '${text}' | gpg --armor --detach-sign --local-user ${keyId}`}
       />
     </>
@@ -262,7 +287,7 @@ function SignatureArea({ label, required = false }: { label: string; required?: 
       rows={4}
       required={required}
       spellcheck={false}
-      hint="All lines that the command prints."
+      hint={t('All lines that the command prints.')}
     />
   )
 }

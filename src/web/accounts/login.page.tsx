@@ -8,17 +8,18 @@ import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { useTitle } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { factorOf, ProviderButtons } from './credentials.tsx'
 import { SignUpLink } from './sign-up.tsx'
 
 /** No username has such a sign, so that the hint says nothing about accounts. */
-const ADDRESS_HINT = 'This is an e-mail address. Type the username of your account.'
+const ADDRESS_HINT = t('This is an e-mail address. Type the username of your account.')
 
 /** Sign-in by password, and by a second factor where the account has one. */
 export function Login({ query }: PageProps): VNode {
   const { session } = useApi()
-  useTitle('Sign in')
+  useTitle(t('Sign in'))
   const [needsCode, setNeedsCode] = useState(false)
   const [hasAddress, setHasAddress] = useState(false)
   const target = ownTarget(query)
@@ -38,11 +39,11 @@ export function Login({ query }: PageProps): VNode {
   })
   return (
     <>
-      <h1>Sign in</h1>
+      <h1>{t('Sign in')}</h1>
       <form class="narrow" onSubmit={onSubmit(signIn.run)}>
         {signIn.failure && <FailureNote failure={signIn.failure} />}
         <Field
-          label="Username"
+          label={t('Username')}
           name="username"
           autocomplete="username"
           autocapitalize="none"
@@ -50,7 +51,7 @@ export function Login({ query }: PageProps): VNode {
           hint={hasAddress ? ADDRESS_HINT : undefined}
         />
         <Field
-          label="Password"
+          label={t('Password')}
           name="password"
           type="password"
           autocomplete="current-password"
@@ -58,16 +59,18 @@ export function Login({ query }: PageProps): VNode {
         />
         {needsCode && (
           <Field
-            label="Passcode"
+            label={t('Passcode')}
             name="code"
             autocomplete="one-time-code"
             autofocus
             required
-            hint="Your account has a second factor. Type the six digits of your app, or a recovery code."
+            hint={t(
+              'Your account has a second factor. Type the six digits of your app, or a recovery code.',
+            )}
           />
         )}
         <button class="main" type="submit" disabled={signIn.isRunning}>
-          Sign in
+          {t('Sign in')}
         </button>
       </form>
       <OtherWays target={target} />
@@ -90,7 +93,7 @@ function OtherWays({ target }: { target: string }): VNode {
         )}
       </Show>
       <p class="names">
-        <a href="/reset-password">Forgotten password</a>
+        <a href="/reset-password">{t('Forgotten password')}</a>
         <SignUpLink search={location.search} />
       </p>
     </>

@@ -15,6 +15,7 @@ import {
   TextArea,
 } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import { AccountPicture, hasPicture } from './account.tsx'
 import { SettingsFrame } from './account-settings.tsx'
 import {
@@ -47,11 +48,11 @@ export function ProfilePage(): VNode {
 function Facts({ user }: { user: User }): VNode {
   return (
     <dl>
-      <dt>Username</dt>
+      <dt>{t('Username')}</dt>
       <dd>{user.username}</dd>
-      <dt>Role</dt>
-      <dd>{user.role === User_Role.ADMIN ? 'administrator' : 'user'}</dd>
-      <dt>Account created</dt>
+      <dt>{t('Role')}</dt>
+      <dd>{user.role === User_Role.ADMIN ? t('administrator') : t('user')}</dd>
+      <dt>{t('Account created')}</dt>
       <dd>
         <Time at={user.createTime} />
       </dd>
@@ -92,31 +93,33 @@ function ProfileForm({ user }: { user: User }): VNode {
   }
   return (
     <section aria-labelledby="profile">
-      <h2 id="profile">Profile</h2>
-      <ActionForm act={save} submit="Save the profile" done="The profile is saved.">
+      <h2 id="profile">{t('Profile')}</h2>
+      <ActionForm act={save} submit={t('Save the profile')} done={t('The profile is saved.')}>
         <Field
-          label="Display name"
+          label={t('Display name')}
           name="displayName"
           defaultValue={user.displayName}
           maxLength={128}
           autocomplete="name"
         />
         <Field
-          label="E-mail address"
+          label={t('E-mail address')}
           name="email"
           type="email"
           defaultValue={user.email}
           autocomplete="email"
-          hint="Only you and administrators see the address. Commits with the address are shown as yours."
+          hint={t(
+            'Only you and administrators see the address. Commits with the address are shown as yours.',
+          )}
         />
         <TextArea
-          label="Description"
+          label={t('Description')}
           name="description"
           rows={3}
           defaultValue={user.description}
           maxLength={1024}
         />
-        <PresentOwnerFields purpose="For a new e-mail address." />
+        <PresentOwnerFields purpose={t('For a new e-mail address.')} />
       </ActionForm>
     </section>
   )
@@ -127,25 +130,30 @@ function Avatar({ user }: { user: User }): VNode {
   const upload = async (form: HTMLFormElement) => {
     const file = new FormData(form).get('avatar')
     if (!(file instanceof File) || file.size === 0)
-      throw new ConnectError('no picture is chosen', Code.InvalidArgument)
+      throw new ConnectError(t('no picture is chosen'), Code.InvalidArgument)
     if (file.size > MAX_AVATAR_BYTES)
-      throw new ConnectError('the picture is larger than 1 MiB', Code.InvalidArgument)
+      throw new ConnectError(t('the picture is larger than 1 MiB'), Code.InvalidArgument)
     const bytes = toBase64(new Uint8Array(await file.arrayBuffer()))
     await change({ name: user.name, avatarUrl: `data:${file.type};base64,${bytes}` })
   }
   return (
     <section aria-labelledby="avatar">
-      <h2 id="avatar">Picture</h2>
+      <h2 id="avatar">{t('Picture')}</h2>
       {hasPicture(user) && (
         <AccountPicture
           key={String(user.updateTime?.seconds)}
           name={user.name}
-          alt="The present one"
+          alt={t('The present one')}
         />
       )}
-      <ActionForm act={upload} submit="Upload the picture" done="The picture is saved." isEmptied>
+      <ActionForm
+        act={upload}
+        submit={t('Upload the picture')}
+        done={t('The picture is saved.')}
+        isEmptied
+      >
         <Field
-          label="New picture (PNG, JPEG, GIF or WebP, at most 1 MiB)"
+          label={t('New picture (PNG, JPEG, GIF or WebP, at most 1 MiB)')}
           name="avatar"
           type="file"
           accept="image/png,image/jpeg,image/gif,image/webp"
@@ -154,8 +162,8 @@ function Avatar({ user }: { user: User }): VNode {
       </ActionForm>
       {user.avatarUrl !== '' && (
         <Confirmed
-          action="Remove the picture"
-          question="The account gets a generated picture again."
+          action={t('Remove the picture')}
+          question={t('The account gets a generated picture again.')}
           act={() => change({ name: user.name, avatarUrl: '' })}
         />
       )}
@@ -173,18 +181,19 @@ function PasswordForm({ user }: { user: User }): VNode {
   }
   return (
     <section aria-labelledby="password">
-      <h2 id="password">Password</h2>
+      <h2 id="password">{t('Password')}</h2>
       <p>
-        A new password ends all your other sessions, in every browser. Personal access tokens stay
-        valid.
+        {t(
+          'A new password ends all your other sessions, in every browser. Personal access tokens stay valid.',
+        )}
       </p>
       <ActionForm
         act={save}
-        submit="Change the password"
-        done="The password is changed. All other sessions have ended."
+        submit={t('Change the password')}
+        done={t('The password is changed. All other sessions have ended.')}
         isEmptied
       >
-        <PresentOwnerFields purpose="Empty if the account has no password." />
+        <PresentOwnerFields purpose={t('Empty if the account has no password.')} />
         <NewPasswordFields />
       </ActionForm>
     </section>
@@ -203,19 +212,20 @@ function AccountDeletion({ user }: { user: User }): VNode {
   }
   return (
     <section class="box" aria-labelledby="danger">
-      <h2 id="danger">Danger zone</h2>
-      <ConfirmedForm action="Delete the account" name={user.username} act={remove}>
+      <h2 id="danger">{t('Danger zone')}</h2>
+      <ConfirmedForm action={t('Delete the account')} name={user.username} act={remove}>
         <p>
-          Your profile, settings, sessions, tokens, keys and webhooks are deleted, and others may
-          take your username. Your comments in repositories of others stay, without your name. Only
-          a backup of the server has what is deleted.
+          {t(
+            'Your profile, settings, sessions, tokens, keys and webhooks are deleted, and others may take your username. Your comments in repositories of others stay, without your name. Only a backup of the server has what is deleted.',
+          )}
         </p>
         <p>
-          The server refuses while you are the only owner of an organisation, or the only
-          administrator of the server.
+          {t(
+            'The server refuses while you are the only owner of an organisation, or the only administrator of the server.',
+          )}
         </p>
         <Checkbox
-          label="Also delete my repositories and memos, with the comments of others"
+          label={t('Also delete my repositories and memos, with the comments of others')}
           name="content"
         />
         <PresentOwnerFields />

@@ -5,16 +5,17 @@ import { SENT_ONCE, useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
 import { ActionForm, Field, fieldOf } from '../components/forms.tsx'
 import { useTitle } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { factorOf, NewPasswordFields, newPasswordOf } from './credentials.tsx'
 
 /** Asks for the mail that sets a new password, and is where the link of that mail leads. */
 export function ResetPasswordPage({ query }: PageProps): VNode {
   const token = query.get('token') ?? ''
-  useTitle('Set a new password')
+  useTitle(t('Set a new password'))
   return (
     <>
-      <h1>Set a new password</h1>
+      <h1>{t('Set a new password')}</h1>
       {token === '' ? <RequestForm /> : <NewPasswordForm token={token} />}
     </>
   )
@@ -32,11 +33,13 @@ function RequestForm(): VNode {
     <div class="narrow">
       <ActionForm
         act={request}
-        submit="Send the mail"
-        done="If the account exists and has an e-mail address, a mail with a link is on its way."
+        submit={t('Send the mail')}
+        done={t(
+          'If the account exists and has an e-mail address, a mail with a link is on its way.',
+        )}
       >
         <Field
-          label="Username or e-mail address"
+          label={t('Username or e-mail address')}
           name="who"
           autocomplete="username"
           autocapitalize="none"
@@ -65,20 +68,25 @@ function NewPasswordForm({ token }: { token: string }): VNode {
   if (isDone)
     return (
       <p role="status">
-        The password is set, and all sessions have ended. <a href="/user/login">Sign in</a>
+        <T
+          text="The password is set, and all sessions have ended. {signIn}"
+          signIn={<a href="/user/login">{t('Sign in')}</a>}
+        />
       </p>
     )
   return (
     <div class="narrow">
-      <ActionForm act={reset} submit="Set the password">
+      <ActionForm act={reset} submit={t('Set the password')}>
         <NewPasswordFields />
         {needsCode && (
           <Field
-            label="Passcode"
+            label={t('Passcode')}
             name="code"
             autocomplete="one-time-code"
             required
-            hint="Your account has a second factor. Type the six digits of your app, or a recovery code."
+            hint={t(
+              'Your account has a second factor. Type the six digits of your app, or a recovery code.',
+            )}
           />
         )}
       </ActionForm>

@@ -1,16 +1,19 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
+import { t } from '../language/texts.tsx'
 
 /** Description of the scopes of each category. */
 const CATEGORIES = {
-  repository: 'Repositories: code, branches, releases, webhooks, and the settings of repositories',
-  issue: 'Issues and pull requests: comments, reviews, labels and milestones',
-  user: 'Your account: profile, e-mail addresses, keys and tokens',
-  organization: 'Organisations and their teams',
-  notification: 'Your notifications',
-  memo: 'Memos',
-  misc: 'Facts about the server',
-  admin: 'Administration: all accounts, and the settings of the server',
+  repository: t(
+    'Repositories: code, branches, releases, webhooks, and the settings of repositories',
+  ),
+  issue: t('Issues and pull requests: comments, reviews, labels and milestones'),
+  user: t('Your account: profile, e-mail addresses, keys and tokens'),
+  organization: t('Organisations and their teams'),
+  notification: t('Your notifications'),
+  memo: t('Memos'),
+  misc: t('Facts about the server'),
+  admin: t('Administration: all accounts, and the settings of the server'),
 } as const
 
 /** Returns the categories that an account can use. */
@@ -22,22 +25,23 @@ function categoriesFor(isAdmin: boolean): readonly (readonly [name: string, text
 export function ScopeFields({ isAdmin }: { isAdmin: boolean }): VNode {
   return (
     <fieldset>
-      <legend>What the token may do</legend>
+      <legend>{t('What the token may do')}</legend>
       <label class="choice">
-        <input type="checkbox" name="all" /> Everything that you may do, whatever is chosen below
+        <input type="checkbox" name="all" />{' '}
+        {t('Everything that you may do, whatever is chosen below')}
       </label>
       {categoriesFor(isAdmin).map(([name, text]) => (
         <label key={name}>
           {text}
           <select name={`scope-${name}`}>
-            <option value="">nothing</option>
-            <option value="read">read</option>
-            <option value="write">read and change</option>
+            <option value="">{t('nothing')}</option>
+            <option value="read">{t('read')}</option>
+            <option value="write">{t('read and change')}</option>
           </select>
         </label>
       ))}
       <label class="choice">
-        <input type="checkbox" name="public-only" /> Only what everybody may see
+        <input type="checkbox" name="public-only" /> {t('Only what everybody may see')}
       </label>
     </fieldset>
   )
@@ -56,7 +60,7 @@ export function scopesOf(form: FormData): string[] {
     return typeof level === 'string' && level !== '' ? [`${level}:${category}`] : []
   })
   if (chosen.length === 0)
-    throw new ConnectError('the token may do nothing: choose a scope', Code.InvalidArgument)
+    throw new ConnectError(t('the token may do nothing: choose a scope'), Code.InvalidArgument)
   return [...chosen, ...limit]
 }
 
@@ -67,17 +71,31 @@ export function scopesText(scopes: readonly string[]): string {
 
 /** Scopes that are no pair of a level and a category. */
 const OTHER_SCOPES: Readonly<Record<string, string>> = {
-  all: 'everything',
-  'public-only': 'only what everybody may see',
-  openid: 'know who you are',
-  profile: 'know your profile',
-  email: 'know your e-mail address',
-  groups: 'know your organisations',
+  all: t('everything'),
+  'public-only': t('only what everybody may see'),
+  openid: t('know who you are'),
+  profile: t('know your profile'),
+  email: t('know your e-mail address'),
+  groups: t('know your organisations'),
+}
+
+/** The categories as a part of a sentence. */
+const SUBJECTS: Readonly<Record<string, string>> = {
+  repository: t('repositories @scope'),
+  issue: t('issues and pull requests @scope'),
+  user: t('your account @scope'),
+  organization: t('organisations and their teams @scope'),
+  notification: t('your notifications @scope'),
+  memo: t('memos @scope'),
+  misc: t('facts about the server @scope'),
+  admin: t('administration @scope'),
 }
 
 function scopeText(scope: string): string {
   const [level, category] = scope.split(':')
   if (category === undefined) return OTHER_SCOPES[scope] ?? scope
-  const subject = new Map<string, string>(Object.entries(CATEGORIES)).get(category) ?? category
-  return `${level === 'write' ? 'read and change' : 'read'} ${subject.split(':')[0]?.toLowerCase()}`
+  const subject = SUBJECTS[category] ?? category
+  return level === 'write'
+    ? t('read and change {subject}', { subject })
+    : t('read {subject}', { subject })
 }

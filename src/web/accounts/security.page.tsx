@@ -11,9 +11,10 @@ import {
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { SENT_ONCE, useApi } from '../api/client.ts'
 import { Command, ShownOnce } from '../components/command.tsx'
-import { counted, Time } from '../components/formats.tsx'
+import { Time } from '../components/formats.tsx'
 import { ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import { SettingsFrame } from './account-settings.tsx'
 import { factorOf, PresentOwnerFields, ProviderButtons, provePresence } from './credentials.tsx'
 
@@ -25,9 +26,12 @@ export function SecurityPage(): VNode {
         <>
           <TwoFactorSection user={name} />
           <Identities user={name} />
-          <h2>Sessions</h2>
+          <h2>{t('Sessions')}</h2>
           <p>
-            A <a href="/user/settings">new password</a> ends all your sessions but this one.
+            <T
+              text="A {password} ends all your sessions but this one."
+              password={<a href="/user/settings">{t('new password')}</a>}
+            />
           </p>
         </>
       )}
@@ -56,11 +60,11 @@ function Identities({ user }: { user: string }): VNode {
   )
   return (
     <section aria-labelledby="identities">
-      <h2 id="identities">Single sign-on</h2>
+      <h2 id="identities">{t('Single sign-on')}</h2>
       <Show of={list}>
         {({ identities, others }) => (
           <>
-            {identities.length === 0 && <p class="empty">No other provider signs you in.</p>}
+            {identities.length === 0 && <p class="empty">{t('No other provider signs you in.')}</p>}
             <ul class="list">
               {identities.map((entry) => (
                 <IdentityItem key={entry.identity.name} {...entry} onDeleted={list.reload} />
@@ -69,8 +73,8 @@ function Identities({ user }: { user: string }): VNode {
             {others.length > 0 && (
               <ActionForm
                 act={(form) => provePresence(api, form)}
-                submit="Confirm that it is you"
-                done="You may link an identity within 15 minutes."
+                submit={t('Confirm that it is you')}
+                done={t('You may link an identity within 15 minutes.')}
                 isEmptied
               >
                 <PresentOwnerFields />
@@ -98,11 +102,11 @@ function IdentityItem(props: {
   return (
     <li>
       <strong>{title}</strong>
-      <p class="facts">You are {identity.externUid} there.</p>
+      <p class="facts">{t('You are {id} there.', { id: identity.externUid })}</p>
       <Confirmed
-        action="Unlink"
+        action={t('Unlink')}
         about={title}
-        question="The provider does not sign you in any more."
+        question={t('The provider does not sign you in any more.')}
         act={unlink}
       />
     </li>
@@ -131,14 +135,17 @@ function TwoFactorSection({ user }: { user: string }): VNode {
   }
   return (
     <section aria-labelledby="two-factor">
-      <h2 id="two-factor">Second factor</h2>
+      <h2 id="two-factor">{t('Second factor')}</h2>
       <p>
-        With a second factor, the sign-in asks for a passcode of an app on your phone besides the
-        password. Access tokens need no passcode.
+        {t(
+          'With a second factor, the sign-in asks for a passcode of an app on your phone besides the password. Access tokens need no passcode.',
+        )}
       </p>
       {codes.length > 0 && (
-        <ShownOnce name="Recovery codes" secret={codes.join('\n')}>
-          <p>Each recovery code replaces the passcode once, for example without the phone.</p>
+        <ShownOnce name={t('Recovery codes')} secret={codes.join('\n')}>
+          <p>
+            {t('Each recovery code replaces the passcode once, for example without the phone.')}
+          </p>
         </ShownOnce>
       )}
       <Show of={factor}>
@@ -169,20 +176,22 @@ function Enrolment({ name, onChange }: FactorProps): VNode {
   if (!offer)
     return (
       <>
-        <p>The second factor is off.</p>
-        <ActionForm act={enrol} submit="Set up the second factor">
+        <p>{t('The second factor is off.')}</p>
+        <ActionForm act={enrol} submit={t('Set up the second factor')}>
           <PasswordField />
         </ActionForm>
       </>
     )
   return (
     <>
-      <p>Scan the code with an authenticator app:</p>
-      <QrCode text={offer.otpauthUri} label="QR code for the authenticator app" />
-      <p>Or type the secret into the app:</p>
-      <Command text={offer.secret} label="Secret for the authenticator app" />
-      <ActionForm act={confirm} submit="Turn the second factor on">
-        <PasscodeField hint="The six digits that the app shows. They prove that the app has the secret." />
+      <p>{t('Scan the code with an authenticator app:')}</p>
+      <QrCode text={offer.otpauthUri} label={t('QR code for the authenticator app')} />
+      <p>{t('Or type the secret into the app:')}</p>
+      <Command text={offer.secret} label={t('Secret for the authenticator app')} />
+      <ActionForm act={confirm} submit={t('Turn the second factor on')}>
+        <PasscodeField
+          hint={t('The six digits that the app shows. They prove that the app has the secret.')}
+        />
       </ActionForm>
     </>
   )
@@ -203,20 +212,23 @@ function Enabled({ factor, name, onChange }: FactorProps & { factor: TwoFactor }
   return (
     <>
       <p>
-        The second factor is on, since <Time at={factor.confirmTime} />.{' '}
-        {counted(factor.recoveryCodesRemaining, 'recovery code')}{' '}
-        {factor.recoveryCodesRemaining === 1 ? 'is' : 'are'} left.
+        <T text="The second factor is on, since {time}." time={<Time at={factor.confirmTime} />} />{' '}
+        {plural(
+          factor.recoveryCodesRemaining,
+          '{count} recovery code is left.',
+          '{count} recovery codes are left.',
+        )}
       </p>
-      <h3>New recovery codes</h3>
-      <p>The present recovery codes stop working.</p>
-      <ActionForm act={regenerate} submit="Create recovery codes" isEmptied>
+      <h3>{t('New recovery codes')}</h3>
+      <p>{t('The present recovery codes stop working.')}</p>
+      <ActionForm act={regenerate} submit={t('Create recovery codes')} isEmptied>
         <PasscodeField />
       </ActionForm>
-      <h3>Turn the second factor off</h3>
-      <ActionForm act={disable} submit="Turn the second factor off">
+      <h3>{t('Turn the second factor off')}</h3>
+      <ActionForm act={disable} submit={t('Turn the second factor off')}>
         <PasswordField />
         <Field
-          label="Passcode or recovery code"
+          label={t('Passcode or recovery code')}
           name="code"
           autocomplete="one-time-code"
           required
@@ -229,19 +241,23 @@ function Enabled({ factor, name, onChange }: FactorProps & { factor: TwoFactor }
 function PasswordField(): VNode {
   return (
     <Field
-      label="Your password"
+      label={t('Your password')}
       name="password"
       type="password"
       autocomplete="current-password"
-      hint="Empty if you sign in by another provider and have no password."
+      hint={t('Empty if you sign in by another provider and have no password.')}
     />
   )
 }
 
-function PasscodeField({ hint = 'The six digits that the app shows.' }: { hint?: string }): VNode {
+function PasscodeField({
+  hint = t('The six digits that the app shows.'),
+}: {
+  hint?: string
+}): VNode {
   return (
     <Field
-      label="Passcode"
+      label={t('Passcode')}
       name="passcode"
       autocomplete="one-time-code"
       inputMode="numeric"

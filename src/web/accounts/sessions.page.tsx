@@ -8,8 +8,9 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { LOCALE, T, t } from '../language/texts.tsx'
 import { SettingsFrame } from './account-settings.tsx'
-import { browserName } from './browsers.ts'
+import { clientOf } from './browsers.ts'
 
 /** More sessions than an account has. */
 const PAGE_SIZE = 1000
@@ -35,10 +36,11 @@ function Sessions({ user }: { user: User }): VNode {
   }
   return (
     <>
-      <h2>Sessions</h2>
+      <h2>{t('Sessions')}</h2>
       <p>
-        You are signed in in these browsers and programs. If you do not know one of them, end it and
-        change your password. Access tokens are not sessions and stay valid.
+        {t(
+          'You are signed in in these browsers and programs. If you do not know one of them, end it and change your password. Access tokens are not sessions and stay valid.',
+        )}
       </p>
       <Show of={list}>
         {({ sessions }) => {
@@ -50,11 +52,11 @@ function Sessions({ user }: { user: User }): VNode {
                   <SessionItem key={session.name} session={session} onEnd={() => end([session])} />
                 ))}
               </ul>
-              {others.length === 0 && <p role="status">There are no other sessions.</p>}
+              {others.length === 0 && <p role="status">{t('There are no other sessions.')}</p>}
               {others.length > 1 && (
                 <Confirmed
-                  action="End all other sessions"
-                  question="All other browsers and programs have to sign in again."
+                  action={t('End all other sessions')}
+                  question={t('All other browsers and programs have to sign in again.')}
                   act={() => end(others)}
                 />
               )}
@@ -69,27 +71,45 @@ function Sessions({ user }: { user: User }): VNode {
 function SessionItem(props: { session: Session; onEnd: () => Promise<void> }): VNode {
   const { session, onEnd } = props
   const { userAgent, address, current, createTime, lastUseTime, expireTime } = session
-  const name = browserName(userAgent)
-  const signIn = createTime ? timestampDate(createTime).toLocaleString() : ''
+  const name = clientText(userAgent)
+  const signIn = createTime ? timestampDate(createTime).toLocaleString(LOCALE) : ''
+  const times = {
+    signIn: <Time at={createTime} />,
+    lastUse: <Time at={lastUseTime} />,
+    expiry: <Time at={expireTime} />,
+  }
   return (
     <li>
-      <strong title={userAgent}>{name}</strong> {current && <span class="tag">this browser</span>}
+      <strong title={userAgent}>{name}</strong>{' '}
+      {current && <span class="tag">{t('this browser')}</span>}
       <p class="facts">
-        {address !== '' && `Signed in from ${address}, `}
-        {address === '' && 'Signed in '}
-        <Time at={createTime} />, last used <Time at={lastUseTime} />, expires{' '}
-        <Time at={expireTime} />
+        {address === '' ? (
+          <T text="Signed in {signIn}, last used {lastUse}, expires {expiry}" {...times} />
+        ) : (
+          <T
+            text="Signed in from {address}, {signIn}, last used {lastUse}, expires {expiry}"
+            address={address}
+            {...times}
+          />
+        )}
       </p>
       {!current && (
         <Confirmed
-          action="End"
-          about={`the session of ${name}, signed in ${signIn}`}
-          question="The browser or program has to sign in again."
+          action={t('End')}
+          about={t('the session of {name}, signed in {time}', { name, time: signIn })}
+          question={t('The browser or program has to sign in again.')}
           act={onEnd}
         />
       )}
     </li>
   )
+}
+
+/** Returns the browser or program of a session in words. */
+function clientText(userAgent: string): string {
+  const { program, system } = clientOf(userAgent)
+  if (program === '') return t('A program without a name')
+  return system === '' ? program : t('{browser} on {system}', { browser: program, system })
 }
 
 /** A session that has ended meanwhile is what the user wants. */

@@ -4,13 +4,14 @@ import { ownTarget } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { goTo } from '../components/navigation.ts'
 import { useTitle } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { AccountForm, isRegistrationOpen } from './sign-up.tsx'
 
 /** Creates an account, where the server lets everybody do so. */
 export function SignUp({ query }: PageProps): VNode {
   const { session } = useApi()
-  useTitle('Create an account')
+  useTitle(t('Create an account'))
   const target = ownTarget(query)
   const isSignedIn = session.user !== undefined
   useEffect(() => {
@@ -18,14 +19,17 @@ export function SignUp({ query }: PageProps): VNode {
   }, [isSignedIn, target])
   return (
     <>
-      <h1>Create an account</h1>
+      <h1>{t('Create an account')}</h1>
       {isRegistrationOpen() ? (
-        <AccountForm submit="Create the account" passwordHint="A long one is best." />
+        <AccountForm submit={t('Create the account')} passwordHint={t('A long one is best.')} />
       ) : (
-        <p>Accounts of this server are created by its administrators. Ask one of them.</p>
+        <p>{t('Accounts of this server are created by its administrators. Ask one of them.')}</p>
       )}
       <p>
-        If you have an account: <a href={`/user/login${location.search}`}>sign in</a>.
+        <T
+          text="If you have an account: {signIn}."
+          signIn={<a href={`/user/login${location.search}`}>{t('sign in')}</a>}
+        />
       </p>
     </>
   )

@@ -5,6 +5,7 @@ import { Command } from '../components/command.tsx'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
 import { useTitle } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 
 /** Creates an account, and signs its user in. */
 export function AccountForm(props: {
@@ -26,15 +27,20 @@ export function AccountForm(props: {
     <form class="narrow" onSubmit={onSubmit(creation.run)}>
       {creation.failure && <FailureNote failure={creation.failure} />}
       <Field
-        label="Username"
+        label={t('Username')}
         name="username"
         autocomplete="username"
         autocapitalize="none"
         required
       />
-      <Field label="E-mail address (optional)" name="email" type="email" autocomplete="email" />
       <Field
-        label="Password"
+        label={t('E-mail address (optional)')}
+        name="email"
+        type="email"
+        autocomplete="email"
+      />
+      <Field
+        label={t('Password')}
         name="password"
         type="password"
         autocomplete="new-password"
@@ -56,18 +62,19 @@ const CREATE_COMMAND =
  * machine only, and has said whether this browser is there.
  */
 export function FirstRun({ isHere }: { isHere: boolean }): VNode {
-  useTitle('Set up')
+  useTitle(t('Set up'))
   return (
     <>
-      <h1>Welcome to Branchline</h1>
-      <p>This server has no account yet. The first account administers the server.</p>
-      {isHere ? <FirstAccountForm /> : <p>Create it on the machine of the server:</p>}
+      <h1>{t('Welcome to Branchline')}</h1>
+      <p>{t('This server has no account yet. The first account administers the server.')}</p>
+      {isHere ? <FirstAccountForm /> : <p>{t('Create it on the machine of the server:')}</p>}
       {!isHere && (
         <>
-          <Command text={CREATE_COMMAND} label="Command that creates the first account" />
+          <Command text={CREATE_COMMAND} label={t('Command that creates the first account')} />
           <p>
-            Or open the pages on that machine, at the address that the server printed when it
-            started.
+            {t(
+              'Or open the pages on that machine, at the address that the server printed when it started.',
+            )}
           </p>
         </>
       )}
@@ -78,8 +85,8 @@ export function FirstRun({ isHere }: { isHere: boolean }): VNode {
 function FirstAccountForm(): VNode {
   return (
     <AccountForm
-      submit="Create the administrator"
-      passwordHint="Choose a long one: this account has all rights."
+      submit={t('Create the administrator')}
+      passwordHint={t('Choose a long one: this account has all rights.')}
       onCreated={() => {
         document.documentElement.dataset.firstRun = 'no'
       }}
@@ -94,5 +101,7 @@ export function isRegistrationOpen(): boolean {
 
 /** The way to an account, where everybody may create one. */
 export function SignUpLink({ search = '' }: { search?: string }): VNode | null {
-  return isRegistrationOpen() ? <a href={`/user/sign_up${search}`}>Create an account</a> : null
+  return isRegistrationOpen() ? (
+    <a href={`/user/sign_up${search}`}>{t('Create an account')}</a>
+  ) : null
 }

@@ -3,6 +3,7 @@ import { QuotaService } from '#gen/branchline/v1/quota_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { useLoad } from '../components/load.tsx'
 import { pageOf } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { SettingsFrame } from './account-settings.tsx'
 import { Storage } from './storage.tsx'
@@ -19,8 +20,8 @@ function OwnStorage({ page }: { page: number }): VNode {
   const files = useLoad((signal) => quotas.listMyQuotaAttachments({ page }, { signal }), [page])
   return (
     <>
-      <h2>Storage</h2>
-      <p>Your repositories have stored this, whoever pushed or uploaded it.</p>
+      <h2>{t('Storage')}</h2>
+      <p>{t('Your repositories have stored this, whoever pushed or uploaded it.')}</p>
       <Storage quota={quota} files={files} page={page} />
     </>
   )

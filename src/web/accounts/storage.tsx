@@ -4,23 +4,24 @@ import type { QuotaAttachment } from '#gen/branchline/v1/quota_service_pb.ts'
 import { sizeText } from '../components/formats.tsx'
 import { type Loaded, Show } from '../components/load.tsx'
 import { Pager, Scrolling } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 
 /** The subjects of quotas in words. */
 const SUBJECTS: Readonly<Record<string, string>> = {
-  'size:all': 'everything',
-  'size:repos:all': 'repositories',
-  'size:repos:public': 'public repositories',
-  'size:repos:private': 'private repositories',
-  'size:git:all': 'repositories and Git LFS',
-  'size:git:lfs': 'Git LFS',
-  'size:assets:all': 'all files',
-  'size:assets:attachments:all': 'files of releases and issues',
-  'size:assets:attachments:issues': 'files of issues',
-  'size:assets:attachments:releases': 'files of releases',
-  'size:assets:artifacts': 'artifacts',
-  'size:assets:packages:all': 'packages',
-  'size:assets:wiki': 'files of wikis',
-  none: 'nothing',
+  'size:all': t('everything'),
+  'size:repos:all': t('repositories'),
+  'size:repos:public': t('public repositories'),
+  'size:repos:private': t('private repositories'),
+  'size:git:all': t('repositories and Git LFS'),
+  'size:git:lfs': t('Git LFS'),
+  'size:assets:all': t('all files'),
+  'size:assets:attachments:all': t('files of releases and issues'),
+  'size:assets:attachments:issues': t('files of issues'),
+  'size:assets:attachments:releases': t('files of releases'),
+  'size:assets:artifacts': t('artifacts'),
+  'size:assets:packages:all': t('packages'),
+  'size:assets:wiki': t('files of wikis'),
+  none: t('nothing'),
 }
 
 export const QUOTA_SUBJECTS = Object.keys(SUBJECTS)
@@ -32,7 +33,7 @@ export function subjectsText(subjects: readonly string[]): string {
 
 /** Returns a limit in words. */
 export function limitText(limit: bigint): string {
-  return limit < 0n ? 'no limit' : sizeText(limit)
+  return limit < 0n ? t('no limit') : sizeText(limit)
 }
 
 /** A page of the uploaded files of an owner. */
@@ -60,11 +61,11 @@ export function Storage(props: {
         )}
       </Show>
       <section aria-labelledby="files">
-        <h3 id="files">Uploaded files</h3>
+        <h3 id="files">{t('Uploaded files')}</h3>
         <Show of={files}>
           {({ attachments, total, limit }) =>
             attachments.length === 0 ? (
-              <p class="empty">No files.</p>
+              <p class="empty">{t('No files.')}</p>
             ) : (
               <>
                 <ul class="list">
@@ -87,11 +88,11 @@ export function Storage(props: {
 function Used({ info }: { info: QuotaInfo }): VNode {
   const { repos, git, assets } = info.used?.size ?? {}
   const kinds = [
-    ['Public repositories', repos?.public],
-    ['Private repositories', repos?.private],
-    ['Git LFS', git?.lfs],
-    ['Files of releases', assets?.attachments?.releases],
-    ['Files of issues and pull requests', assets?.attachments?.issues],
+    [t('Public repositories'), repos?.public],
+    [t('Private repositories'), repos?.private],
+    [t('Git LFS'), git?.lfs],
+    [t('Files of releases'), assets?.attachments?.releases],
+    [t('Files of issues and pull requests'), assets?.attachments?.issues],
   ] as const
   return (
     <dl class="facts-of-server">
@@ -108,13 +109,17 @@ function Used({ info }: { info: QuotaInfo }): VNode {
 function Limits({ limits }: { limits: readonly QuotaLimit[] }): VNode {
   return (
     <section aria-labelledby="limits">
-      <h3 id="limits">Limits</h3>
+      <h3 id="limits">{t('Limits')}</h3>
       {limits.length === 0 ? (
-        <p class="empty">No limits.</p>
+        <p class="empty">{t('No limits.')}</p>
       ) : (
         <ul class="list">
           {limits.map(({ subjects, limit, used }) => {
-            const text = `${sizeText(used)} of ${sizeText(limit)} for ${subjectsText(subjects)}`
+            const text = t('{used} of {limit} for {subjects}', {
+              used: sizeText(used),
+              limit: sizeText(limit),
+              subjects: subjectsText(subjects),
+            })
             return (
               <li key={subjects.join()}>
                 <meter
@@ -147,17 +152,17 @@ interface UsageLine {
 
 /** A table of what owners or repositories have stored. */
 export function UsageTable({ of, lines }: { of: string; lines: readonly UsageLine[] }): VNode {
-  if (lines.length === 0) return <p class="empty">Nothing is stored.</p>
+  if (lines.length === 0) return <p class="empty">{t('Nothing is stored.')}</p>
   return (
-    <Scrolling label={`Table: ${of}`}>
+    <Scrolling label={t('Table: {what}', { what: of })}>
       <table class="figures">
         <thead>
           <tr>
             <th scope="col">{of}</th>
-            <th scope="col">Git</th>
-            <th scope="col">Git LFS</th>
-            <th scope="col">Files</th>
-            <th scope="col">All</th>
+            <th scope="col">{t('Git')}</th>
+            <th scope="col">{t('Git LFS')}</th>
+            <th scope="col">{t('Files')}</th>
+            <th scope="col">{t('All @total')}</th>
           </tr>
         </thead>
         <tbody>

@@ -9,6 +9,7 @@ import { Command, ShownOnce } from '../components/command.tsx'
 import { Time } from '../components/formats.tsx'
 import { ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { SettingsFrame } from './account-settings.tsx'
 import { PresentOwnerFields, provePresence } from './credentials.tsx'
 import { ScopeFields, scopesOf, scopesText } from './scopes.tsx'
@@ -18,11 +19,11 @@ const MAX_TOKENS = 1000
 
 /** The first one is the default. */
 const LIFETIMES: readonly (readonly [days: number, text: string])[] = [
-  [30, 'in 30 days'],
-  [7, 'in 7 days'],
-  [90, 'in 90 days'],
-  [365, 'in a year'],
-  [0, 'never'],
+  [30, t('in 30 days')],
+  [7, t('in 7 days')],
+  [90, t('in 90 days')],
+  [365, t('in a year')],
+  [0, t('never')],
 ]
 
 /** The personal access tokens of the user. */
@@ -43,21 +44,22 @@ function Tokens({ user }: { user: User }): VNode {
   return (
     <>
       <p>
-        Programs use a token instead of your password: for the API, and for Git over HTTPS as the
-        password. A token does what its scopes permit, and nothing that you may not do.
+        {t(
+          'Programs use a token instead of your password: for the API, and for Git over HTTPS as the password. A token does what its scopes permit, and nothing that you may not do.',
+        )}
       </p>
       <NewToken user={user} onCreated={list.reload} />
-      <h2>Your tokens</h2>
+      <h2>{t('Your tokens')}</h2>
       <Show of={list}>
         {({ personalAccessTokens, totalSize }) => (
           <>
-            {totalSize === 0 && <p class="empty">You have no tokens.</p>}
+            {totalSize === 0 && <p class="empty">{t('You have no tokens.')}</p>}
             <ul class="list">
               {personalAccessTokens.map((token) => (
                 <TokenItem key={token.name} token={token} onDeleted={list.reload} />
               ))}
             </ul>
-            {totalSize > MAX_TOKENS && <p>The API lists the others.</p>}
+            {totalSize > MAX_TOKENS && <p>{t('The API lists the others.')}</p>}
           </>
         )}
       </Show>
@@ -81,26 +83,26 @@ function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): V
   }
   return (
     <section aria-labelledby="new-token">
-      <h2 id="new-token">New token</h2>
+      <h2 id="new-token">{t('New token')}</h2>
       {token !== '' && (
-        <ShownOnce name="Token" secret={token}>
-          <p>Try the token, for example:</p>
+        <ShownOnce name={t('Token')} secret={token}>
+          <p>{t('Try the token, for example:')}</p>
           <Command
-            label="Command that uses the token"
+            label={t('Command that uses the token')}
             text={`curl -H 'authorization: Bearer ${token}' ${location.origin}/api/v1/user`}
           />
         </ShownOnce>
       )}
-      <ActionForm act={create} submit="Create the token" isEmptied>
+      <ActionForm act={create} submit={t('Create the token')} isEmptied>
         <Field
-          label="Name"
+          label={t('Name')}
           name="description"
           maxLength={256}
           required
-          hint="What the token is for, such as the name of a machine."
+          hint={t('What the token is for, such as the name of a machine.')}
         />
         <label>
-          Expires
+          {t('Expires')}
           <select name="days">
             {LIFETIMES.map(([days, text]) => (
               <option key={days} value={days}>
@@ -110,7 +112,7 @@ function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): V
           </select>
         </label>
         <ScopeFields isAdmin={user.role === User_Role.ADMIN} />
-        <PresentOwnerFields purpose="For a token that may change the account." />
+        <PresentOwnerFields purpose={t('For a token that may change the account.')} />
       </ActionForm>
     </section>
   )
@@ -119,24 +121,27 @@ function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): V
 function TokenItem(props: { token: PersonalAccessToken; onDeleted: () => void }): VNode {
   const { token, onDeleted } = props
   const { of } = useApi()
-  const name = token.description || 'without a name'
+  const name = token.description || t('without a name')
   const remove = async () => {
     await of(UserService).deletePersonalAccessToken({ name: token.name })
     onDeleted()
   }
   return (
     <li>
-      <strong>{name}</strong> {isExpired(token) && <span class="tag closed">expired</span>}
-      <p>May: {scopesText(token.scopes)}</p>
+      <strong>{name}</strong> {isExpired(token) && <span class="tag closed">{t('expired')}</span>}
+      <p>{t('May: {scopes}', { scopes: scopesText(token.scopes) })}</p>
       <p class="facts">
-        Created <Time at={token.createdAt} />, expires{' '}
-        {token.expiresAt ? <Time at={token.expiresAt} /> : 'never'}, last used{' '}
-        {token.lastUsedAt ? <Time at={token.lastUsedAt} /> : 'never'}
+        <T
+          text="Created {created}, expires {expires}, last used {used}"
+          created={<Time at={token.createdAt} />}
+          expires={token.expiresAt ? <Time at={token.expiresAt} /> : t('never')}
+          used={token.lastUsedAt ? <Time at={token.lastUsedAt} /> : t('never')}
+        />
       </p>
       <Confirmed
-        action="Delete"
-        about={`the token ${name}`}
-        question="Programs that use the token lose their access at once."
+        action={t('Delete')}
+        about={t('the token {name}', { name })}
+        question={t('Programs that use the token lose their access at once.')}
         act={remove}
       />
     </li>

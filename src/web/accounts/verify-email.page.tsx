@@ -3,6 +3,7 @@ import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { ActionForm } from '../components/forms.tsx'
 import { SignInLink, useTitle } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 
 /**
@@ -11,24 +12,30 @@ import type { PageProps } from '../routes.ts'
  */
 export function VerifyEmailPage({ query }: PageProps): VNode {
   const { of, session } = useApi()
-  useTitle('Confirm your address')
+  useTitle(t('Confirm your address'))
   const token = query.get('token') ?? ''
   return (
     <>
-      <h1>Confirm your address</h1>
+      <h1>{t('Confirm your address')}</h1>
       {session.user ? (
         <ActionForm
           act={() => of(UserEmailService).verifyUserEmail({ token })}
-          submit={`Confirm the address for ${session.user.username}`}
-          done="The address is verified."
+          submit={t('Confirm the address for {username}', { username: session.user.username })}
+          done={t('The address is verified.')}
         >
           <p>
-            The <a href="/user/settings/emails">list of your addresses</a> shows the result.
+            <T
+              text="The {list} shows the result."
+              list={<a href="/user/settings/emails">{t('list of your addresses')}</a>}
+            />
           </p>
         </ActionForm>
       ) : (
         <p>
-          Sign in to the account to which you added the address: <SignInLink />
+          <T
+            text="Sign in to the account to which you added the address: {signIn}"
+            signIn={<SignInLink />}
+          />
         </p>
       )}
     </>

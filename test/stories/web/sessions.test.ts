@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { browserName } from '../../../src/web/accounts/browsers.ts'
+import { clientOf } from '../../../src/web/accounts/browsers.ts'
 import { browserSuite, hasChromium } from '../../support/chromium.ts'
 import { PASSWORD, signIn } from '../../support/server.ts'
 import { expectReadable, openWebSuite, signOut } from '../../support/web-visitors.ts'
@@ -77,24 +77,27 @@ describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
   })
 })
 
-describe('the name of a browser', () => {
+describe('the client of a session', () => {
   it.each([
-    ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox', 'Linux'],
     [
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0',
-      'Edge on Windows',
+      'Edge',
+      'Windows',
     ],
     [
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1',
-      'Safari on iOS',
+      'Safari',
+      'iOS',
     ],
     [
       'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36',
-      'Chrome on Android',
+      'Chrome',
+      'Android',
     ],
-    ['curl/8.14.1', 'curl'],
-    ['', 'A program without a name'],
-  ])('%s', (userAgent, name) => {
-    expect(browserName(userAgent)).toBe(name)
+    ['curl/8.14.1', 'curl', ''],
+    ['', '', ''],
+  ])('%s', (userAgent, program, system) => {
+    expect(clientOf(userAgent)).toEqual({ program, system })
   })
 })
