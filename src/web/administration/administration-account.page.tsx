@@ -15,6 +15,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
 
@@ -24,9 +25,9 @@ const LIST = '/-/admin'
 export function AdministrationAccountPage({ rest }: PageProps): VNode {
   const username = rest[0] ?? ''
   return (
-    <Administration title={`Account ${username}`}>
+    <Administration title={t('Account {user}', { user: username })}>
       <p>
-        <a href={LIST}>All accounts</a>
+        <a href={LIST}>{t('All accounts')}</a>
       </p>
       <AccountSettings username={username} />
     </Administration>
@@ -49,11 +50,17 @@ function AccountSettings({ username }: { username: string }): VNode {
       {(user) => (
         <>
           <p class="facts">
-            <a href={`/${user.username}`}>{user.username}</a>, created <Time at={user.createTime} />
+            <T
+              text="{user}, created {time}"
+              user={<a href={`/${user.username}`}>{user.username}</a>}
+              time={<Time at={user.createTime} />}
+            />
           </p>
           <Rights user={user} reload={account.reload} />
           {user.username === session.user?.username ? (
-            <p>Another administrator can set your password here, rename you or delete you.</p>
+            <p>
+              {t('Another administrator can set your password here, rename you or delete you.')}
+            </p>
           ) : (
             <>
               <Password user={user} />
@@ -79,9 +86,9 @@ function Rights({ user, reload }: AccountProps): VNode {
     reload()
   }
   return (
-    <ActionForm label="Account" submit="Save the account" done="Saved." act={save}>
+    <ActionForm label={t('Account')} submit={t('Save the account')} done={t('Saved.')} act={save}>
       <Field
-        label="E-mail address"
+        label={t('E-mail address')}
         name="email"
         type="email"
         autocomplete="off"
@@ -89,21 +96,21 @@ function Rights({ user, reload }: AccountProps): VNode {
         defaultValue={user.email}
       />
       <Field
-        label="Display name"
+        label={t('Display name')}
         name="fullName"
         autocomplete="off"
         defaultValue={user.displayName}
       />
       <Checkbox
-        label="Administrator of the server"
+        label={t('Administrator of the server')}
         name="admin"
         isChecked={user.role === User_Role.ADMIN}
       />
       <Checkbox
-        label="Active"
+        label={t('Active')}
         name="active"
         isChecked={user.state !== State.ARCHIVED}
-        hint="An account that is not active is archived: nobody can sign in."
+        hint={t('An account that is not active is archived: nobody can sign in.')}
       />
     </ActionForm>
   )
@@ -113,23 +120,23 @@ function Password({ user: { username } }: { user: User }): VNode {
   const { of } = useApi()
   return (
     <>
-      <h2>Password</h2>
+      <h2>{t('Password')}</h2>
       <ActionForm
-        label="Password"
-        submit="Set the password"
-        done="The password is set."
+        label={t('Password')}
+        submit={t('Set the password')}
+        done={t('The password is set.')}
         isEmptied
         act={(form) =>
           of(AdminService).adminEditUser({ username, password: fieldOf(form, 'password') })
         }
       >
         <Field
-          label="New password"
+          label={t('New password')}
           name="password"
           type="password"
           autocomplete="new-password"
           required
-          hint="Every session and token of the account ends."
+          hint={t('Every session and token of the account ends.')}
         />
       </ActionForm>
     </>
@@ -141,9 +148,9 @@ function DangerZone({ user: { username } }: { user: User }): VNode {
   const service = of(AdminService)
   return (
     <section class="box" aria-labelledby="danger">
-      <h2 id="danger">Danger zone</h2>
+      <h2 id="danger">{t('Danger zone')}</h2>
       <ConfirmedForm
-        action="Rename the account"
+        action={t('Rename the account')}
         name={username}
         act={async (form) => {
           const newUsername = fieldOf(form, 'name')
@@ -151,20 +158,26 @@ function DangerZone({ user: { username } }: { user: User }): VNode {
           goTo(`${LIST}/accounts/${encodeURIComponent(newUsername)}`)
         }}
       >
-        <p>The former name leads to the new one until another account takes the name.</p>
-        <Field label="New name" name="name" autocapitalize="none" autocomplete="off" required />
+        <p>{t('The former name leads to the new one until another account takes the name.')}</p>
+        <Field
+          label={t('New name')}
+          name="name"
+          autocapitalize="none"
+          autocomplete="off"
+          required
+        />
       </ConfirmedForm>
       <ConfirmedForm
-        action="Delete the account"
+        action={t('Delete the account')}
         name={username}
         act={async (form) => {
           await service.adminDeleteUser({ username, purge: isChecked(form, 'purge') })
           goTo(LIST)
         }}
       >
-        <p>The sessions, tokens, keys and settings of the account are deleted.</p>
+        <p>{t('The sessions, tokens, keys and settings of the account are deleted.')}</p>
         <Checkbox
-          label="Delete the repositories, memos and comments of the account too"
+          label={t('Delete the repositories, memos and comments of the account too')}
           name="purge"
         />
       </ConfirmedForm>

@@ -3,16 +3,17 @@ import type { QueuedMaintenance } from '#gen/branchline/v1/maintenance_service_p
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { counted, Time } from '../components/formats.tsx'
+import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
 
 /** The repositories that wait for maintenance or whose steps fail. */
 export function AdministrationMaintenancePage({ query }: PageProps): VNode {
   return (
-    <Administration title="Maintenance" page="Maintenance">
+    <Administration title={t('Maintenance')} page="/-/admin/maintenance">
       <Queue page={pageOf(query)} />
     </Administration>
   )
@@ -29,9 +30,11 @@ function Queue({ page }: { page: number }): VNode {
       {({ repositories, total, limit }) => (
         <>
           {total === 0n ? (
-            <p>No repository waits for a step, and no step has failed.</p>
+            <p>{t('No repository waits for a step, and no step has failed.')}</p>
           ) : (
-            <p>Repositories that wait or whose latest step failed: {total.toLocaleString()}</p>
+            <p>
+              {t('Repositories that wait or whose latest step failed: {count}', { count: total })}
+            </p>
           )}
           <ul class="list">
             {repositories.map((entry) => (
@@ -57,20 +60,16 @@ function Entry({
   return (
     <li>
       <a href={`${repositoryHref({ owner, repo })}/settings/maintenance`}>{fullName}</a>{' '}
-      {failures > 0 && <span class="tag">{counted(failures, 'failure')}</span>}
+      {failures > 0 && (
+        <span class="tag">{plural(failures, '{count} failure', '{count} failures')}</span>
+      )}
       {error !== '' && <p>{error}</p>}
       <p class="facts">
-        {requested.length > 0 && `requested: ${requested.join(', ')} `}
+        {requested.length > 0 && `${t('requested: {steps}', { steps: requested.join(', ') })} `}
         {pausedUntil ? (
-          <>
-            paused, next try <Time at={pausedUntil} />
-          </>
+          <T text="paused, next try {time}" time={<Time at={pausedUntil} />} />
         ) : (
-          dueAt && (
-            <>
-              due <Time at={dueAt} />
-            </>
-          )
+          dueAt && <T text="due {time}" time={<Time at={dueAt} />} />
         )}
       </p>
     </li>

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import { FailureNote } from '../components/load.tsx'
 import { Scrolling } from '../components/page.tsx'
+import { LOCALE, numberText, T, t } from '../language/texts.tsx'
 import { Administration } from './administration.tsx'
 import {
   busiestMethods,
@@ -17,7 +18,7 @@ const MAX_METHODS = 10
 /** Charts of what the server measures about itself. For administrators of the instance. */
 export function AdministrationMetricsPage(): VNode {
   return (
-    <Administration title="Metrics" page="Metrics">
+    <Administration title={t('Metrics')} page="/-/admin/metrics">
       <Charts />
     </Administration>
   )
@@ -29,15 +30,17 @@ function Charts(): VNode {
   return (
     <>
       <p>
-        The page measures every five seconds while it is open, and shows the last five minutes.
-        Prometheus reads the same from <code>/metrics</code>.
+        <T
+          text="The page measures every five seconds while it is open, and shows the last five minutes. Prometheus reads the same from {path}."
+          path={<code>/metrics</code>}
+        />
       </p>
       {failure && <FailureNote failure={failure} />}
       {measurements.length < 2 ? (
-        !failure && <p class="loading">Loading…</p>
+        !failure && <p class="loading">{t('Loading…')}</p>
       ) : (
         <section aria-labelledby="charts">
-          <h2 id="charts">Now</h2>
+          <h2 id="charts">{t('Now')}</h2>
           <div class="charts">
             {chartsOf(measurements).map((chart) => (
               <Chart
@@ -57,24 +60,24 @@ function Charts(): VNode {
 function Methods({ measurement }: { measurement: Measurement }): VNode {
   return (
     <section aria-labelledby="methods">
-      <h2 id="methods">Methods that have taken the most time since the start</h2>
-      <Scrolling label="Table of methods">
+      <h2 id="methods">{t('Methods that have taken the most time since the start')}</h2>
+      <Scrolling label={t('Table of methods')}>
         <table class="figures">
           <thead>
             <tr>
-              <th scope="col">Method</th>
-              <th scope="col">Calls</th>
-              <th scope="col">Failed</th>
-              <th scope="col">Mean time (ms)</th>
+              <th scope="col">{t('Method')}</th>
+              <th scope="col">{t('Calls')}</th>
+              <th scope="col">{t('Failed')}</th>
+              <th scope="col">{t('Mean time (ms)')}</th>
             </tr>
           </thead>
           <tbody>
             {busiestMethods(measurement, MAX_METHODS).map(({ method, calls, failed, meanMs }) => (
               <tr key={method}>
                 <td>{method}</td>
-                <td>{calls.toLocaleString()}</td>
-                <td>{failed.toLocaleString()}</td>
-                <td>{meanMs.toLocaleString(undefined, { maximumFractionDigits: 1 })}</td>
+                <td>{numberText(calls)}</td>
+                <td>{numberText(failed)}</td>
+                <td>{numberText(meanMs, { maximumFractionDigits: 1 })}</td>
               </tr>
             ))}
           </tbody>
@@ -99,15 +102,13 @@ function Chart(props: {
   return (
     <figure class="chart">
       <figcaption>
-        <h3>
-          {title} ({unit})
-        </h3>
+        <h3>{t('{title} ({unit})', { title, unit })}</h3>
         {series.map(({ name, values }, i) => (
           <span key={name} class="facts">
             <svg class="curve" viewBox="0 0 20 10" aria-hidden="true">
               <path class={`curve-${i}`} d="M0 5H20" />
             </svg>{' '}
-            {name}: {numberText(values.at(-1))}
+            {t('{name}: {value}', { name, value: valueText(values.at(-1)) })}
           </span>
         ))}
       </figcaption>
@@ -116,14 +117,14 @@ function Chart(props: {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Curves: ${title}, from 0 to ${numberText(top)}`}
+        aria-label={t('Curves: {title}, from 0 to {top}', { title, top: valueText(top) })}
       >
         {series.map((one, i) => (
           <path key={one.name} class={`curve-${i}`} d={pathOf(one, top)} />
         ))}
       </svg>
       <details>
-        <summary>Values: {title}</summary>
+        <summary>{t('Values: {title}', { title })}</summary>
         <Values chart={chart} timesMs={timesMs} />
       </details>
     </figure>
@@ -133,14 +134,14 @@ function Chart(props: {
 function Values({ chart, timesMs }: { chart: ChartData; timesMs: readonly number[] }): VNode {
   const { title, unit, series } = chart
   return (
-    <Scrolling label={`Table: ${title}`}>
+    <Scrolling label={t('Table: {title}', { title })}>
       <table class="figures">
         <thead>
           <tr>
-            <th scope="col">Time</th>
+            <th scope="col">{t('Time')}</th>
             {series.map(({ name }) => (
               <th key={name} scope="col">
-                {name} ({unit})
+                {t('{title} ({unit})', { title: name, unit })}
               </th>
             ))}
           </tr>
@@ -149,9 +150,9 @@ function Values({ chart, timesMs }: { chart: ChartData; timesMs: readonly number
           {timesMs
             .map((atMs, i) => (
               <tr key={atMs}>
-                <td>{new Date(atMs).toLocaleTimeString()}</td>
+                <td>{new Date(atMs).toLocaleTimeString(LOCALE)}</td>
                 {series.map(({ name, values }) => (
-                  <td key={name}>{numberText(values[i])}</td>
+                  <td key={name}>{valueText(values[i])}</td>
                 ))}
               </tr>
             ))
@@ -177,8 +178,6 @@ function pathOf({ values }: Series, top: number): string {
     .join('')
 }
 
-function numberText(value: number | undefined): string {
-  return value === undefined
-    ? 'none'
-    : value.toLocaleString(undefined, { maximumSignificantDigits: 3 })
+function valueText(value: number | undefined): string {
+  return value === undefined ? t('none @value') : numberText(value, { maximumSignificantDigits: 3 })
 }

@@ -18,12 +18,13 @@ import {
   NewForm,
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { Administration } from './administration.tsx'
 
 /** The identity providers through which users sign in. For administrators of the instance. */
 export function AdministrationProvidersPage(): VNode {
   return (
-    <Administration title="Identity providers" page="Identity providers">
+    <Administration title={t('Identity providers')} page="/-/admin/identity-providers">
       <Providers />
     </Administration>
   )
@@ -35,20 +36,23 @@ function Providers(): VNode {
   const list = useLoad((signal) => service.listIdentityProviders({}, { signal }), [])
   return (
     <>
-      <p>Users sign in through these providers by OAuth 2.0 or OpenID Connect.</p>
+      <p>{t('Users sign in through these providers by OAuth 2.0 or OpenID Connect.')}</p>
       <Show of={list}>
         {({ identityProviders }) => (
           <>
-            {identityProviders.length === 0 && <p class="empty">No identity providers.</p>}
+            {identityProviders.length === 0 && <p class="empty">{t('No identity providers.')}</p>}
             {identityProviders.map((provider) => (
               <Provider key={provider.name} provider={provider} reload={list.reload} />
             ))}
           </>
         )}
       </Show>
-      <NewForm label="New identity provider">
-        <p>Register the server as a client of the provider first, with this address:</p>
-        <Command label="Address that the provider sends browsers back to" text={redirectUri()} />
+      <NewForm label={t('New identity provider')}>
+        <p>{t('Register the server as a client of the provider first, with this address:')}</p>
+        <Command
+          label={t('Address that the provider sends browsers back to')}
+          text={redirectUri()}
+        />
         <ProviderForm
           act={async (identityProvider, form) => {
             const identityProviderId = fieldOf(form, 'id')
@@ -65,21 +69,26 @@ function Provider(props: { provider: IdentityProvider; reload: () => void }): VN
   const { of } = useApi()
   const { provider, reload } = props
   const { name, title, identifierFilter, config } = provider
+  const client = config?.config.value?.clientId ?? ''
   const service = of(IdentityProviderService)
   const paths = ['title', 'identifier_filter', 'config']
   return (
     <article class="box" aria-label={title}>
       <h2>{title}</h2>
       <p class="facts">
-        {name}, client {config?.config.value?.clientId}
-        {identifierFilter !== '' && (
-          <>
-            , for identifiers that match <code>{identifierFilter}</code>
-          </>
+        {identifierFilter === '' ? (
+          t('{name}, client {client}', { name, client })
+        ) : (
+          <T
+            text="{name}, client {client}, for identifiers that match {pattern}"
+            name={name}
+            client={client}
+            pattern={<code>{identifierFilter}</code>}
+          />
         )}
       </p>
       <details class="narrow">
-        <summary>Change {title}</summary>
+        <summary>{t('Change {name}', { name: title })}</summary>
         <ProviderForm
           provider={provider}
           act={async (draft) => {
@@ -90,14 +99,14 @@ function Provider(props: { provider: IdentityProvider; reload: () => void }): VN
         />
       </details>
       <ConfirmedForm
-        action={`Delete ${title}`}
+        action={t('Delete {name}', { name: title })}
         name={title}
         act={async () => {
           await service.deleteIdentityProvider({ name })
           reload()
         }}
       >
-        <p>Users without another way to sign in lose access.</p>
+        <p>{t('Users without another way to sign in lose access.')}</p>
       </ConfirmedForm>
     </article>
   )
@@ -105,16 +114,16 @@ function Provider(props: { provider: IdentityProvider; reload: () => void }): VN
 
 /** The members of the user info, with their names in the form and at providers of OpenID Connect. */
 const MEMBERS = [
-  ['identifier', 'Member with the identifier', 'sub'],
-  ['displayName', 'Member with the display name (optional)', 'name'],
-  ['email', 'Member with the e-mail address (optional)', 'email'],
-  ['avatarUrl', 'Member with the address of the picture (optional)', 'picture'],
+  ['identifier', t('Member with the identifier'), 'sub'],
+  ['displayName', t('Member with the display name (optional)'), 'name'],
+  ['email', t('Member with the e-mail address (optional)'), 'email'],
+  ['avatarUrl', t('Member with the address of the picture (optional)'), 'picture'],
 ] as const satisfies readonly (readonly [keyof FieldMapping, string, string])[]
 
 const ADDRESSES = [
-  ['authUrl', 'Address of the sign-in page'],
-  ['tokenUrl', 'Address that exchanges codes'],
-  ['userInfoUrl', 'Address of the user info'],
+  ['authUrl', t('Address of the sign-in page')],
+  ['tokenUrl', t('Address that exchanges codes')],
+  ['userInfoUrl', t('Address of the user info')],
 ] as const
 
 /** Values of the form of a provider, as the API takes them. */
@@ -128,32 +137,32 @@ function ProviderForm(props: {
 }): VNode {
   const { provider, act } = props
   const config = configOf(provider)
-  const label = provider ? `Change ${provider.title}` : 'New identity provider'
+  const label = provider ? t('Change {name}', { name: provider.title }) : t('New identity provider')
   return (
     <ActionForm
       label={label}
-      submit={provider ? 'Save the provider' : 'Create the provider'}
-      done={provider ? 'Saved.' : 'The provider is created.'}
+      submit={provider ? t('Save the provider') : t('Create the provider')}
+      done={provider ? t('Saved.') : t('The provider is created.')}
       isEmptied={!provider}
       act={(form) => act(readDraft(form), form)}
     >
       <Field
-        label="Title"
+        label={t('Title')}
         name="title"
         maxLength={128}
         required
         defaultValue={provider?.title ?? ''}
-        hint="What the button of the sign-in page says."
+        hint={t('What the button of the sign-in page says.')}
       />
       {!provider && (
         <Field
-          label="Id (optional)"
+          label={t('Id (optional)')}
           name="id"
           maxLength={36}
           pattern="[A-Za-z0-9]([A-Za-z0-9\-]*[A-Za-z0-9])?"
           autocapitalize="none"
           autocomplete="off"
-          hint="Letters, digits and hyphens. Without an id, the server chooses one."
+          hint={t('Letters, digits and hyphens. Without an id, the server chooses one.')}
         />
       )}
       <Client provider={provider} />
@@ -168,13 +177,13 @@ function ProviderForm(props: {
         />
       ))}
       <Lines
-        label="Scopes"
+        label={t('Scopes')}
         name="scopes"
         lines={config?.scopes ?? ['openid', 'profile', 'email']}
-        hint="One on each line."
+        hint={t('One on each line.')}
       />
       <fieldset>
-        <legend>User info</legend>
+        <legend>{t('User info')}</legend>
         {MEMBERS.map(([name, text, usual]) => (
           <Field
             key={name}
@@ -188,13 +197,13 @@ function ProviderForm(props: {
         ))}
       </fieldset>
       <Field
-        label="Pattern of the identifiers that may sign in (empty: all)"
+        label={t('Pattern of the identifiers that may sign in (empty: all)')}
         name="filter"
         maxLength={256}
         autocapitalize="none"
         autocomplete="off"
         defaultValue={provider?.identifierFilter ?? ''}
-        hint="A regular expression, such as @example\.org$."
+        hint={t('A regular expression, such as @example\\.org$.')}
       />
     </ActionForm>
   )
@@ -205,7 +214,7 @@ function Client({ provider }: { provider: IdentityProvider | undefined }): VNode
   return (
     <>
       <Field
-        label="Client id"
+        label={t('Client id')}
         name="clientId"
         autocapitalize="none"
         autocomplete="off"
@@ -213,11 +222,11 @@ function Client({ provider }: { provider: IdentityProvider | undefined }): VNode
         defaultValue={configOf(provider)?.clientId ?? ''}
       />
       <Field
-        label={provider ? 'Client secret (empty: unchanged)' : 'Client secret'}
+        label={provider ? t('Client secret (empty: unchanged)') : t('Client secret')}
         name="clientSecret"
         type="password"
         autocomplete="off"
-        hint="A server without a secret is a public client."
+        hint={t('A server without a secret is a public client.')}
       />
     </>
   )

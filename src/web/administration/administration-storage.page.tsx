@@ -14,6 +14,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { pageOf } from '../components/page.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
 
@@ -23,7 +24,7 @@ const PAGE_SIZE = 20
 /** What owners and repositories have stored, and the limits. For administrators of the instance. */
 export function AdministrationStoragePage({ query }: PageProps): VNode {
   return (
-    <Administration title="Storage" page="Storage">
+    <Administration title={t('Storage')} page="/-/admin/storage">
       <Usage page={pageOf(query)} />
       <Quotas />
     </Administration>
@@ -38,18 +39,18 @@ function Usage({ page }: { page: number }): VNode {
   )
   return (
     <section aria-labelledby="usage">
-      <h2 id="usage">Stored bytes, the largest first</h2>
+      <h2 id="usage">{t('Stored bytes, the largest first')}</h2>
       <Show of={usage}>
         {({ owners, repositories }) => (
           <>
-            <h3>Owners</h3>
-            <UsageTable of="Owner" lines={owners} />
-            <h3>Repositories</h3>
-            <UsageTable of="Repository" lines={repositories} />
-            <nav class="pager" aria-label="Pages">
-              {page > 1 && <a href={`?page=${page - 1}`}>Previous</a>}
+            <h3>{t('Owners')}</h3>
+            <UsageTable of={t('Owner')} lines={owners} />
+            <h3>{t('Repositories')}</h3>
+            <UsageTable of={t('Repository')} lines={repositories} />
+            <nav class="pager" aria-label={t('Pages')}>
+              {page > 1 && <a href={`?page=${page - 1}`}>{t('Previous')}</a>}
               {Math.max(owners.length, repositories.length) === PAGE_SIZE && (
-                <a href={`?page=${page + 1}`}>Next</a>
+                <a href={`?page=${page + 1}`}>{t('Next')}</a>
               )}
             </nav>
           </>
@@ -75,24 +76,25 @@ function Quotas(): VNode {
         <>
           <Rules rules={rules} reload={list.reload} />
           <section aria-labelledby="groups">
-            <h2 id="groups">Groups</h2>
+            <h2 id="groups">{t('Groups')}</h2>
             <p>
-              A group allows what all of its rules allow. For a user or an organisation with several
-              groups, one that allows it is enough.
+              {t(
+                'A group allows what all of its rules allow. For a user or an organisation with several groups, one that allows it is enough.',
+              )}
             </p>
             {groups.map((group) => (
               <Group key={group.name} group={group} rules={rules} reload={list.reload} />
             ))}
             <ActionForm
-              label="New group"
-              submit="Create the group"
+              label={t('New group')}
+              submit={t('Create the group')}
               isEmptied
               act={async (form) => {
                 await quotas.adminCreateQuotaGroup({ name: fieldOf(form, 'group') })
                 list.reload()
               }}
             >
-              <Field label="Name of the group" name="group" required />
+              <Field label={t('Name of the group')} name="group" required />
             </ActionForm>
           </section>
         </>
@@ -114,15 +116,20 @@ function Rules({ rules, reload }: { rules: readonly QuotaRule[]; reload: () => v
   }
   return (
     <section aria-labelledby="rules">
-      <h2 id="rules">Rules</h2>
+      <h2 id="rules">{t('Rules')}</h2>
       <ul class="list">
         {rules.map(({ name = '', limit, subjects }) => (
           <li key={name}>
-            <strong>{name}</strong>: {limitText(limit)} for {subjectsText(subjects)}{' '}
+            <T
+              text="{name}: {limit} for {subjects}"
+              name={<strong>{name}</strong>}
+              limit={limitText(limit)}
+              subjects={subjectsText(subjects)}
+            />{' '}
             <Confirmed
-              action="Delete"
-              about={`the rule ${name}`}
-              question="The rule goes from all groups."
+              action={t('Delete')}
+              about={t('the rule {rule}', { rule: name })}
+              question={t('The rule goes from all groups.')}
               isSmall
               act={async () => {
                 await quotas.adminDeleteQuotaRule({ rule: name })
@@ -132,17 +139,17 @@ function Rules({ rules, reload }: { rules: readonly QuotaRule[]; reload: () => v
           </li>
         ))}
       </ul>
-      <ActionForm label="New rule" submit="Create the rule" isEmptied act={create}>
-        <Field label="Name of the rule" name="rule" required />
+      <ActionForm label={t('New rule')} submit={t('Create the rule')} isEmptied act={create}>
+        <Field label={t('Name of the rule')} name="rule" required />
         <Field
-          label="Limit"
+          label={t('Limit')}
           name="limit"
           pattern={LIMIT.source}
           required
-          hint="Such as 500MiB or 20GiB. 0 forbids new bytes, -1 is no limit."
+          hint={t('Such as 500MiB or 20GiB. 0 forbids new bytes, -1 is no limit.')}
         />
         <fieldset>
-          <legend>The rule limits the sum of</legend>
+          <legend>{t('The rule limits the sum of')}</legend>
           {QUOTA_SUBJECTS.filter((subject) => subject !== 'none').map((subject) => (
             <label key={subject} class="choice">
               <input type="checkbox" name={subject} /> {subjectsText([subject])}
@@ -180,10 +187,14 @@ function Group(props: {
       <ul class="list">
         {group.rules.map(({ name: rule = '', limit, subjects }) => (
           <li key={rule}>
-            {rule}: {limitText(limit)} for {subjectsText(subjects)}{' '}
+            {t('{name}: {limit} for {subjects}', {
+              name: rule,
+              limit: limitText(limit),
+              subjects: subjectsText(subjects),
+            })}{' '}
             <ActionButton
-              text="Remove"
-              about={`the rule ${rule} from ${name}`}
+              text={t('Remove')}
+              about={t('the rule {rule} from {group}', { rule, group: name })}
               act={async () => {
                 await quotas.adminRemoveQuotaGroupRule({ group: name, rule })
                 reload()
@@ -194,8 +205,8 @@ function Group(props: {
         {others.map(({ name: rule = '' }) => (
           <li key={rule}>
             <ActionButton
-              text={`Add ${rule}`}
-              about={`to ${name}`}
+              text={t('Add {rule}', { rule })}
+              about={t('to {group}', { group: name })}
               act={async () => {
                 await quotas.adminAddQuotaGroupRule({ group: name, rule })
                 reload()
@@ -206,9 +217,9 @@ function Group(props: {
       </ul>
       <Members group={name} />
       <Confirmed
-        action="Delete the group"
+        action={t('Delete the group')}
         about={name}
-        question="The limits of the group no longer apply to its members."
+        question={t('The limits of the group no longer apply to its members.')}
         act={async () => {
           await quotas.adminDeleteQuotaGroup({ group: name })
           reload()
@@ -229,14 +240,14 @@ function Members({ group }: { group: string }): VNode {
     <Show of={members}>
       {({ users, total }) => (
         <>
-          <h3>{total.toLocaleString()} members</h3>
+          <h3>{plural(total, '{count} member', '{count} members')}</h3>
           <ul class="list">
             {users.map(({ login }) => (
               <li key={login} class="bar">
                 <a href={`/${login}`}>{login}</a>
                 <ActionButton
-                  text="Remove"
-                  about={`${login} from ${group}`}
+                  text={t('Remove')}
+                  about={t('{member} from {group}', { member: login, group })}
                   act={async () => {
                     await quotas.adminRemoveQuotaGroupUser({ group, username: login })
                     members.reload()
@@ -246,8 +257,8 @@ function Members({ group }: { group: string }): VNode {
             ))}
           </ul>
           <ActionForm
-            label={`New member of ${group}`}
-            submit="Add"
+            label={t('New member of {group}', { group })}
+            submit={t('Add')}
             isEmptied
             isRow
             act={async (form) => {
@@ -255,7 +266,7 @@ function Members({ group }: { group: string }): VNode {
               members.reload()
             }}
           >
-            <Field label="User or organisation" name="member" required />
+            <Field label={t('User or organisation')} name="member" required />
           </ActionForm>
         </>
       )}

@@ -4,18 +4,19 @@ import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
-import { counted, Time } from '../components/formats.tsx'
+import { Time } from '../components/formats.tsx'
 import { ActionForm, Field, fieldOf, NewForm } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { numberText, plural, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
 
 /** The accounts of the instance, and facts about the instance. For its administrators. */
 export function AdministrationPage({ query }: PageProps): VNode {
   return (
-    <Administration title="Administration" page="Server and accounts">
+    <Administration title={t('Administration')} page="/-/admin">
       <Facts />
       <Accounts page={pageOf(query)} />
     </Administration>
@@ -27,7 +28,7 @@ function Facts(): VNode {
   const facts = useLoad((signal) => readFacts(api, signal), [])
   return (
     <section aria-labelledby="facts">
-      <h2 id="facts">The server</h2>
+      <h2 id="facts">{t('The server')}</h2>
       <Show of={facts}>
         {(list) => (
           <dl class="facts-of-server">
@@ -59,16 +60,16 @@ async function readFacts(
     of(AdminService).adminListOrganizations({ limit: 1 }, options),
     of(RepositoryService).searchRepositories({ limit: 1 }, options),
   ])
-  const onOff = (isOn: boolean) => (isOn ? 'on' : 'off')
+  const onOff = (isOn: boolean) => (isOn ? t('on @setting') : t('off @setting'))
   return [
-    ['Version', version.version],
-    ['Organisations', organizations.total.toLocaleString()],
-    ['Repositories', found.total.toLocaleString()],
-    ['Registration', node.openRegistrations ? 'everybody' : 'by administrators'],
-    ['Git over HTTP', onOff(!repositories.httpGitDisabled)],
-    ['Import of repositories', onOff(!repositories.migrationsDisabled)],
-    ['Mirrors', onOff(!repositories.mirrorsDisabled)],
-    ['Largest file of a release', `${files.maxSize.toLocaleString()} MiB`],
+    [t('Version'), version.version],
+    [t('Organisations'), numberText(organizations.total)],
+    [t('Repositories'), numberText(found.total)],
+    [t('Registration'), node.openRegistrations ? t('everybody') : t('by administrators')],
+    [t('Git over HTTP'), onOff(!repositories.httpGitDisabled)],
+    [t('Import of repositories'), onOff(!repositories.migrationsDisabled)],
+    [t('Mirrors'), onOff(!repositories.mirrorsDisabled)],
+    [t('Largest file of a release'), t('{size} MiB', { size: files.maxSize })],
   ]
 }
 
@@ -77,19 +78,19 @@ function Accounts({ page }: { page: number }): VNode {
   const list = useLoad((signal) => of(AdminService).adminListUsers({ page }, { signal }), [page])
   return (
     <section aria-labelledby="accounts">
-      <h2 id="accounts">Accounts</h2>
+      <h2 id="accounts">{t('Accounts')}</h2>
       <NewAccount />
       <Show of={list}>
         {({ users, total, limit }) => (
           <>
-            <p>{counted(total, 'account')}</p>
+            <p>{plural(total, '{count} account', '{count} accounts')}</p>
             <ul class="list">
               {users.map(({ login, fullName, isAdmin, active, restricted, email, created }) => (
                 <li key={login}>
                   <a href={accountHref(login)}>{login}</a> {fullName}{' '}
-                  {isAdmin && <span class="tag">administrator</span>}
-                  {!active && <span class="tag">archived</span>}
-                  {restricted && <span class="tag">restricted</span>}
+                  {isAdmin && <span class="tag">{t('administrator')}</span>}
+                  {!active && <span class="tag">{t('archived')}</span>}
+                  {restricted && <span class="tag">{t('restricted')}</span>}
                   <p class="facts">
                     {email} <Time at={created} />
                   </p>
@@ -111,10 +112,10 @@ function accountHref(username: string): string {
 function NewAccount(): VNode {
   const { of } = useApi()
   return (
-    <NewForm label="New account">
+    <NewForm label={t('New account')}>
       <ActionForm
-        label="New account"
-        submit="Create the account"
+        label={t('New account')}
+        submit={t('Create the account')}
         act={async (form) => {
           const { login } = await of(AdminService).adminCreateUser({
             username: fieldOf(form, 'username'),
@@ -124,15 +125,21 @@ function NewAccount(): VNode {
           goTo(accountHref(login))
         }}
       >
-        <Field label="Username" name="username" autocapitalize="none" autocomplete="off" required />
-        <Field label="E-mail address" name="email" type="email" autocomplete="off" required />
         <Field
-          label="Password"
+          label={t('Username')}
+          name="username"
+          autocapitalize="none"
+          autocomplete="off"
+          required
+        />
+        <Field label={t('E-mail address')} name="email" type="email" autocomplete="off" required />
+        <Field
+          label={t('Password')}
           name="password"
           type="password"
           autocomplete="new-password"
           required
-          hint="Tell the password to the user, who can change it."
+          hint={t('Tell the password to the user, who can change it.')}
         />
       </ActionForm>
     </NewForm>

@@ -3,20 +3,21 @@ import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { SignInLink, useTitle } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { T, t } from '../language/texts.tsx'
 
 const PAGES = [
-  ['/-/admin', 'Server and accounts'],
-  ['/-/admin/identity-providers', 'Identity providers'],
-  ['/-/admin/maintenance', 'Maintenance'],
-  ['/-/admin/storage', 'Storage'],
-  ['/-/admin/metrics', 'Metrics'],
+  ['/-/admin', t('Server and accounts')],
+  ['/-/admin/identity-providers', t('Identity providers')],
+  ['/-/admin/maintenance', t('Maintenance')],
+  ['/-/admin/storage', t('Storage')],
+  ['/-/admin/metrics', t('Metrics')],
 ] as const
 
 /** Frame of the pages for administrators of the instance. */
 export function Administration(props: {
   title: string
-  /** The page that links lead to, if the page is one of these. */
-  page?: (typeof PAGES)[number][1]
+  /** The address of the page, if links lead to the page. */
+  page?: (typeof PAGES)[number][0]
   children: ComponentChildren
 }): VNode {
   const { user } = useApi().session
@@ -27,15 +28,20 @@ export function Administration(props: {
       <h1>{title}</h1>
       {!user && (
         <p>
-          This page is for administrators of the server: <SignInLink />
+          <T
+            text="This page is for administrators of the server: {signIn}"
+            signIn={<SignInLink />}
+          />
         </p>
       )}
-      {user?.role === User_Role.USER && <p>This page is for administrators of the server.</p>}
+      {user?.role === User_Role.USER && (
+        <p>{t('This page is for administrators of the server.')}</p>
+      )}
       {user?.role === User_Role.ADMIN && (
         <>
-          <Tabs label="Administration">
+          <Tabs label={t('Administration')}>
             {PAGES.map(([href, text]) => (
-              <a key={href} href={href} aria-current={text === page ? 'page' : undefined}>
+              <a key={href} href={href} aria-current={href === page ? 'page' : undefined}>
                 {text}
               </a>
             ))}

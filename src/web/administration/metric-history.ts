@@ -7,6 +7,7 @@ import {
 } from '#gen/branchline/v1/admin_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { type Failure, failureOf } from '../api/failure.ts'
+import { t } from '../language/texts.tsx'
 
 /** Time between two measurements. */
 const INTERVAL_MS = 5_000
@@ -115,75 +116,77 @@ export function chartsOf(all: readonly Measurement[]): readonly ChartData[] {
   const finished = rate(`${DURATIONS}_count`)
   return [
     {
-      title: 'Calls',
-      unit: 'per second',
+      title: t('Calls'),
+      unit: t('per second'),
       series: [
-        { name: 'all', values: rate(CALLS) },
-        { name: 'failed', values: rate(CALLS, isFailed) },
+        { name: t('all @calls'), values: rate(CALLS) },
+        { name: t('failed @calls'), values: rate(CALLS, isFailed) },
       ],
     },
     {
-      title: 'Calls by protocol',
-      unit: 'per second',
+      title: t('Calls by protocol'),
+      unit: t('per second'),
       series: PROTOCOL_NAMES.map(([label, name]) => ({
         name,
         values: rate(PROTOCOLS, ({ labels }) => labels.protocol === label),
       })),
     },
     {
-      title: 'Mean time of a call',
-      unit: 'ms',
-      series: [{ name: 'time', values: finished.map((count, i) => meanMs(seconds[i], count)) }],
-    },
-    {
-      title: 'Git requests',
-      unit: 'per second',
+      title: t('Mean time of a call'),
+      unit: t('ms'),
       series: [
-        { name: 'fetches', values: rate(GIT, service('git-upload-pack')) },
-        { name: 'pushes', values: rate(GIT, service('git-receive-pack')) },
-        { name: 'failed', values: rate(GIT, isFailedGit) },
+        { name: t('time @curve'), values: finished.map((count, i) => meanMs(seconds[i], count)) },
       ],
     },
     {
-      title: 'Memory',
-      unit: 'MiB',
+      title: t('Git requests'),
+      unit: t('per second'),
       series: [
-        { name: 'process', values: level('process_resident_memory_bytes', 2 ** -20) },
+        { name: t('fetches'), values: rate(GIT, service('git-upload-pack')) },
+        { name: t('pushes'), values: rate(GIT, service('git-receive-pack')) },
+        { name: t('failed @calls'), values: rate(GIT, isFailedGit) },
+      ],
+    },
+    {
+      title: t('Memory'),
+      unit: t('MiB'),
+      series: [
+        { name: t('process'), values: level('process_resident_memory_bytes', 2 ** -20) },
         { name: 'JavaScript', values: level('nodejs_heap_size_used_bytes', 2 ** -20) },
       ],
     },
     {
-      title: 'Database',
-      unit: 'MiB',
-      series: [{ name: 'size', values: level('branchline_database_bytes', 2 ** -20) }],
+      title: t('Database'),
+      unit: t('MiB'),
+      series: [{ name: t('size @curve'), values: level('branchline_database_bytes', 2 ** -20) }],
     },
     {
-      title: 'Processor',
-      unit: '% of one core',
+      title: t('Processor'),
+      unit: t('% of one core'),
       series: [
         {
-          name: 'used',
+          name: t('used'),
           values: rate('process_cpu_seconds_total').map((used) => used && used * 100),
         },
       ],
     },
     {
-      title: 'Delay of the event loop',
-      unit: 'ms',
-      series: [{ name: 'delay', values: level('nodejs_eventloop_lag_seconds', 1000) }],
+      title: t('Delay of the event loop'),
+      unit: t('ms'),
+      series: [{ name: t('delay'), values: level('nodejs_eventloop_lag_seconds', 1000) }],
     },
     {
-      title: 'Connections',
-      unit: 'open',
+      title: t('Connections'),
+      unit: t('open @connections'),
       series: [
-        { name: 'connections', values: level('branchline_connections') },
-        { name: 'streams', values: level('branchline_streams') },
+        { name: t('connections'), values: level('branchline_connections') },
+        { name: t('streams'), values: level('branchline_streams') },
       ],
     },
     {
-      title: 'Answers that wait for readers',
-      unit: 'KiB',
-      series: [{ name: 'waiting', values: level('branchline_waiting_bytes', 2 ** -10) }],
+      title: t('Answers that wait for readers'),
+      unit: t('KiB'),
+      series: [{ name: t('waiting'), values: level('branchline_waiting_bytes', 2 ** -10) }],
     },
   ]
 }
