@@ -2,11 +2,11 @@ import type { DescMessage, DescMethod, DescService } from '@bufbuild/protobuf'
 import type { VNode } from 'preact'
 import { useContext, useMemo, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { Field } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { NotFound, useTitle } from '../components/page.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { isComposite, valueTypeOf } from './draft.ts'
 import { CommentContext, Prose, typeText } from './draft-form.tsx'
@@ -37,7 +37,7 @@ function Part({
 
 /** All services, or the methods that somebody looks for. */
 function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams }): VNode {
-  useTitle('API')
+  useTitle(t('API'))
   const [sought, setSought] = useState(query.get('q') ?? '')
   const seek = (text: string) => {
     setSought(text)
@@ -61,23 +61,25 @@ function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams
     .map(({ method }) => method)
   return (
     <>
-      <h1>API</h1>
+      <h1>{t('API')}</h1>
       <p>
-        Every method is available over Connect, gRPC, gRPC-Web and, with its paths, over REST. Code
-        generators take <a href="/schema/branchline-proto.tar.gz">the proto files</a>,{' '}
-        <a href="/schema/branchline.binpb">the descriptors</a> or{' '}
-        <a href="/openapi.json">the OpenAPI document</a>.
+        <T
+          text="Every method is available over Connect, gRPC, gRPC-Web and, with its paths, over REST. Code generators take {protos}, {descriptors} or {openapi}."
+          protos={<a href="/schema/branchline-proto.tar.gz">{t('the proto files')}</a>}
+          descriptors={<a href="/schema/branchline.binpb">{t('the descriptors')}</a>}
+          openapi={<a href="/openapi.json">{t('the OpenAPI document')}</a>}
+        />
       </p>
       <search>
         <Field
-          label="Search methods"
-          hint="Words of a name, a path, a comment or a reason"
+          label={t('Search methods')}
+          hint={t('Words of a name, a path, a comment or a reason')}
           type="search"
           value={sought}
           onInput={(event) => seek(event.currentTarget.value)}
         />
       </search>
-      <p role="status">{counted(found.length, 'method')}</p>
+      <p role="status">{plural(found.length, '{count} method', '{count} methods')}</p>
       {words.length > 0 ? (
         <MethodList schema={schema} methods={found} />
       ) : (
@@ -111,11 +113,11 @@ function searchedText(schema: ApiSchema, method: DescMethod): string {
 }
 
 function ServiceView({ schema, service }: { schema: ApiSchema; service: DescService }): VNode {
-  useTitle(`${service.name}, API`)
+  useTitle(t('{name}, API', { name: service.name }))
   return (
     <>
-      <nav aria-label="Path">
-        <a href="/-/api">API</a>
+      <nav aria-label={t('Path')}>
+        <a href="/-/api">{t('API')}</a>
       </nav>
       <h1>{service.name}</h1>
       <p class="facts">
@@ -129,7 +131,7 @@ function ServiceView({ schema, service }: { schema: ApiSchema; service: DescServ
 
 function MethodList(props: { schema: ApiSchema; methods: readonly DescMethod[] }): VNode {
   const { schema, methods } = props
-  if (methods.length === 0) return <p>No methods.</p>
+  if (methods.length === 0) return <p>{t('No methods.')}</p>
   return (
     <ul class="list">
       {methods.map((method) => {
@@ -162,18 +164,19 @@ const NO_FILES = { page: '/-/api', raw: '/-/api' }
 /** A method: what it does, who may call it, how it fails, and a form that calls it. */
 function MethodView({ method, schema }: { method: DescMethod; schema: ApiSchema }): VNode {
   const failures = schema.failures(fullNameOf(method))
-  useTitle(`${method.name}, API`)
+  useTitle(t('{name}, API', { name: method.name }))
   return (
     <CommentContext.Provider value={schema.comment}>
-      <nav aria-label="Path">
-        <a href="/-/api">API</a> / <a href={serviceHref(method.parent)}>{method.parent.name}</a>
+      <nav aria-label={t('Path')}>
+        <a href="/-/api">{t('API')}</a> /{' '}
+        <a href={serviceHref(method.parent)}>{method.parent.name}</a>
       </nav>
       <h1>{method.name}</h1>
       <Markup text={schema.comment(fullNameOf(method))} base={NO_FILES} />
       <Facts method={method} />
       {failures.length > 0 && (
         <details>
-          <summary>Failures</summary>
+          <summary>{t('Failures')}</summary>
           <dl>
             {failures.map(({ reason, condition }) => [
               <dt key={`${reason} name`}>
@@ -185,31 +188,41 @@ function MethodView({ method, schema }: { method: DescMethod; schema: ApiSchema 
             ])}
           </dl>
           <p>
-            Every method may also fail with{' '}
-            {schema.generalFailures.map(({ reason }) => reason).join(', ')}.
+            {t('Every method may also fail with {reasons}.', {
+              reasons: schema.generalFailures.map(({ reason }) => reason).join(', '),
+            })}
           </p>
         </details>
       )}
-      <Closed title={`Fields of the response: ${method.output.name}`} type={method.output} />
+      <Closed
+        title={t('Fields of the response: {type}', { type: method.output.name })}
+        type={method.output}
+      />
       <RequestForm method={method} registry={schema.registry} />
     </CommentContext.Provider>
   )
 }
+
+const STREAMS = {
+  client_streaming: t('client streaming'),
+  server_streaming: t('server streaming'),
+  bidi_streaming: t('bidi streaming'),
+} as const
 
 function Facts({ method }: { method: DescMethod }): VNode {
   const { sentences, scopes } = accessOf(method)
   const bindings = bindingsOf(method)
   return (
     <dl>
-      <dt>Connect, gRPC and gRPC-Web</dt>
+      <dt>{t('Connect, gRPC and gRPC-Web')}</dt>
       <dd>
         <code>
           /{method.parent.typeName}/{method.name}
         </code>
-        {method.methodKind !== 'unary' && `, ${method.methodKind.replace('_', ' ')}`}
+        {method.methodKind !== 'unary' && `, ${STREAMS[method.methodKind]}`}
       </dd>
-      <dt>REST</dt>
-      {bindings.length === 0 && <dd>none</dd>}
+      <dt>{t('REST')}</dt>
+      {bindings.length === 0 && <dd>{t('none @path')}</dd>}
       {bindings.map(({ verb, template }) => (
         <dd key={`${verb} ${template}`}>
           <code>
@@ -217,10 +230,12 @@ function Facts({ method }: { method: DescMethod }): VNode {
           </code>
         </dd>
       ))}
-      <dt>Who may call it</dt>
+      <dt>{t('Who may call it')}</dt>
       <dd>{sentences.join(' ')}</dd>
-      <dt>Scopes of a personal access token</dt>
-      <dd>{scopes.length === 0 ? 'none' : scopes.map((scope) => <code>{scope} </code>)}</dd>
+      <dt>{t('Scopes of a personal access token')}</dt>
+      <dd>
+        {scopes.length === 0 ? t('none @scope') : scopes.map((scope) => <code>{scope} </code>)}
+      </dd>
     </dl>
   )
 }
@@ -228,7 +243,7 @@ function Facts({ method }: { method: DescMethod }): VNode {
 /** The fields of a type with their comments. Types of fields open when somebody asks for them. */
 function TypeView({ type }: { type: DescMessage }): VNode {
   const comment = useContext(CommentContext)
-  if (type.fields.length === 0) return <p>The message has no fields.</p>
+  if (type.fields.length === 0) return <p>{t('The message has no fields.')}</p>
   return (
     <dl>
       {type.fields.map((field) => {
@@ -239,10 +254,12 @@ function TypeView({ type }: { type: DescMessage }): VNode {
           </dt>,
           <dd key={field.name}>
             <Prose text={firstParagraph(comment(`${type.typeName}.${field.name}`))} />
-            {typeof inner === 'object' && inner.kind === 'enum' && (
-              <> One of {inner.values.map(({ name }) => name).join(', ')}.</>
+            {typeof inner === 'object' &&
+              inner.kind === 'enum' &&
+              ` ${t('One of {values}.', { values: inner.values.map(({ name }) => name).join(', ') })}`}
+            {isComposite(inner) && (
+              <Closed title={t('Fields of {type}', { type: typeText(field) })} type={inner} />
             )}
-            {isComposite(inner) && <Closed title={`Fields of ${typeText(field)}`} type={inner} />}
           </dd>,
         ]
       })}

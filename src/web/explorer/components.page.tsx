@@ -11,72 +11,77 @@ import { StateTag } from '../components/state-tag.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { ThemeChoice } from '../components/theme-choice.tsx'
 import { say } from '../components/toast.tsx'
+import { t } from '../language/texts.tsx'
 
 /** Shows each component with its states, for those who write pages. docs/design.md describes them. */
 export function ComponentsPage(): VNode {
-  useTitle('Components of the pages')
+  useTitle(t('Components of the pages'))
   return (
     <>
-      <h1>Components of the pages</h1>
-      <Part title="Colours">
+      <h1>{t('Components of the pages')}</h1>
+      <Part title={t('Colours')}>
         <div class="narrow">
           <ThemeChoice />
         </div>
       </Part>
-      <Part title="Buttons">
+      <Part title={t('Buttons')}>
         <p class="actions">
-          <button type="button">Button</button>
+          <button type="button">{t('Button')}</button>
           <button type="button" class="main">
-            Main action
+            {t('Main action')}
           </button>
           <button type="button" class="small">
-            Small
+            {t('Small')}
           </button>
           <button type="button" class="plain">
-            Plain
+            {t('Plain')}
           </button>
           <button type="button" disabled>
-            Acting
+            {t('Acting')}
           </button>
           <a class="button" href="/-/components">
-            <Icon name="plus" /> Link to the components
+            <Icon name="plus" /> {t('Link to the components')}
           </a>
         </p>
       </Part>
-      <Part title="Menus and dialogs">
+      <Part title={t('Menus and dialogs')}>
         <div class="actions">
           <Menu
             className=""
             button={
               <>
-                Menu <Icon name="chevron-down" />
+                {t('Menu')} <Icon name="chevron-down" />
               </>
             }
           >
             <a href="/explore">
-              <Icon name="compass" /> Repositories
+              <Icon name="compass" /> {t('Repositories')}
             </a>
             <button type="button">
-              <Icon name="star" /> A button
+              <Icon name="star" /> {t('A button')}
             </button>
           </Menu>
-          <button type="button" onClick={() => say('Something has happened.')}>
-            Show a toast
+          <button type="button" onClick={() => say(t('Something has happened.'))}>
+            {t('Show a toast')}
           </button>
-          <Confirmed action="Delete" question="The thing is deleted for ever." act={nothing} />
+          <Confirmed
+            action={t('Delete')}
+            question={t('The thing is deleted for ever.')}
+            act={nothing}
+          />
         </div>
       </Part>
-      <Part title="Tabs">
-        <Tabs label="Tabs">
+      <Part title={t('Tabs')}>
+        <Tabs label={t('Tabs')}>
           <a href="/-/components" aria-current="page">
-            <Icon name="code" /> Present
+            <Icon name="code" /> {t('Present')}
           </a>
           <a href="/explore">
-            <Icon name="circle-dot" /> Other <span class="tag">3</span>
+            <Icon name="circle-dot" /> {t('Other')} <span class="tag">3</span>
           </a>
         </Tabs>
       </Part>
-      <Part title="Badges and people">
+      <Part title={t('Badges and people')}>
         <p>
           {['private', 'success', 'failure'].map((state) => (
             <span key={state} class={`tag ${state}`}>
@@ -98,39 +103,43 @@ export function ComponentsPage(): VNode {
           ))}
         </p>
       </Part>
-      <Part title="Labels">
+      <Part title={t('Labels')}>
         <p>
           {['000000', '7f1d1d', 'b3261e', '808080', '0ea5e9', 'fde047', 'ffffff'].map((color) => (
             <LabelTag key={color} label={{ name: color, color }} />
           ))}
         </p>
       </Part>
-      <Part title="Forms">
-        <form class="narrow" aria-label="Fields" onSubmit={onSubmit(() => undefined)}>
-          <Field label="A field" name="field" hint="What belongs into the field." />
-          <TextArea label="A text" name="text" rows={3} />
+      <Part title={t('Forms')}>
+        <form class="narrow" aria-label={t('Fields')} onSubmit={onSubmit(() => undefined)}>
+          <Field label={t('A field')} name="field" hint={t('What belongs into the field.')} />
+          <TextArea label={t('A text')} name="text" rows={3} />
           <Select
-            label="A choice"
+            label={t('A choice')}
             name="choice"
             value="one"
             options={[
-              ['one', 'One'],
-              ['two', 'Two'],
+              ['one', t('One')],
+              ['two', t('Two')],
             ]}
           />
-          <Checkbox label="A box" name="box" />
+          <Checkbox label={t('A box')} name="box" />
         </form>
       </Part>
-      <Part title="Notes and states">
-        <p class="note">Something to know.</p>
+      <Part title={t('Notes and states')}>
+        <p class="note">{t('Something to know.')}</p>
         <FailureNote
-          failure={{ ...FAILURE, message: 'The change failed', advice: 'Try again in a minute.' }}
+          failure={{
+            ...FAILURE,
+            message: t('The change failed'),
+            advice: t('Try again in a minute.'),
+          }}
         />
-        <p class="empty">Nothing is here yet.</p>
+        <p class="empty">{t('Nothing is here yet.')}</p>
         <p>
-          <progress aria-label="Progress" value={40} max={100} />
+          <progress aria-label={t('Progress')} value={40} max={100} />
         </p>
-        <Command label="A command" text="git clone https://example.org/ada/tools.git" />
+        <Command label={t('A command')} text="git clone https://example.org/ada/tools.git" />
       </Part>
     </>
   )

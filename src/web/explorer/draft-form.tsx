@@ -7,6 +7,7 @@ import {
 } from '@bufbuild/protobuf'
 import { type ComponentChildren, createContext, type VNode } from 'preact'
 import { useContext, useId } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 import {
   type Draft,
   type DraftEntry,
@@ -42,7 +43,7 @@ export function DraftForm(props: {
     onChange(withDraft(fields, field, draft))
   return (
     <>
-      {inputs.length === 0 && <p>The message has no fields.</p>}
+      {inputs.length === 0 && <p>{t('The message has no fields.')}</p>}
       {inputs.map((member) =>
         member.kind === 'oneof' ? (
           <OneofInput key={member.name} oneof={member} fields={fields} onChange={onChange} />
@@ -82,9 +83,9 @@ function OneofInput(props: {
     <fieldset>
       <legend>{oneof.name}</legend>
       <label>
-        One of
+        {t('One of')}
         <select value={chosen?.name ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
-          <option value="">none</option>
+          <option value="">{t('none @choice')}</option>
           {choices.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}
@@ -118,7 +119,9 @@ function FieldInput({ field, draft, onChange }: FieldProps): VNode {
     <Group field={field}>
       {draft && <ValueInput name={field.name} field={field} draft={draft} onChange={onChange} />}
       <button type="button" onClick={() => onChange(draft ? undefined : emptyValue(type))}>
-        {draft ? 'Remove' : 'Set'} {field.name}
+        {draft
+          ? t('Remove {field}', { field: field.name })
+          : t('Set {field}', { field: field.name })}
       </button>
     </Group>
   )
@@ -150,7 +153,7 @@ function EntriesInput({ field, draft, onChange }: FieldProps): VNode {
         <div key={entry.id} class="element">
           {field.fieldKind === 'map' && (
             <label>
-              Key {i + 1} of {field.name}
+              {t('Key {number} of {field}', { number: String(i + 1), field: field.name })}
               <input
                 value={entry.key}
                 onInput={(event) => replace({ ...entry, key: event.currentTarget.value })}
@@ -164,7 +167,7 @@ function EntriesInput({ field, draft, onChange }: FieldProps): VNode {
             onChange={(value) => replace({ ...entry, value })}
           />
           <button type="button" onClick={() => update(entries.filter(({ id }) => id !== entry.id))}>
-            Remove {field.name} {i + 1}
+            {t('Remove {field} {number}', { field: field.name, number: String(i + 1) })}
           </button>
         </div>
       ))}
@@ -172,7 +175,7 @@ function EntriesInput({ field, draft, onChange }: FieldProps): VNode {
         type="button"
         onClick={() => update([...entries, newEntry('', emptyValue(valueTypeOf(field)))])}
       >
-        Add {field.name}
+        {t('Add {field}', { field: field.name })}
       </button>
     </Group>
   )
@@ -247,7 +250,7 @@ function TextInput(props: {
   if (options)
     return (
       <select {...common}>
-        <option value="">unset</option>
+        <option value="">{t('unset')}</option>
         {options.map((option) => (
           <option key={option}>{option}</option>
         ))}
@@ -279,7 +282,7 @@ function FieldHint({ field }: { field: DescField }): VNode {
   return (
     <>
       <code>{typeText(field)}</code>
-      {needs(field) && ', required'}
+      {needs(field) && `, ${t('required')}`}
       {text !== '' && ': '}
       <Prose text={text} />
     </>
@@ -292,7 +295,7 @@ export function typeText(field: DescField): string {
   const name =
     typeof type === 'object' ? type.typeName.replace(/^.*?([A-Z])/, '$1') : scalarName(type)
   if (field.fieldKind === 'map') return `map<${scalarName(field.mapKey)}, ${name}>`
-  if (type === ScalarType.BYTES) return 'bytes in base64'
+  if (type === ScalarType.BYTES) return t('{type} in base64', { type: 'bytes' })
   return field.fieldKind === 'list' ? `repeated ${name}` : name
 }
 

@@ -4,6 +4,7 @@ import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { http } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { method as restMethod } from '#gen/rest/v1/rest_pb.ts'
+import { t } from '../language/texts.tsx'
 
 /** Returns the first paragraph of a comment, in one line. */
 export function firstParagraph(comment: string): string {
@@ -47,13 +48,13 @@ function bindingOf({ pattern, body }: HttpRule): RestBinding {
 }
 
 const AUDIENCES: Readonly<Record<Audience, string>> = {
-  [Audience.AUDIENCE_UNSPECIFIED]: 'Everyone.',
-  [Audience.ALWAYS_PUBLIC]: 'Everyone, without an account too, also on a private instance.',
-  [Audience.PUBLIC]: 'Everyone, without an account too, unless the instance is private.',
-  [Audience.SIGNED_IN]: 'Signed-in users.',
-  [Audience.SELF]: 'The account that the request names.',
-  [Audience.SELF_OR_ADMIN]: 'The account that the request names, and administrators.',
-  [Audience.ADMINISTRATORS]: 'Administrators.',
+  [Audience.AUDIENCE_UNSPECIFIED]: t('Everyone.'),
+  [Audience.ALWAYS_PUBLIC]: t('Everyone, without an account too, also on a private instance.'),
+  [Audience.PUBLIC]: t('Everyone, without an account too, unless the instance is private.'),
+  [Audience.SIGNED_IN]: t('Signed-in users.'),
+  [Audience.SELF]: t('The account that the request names.'),
+  [Audience.SELF_OR_ADMIN]: t('The account that the request names, and administrators.'),
+  [Audience.ADMINISTRATORS]: t('Administrators.'),
 }
 
 /** The callers that a method permits, and their credentials. */
@@ -74,10 +75,10 @@ export function accessOf(method: DescMethod): AccessFacts {
   const { audience, scope, sessionOnly, privateData, ignoresCredentials, passwordOnly } = rule
   const sentences = [
     AUDIENCES[audience],
-    passwordOnly && 'Only the password of the account is accepted, by Basic authentication.',
-    sessionOnly && 'Personal access tokens are not accepted.',
-    privateData && 'Personal access tokens for public data only are not accepted.',
-    ignoresCredentials && 'Credentials are ignored.',
+    passwordOnly && t('Only the password of the account is accepted, by Basic authentication.'),
+    sessionOnly && t('Personal access tokens are not accepted.'),
+    privateData && t('Personal access tokens for public data only are not accepted.'),
+    ignoresCredentials && t('Credentials are ignored.'),
   ].filter((sentence) => sentence !== false)
   return {
     sentences,
@@ -97,11 +98,13 @@ export function obstacleTo(
   const { needsUser, needsAdministrator, needsPassword } = accessOf(method)
   const because = (text: string, isSignedOut = false) => ({ text, isSignedOut })
   if (method.methodKind !== 'unary' && method.methodKind !== 'server_streaming')
-    return because('A browser cannot send a stream of messages. Use the command below.')
+    return because(t('A browser cannot send a stream of messages. Use the command below.'))
   if (needsPassword)
-    return because('The method needs the password, which this page does not keep. Use a command.')
-  if (needsUser && !user) return because('The method is for signed-in users:', true)
+    return because(
+      t('The method needs the password, which this page does not keep. Use a command.'),
+    )
+  if (needsUser && !user) return because(t('The method is for signed-in users:'), true)
   if (needsAdministrator && user?.role !== User_Role.ADMIN)
-    return because('Only administrators may call the method.')
+    return because(t('Only administrators may call the method.'))
   return undefined
 }

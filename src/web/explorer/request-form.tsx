@@ -18,10 +18,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/client.ts'
 import { type Failure, failureOf } from '../api/failure.ts'
 import { Command } from '../components/command.tsx'
-import { counted } from '../components/formats.tsx'
 import { onSubmit } from '../components/forms.tsx'
 import { FailureNote } from '../components/load.tsx'
 import { Scrolling, SignInLink } from '../components/page.tsx'
+import { numberText, plural, T, t } from '../language/texts.tsx'
 import { type DraftFields, fieldsOfJson, isObject, isRequired, jsonOfFields } from './draft.ts'
 import { DraftForm, NeedContext } from './draft-form.tsx'
 import { fieldsInPaths, obstacleTo } from './method-facts.ts'
@@ -64,17 +64,19 @@ export function RequestForm({
   return (
     <>
       <section aria-labelledby="request">
-        <h2 id="request">Request</h2>
+        <h2 id="request">{t('Request')}</h2>
         <form onSubmit={onSubmit(() => use(call.send))}>
           <button type="button" onClick={changeMode}>
-            {written.mode === 'form' ? 'Write the request as JSON' : 'Write the request as a form'}
+            {written.mode === 'form'
+              ? t('Write the request as JSON')
+              : t('Write the request as a form')}
           </button>
           <NeedContext.Provider value={needs}>
             <Editor type={method.input} written={written} onChange={setWritten} />
           </NeedContext.Provider>
           {mistake !== '' && (
             <p class="note problem" role="alert">
-              The request is not valid: {mistake}
+              {t('The request is not valid: {mistake}', { mistake })}
             </p>
           )}
           <Buttons method={method} call={call} />
@@ -82,7 +84,7 @@ export function RequestForm({
       </section>
       {call.outcome && (
         <section aria-labelledby="outcome">
-          <h2 id="outcome">Outcome</h2>
+          <h2 id="outcome">{t('Outcome')}</h2>
           <OutcomeView outcome={call.outcome} isStream={method.methodKind !== 'unary'} />
         </section>
       )}
@@ -101,7 +103,7 @@ function Editor(props: {
   if (written.mode === 'form')
     return (
       <>
-        <p class="hint">Empty fields are omitted; use JSON to send empty strings.</p>
+        <p class="hint">{t('Empty fields are omitted; use JSON to send empty strings.')}</p>
         <DraftForm
           message={type}
           fields={written.fields}
@@ -111,7 +113,7 @@ function Editor(props: {
     )
   return (
     <label>
-      Request as JSON
+      {t('Request as JSON')}
       <textarea
         rows={12}
         spellcheck={false}
@@ -135,11 +137,11 @@ function Buttons({ method, call }: { method: DescMethod; call: Call }): VNode {
   return (
     <p class="row">
       <button type="submit" class="main" disabled={isRunning}>
-        Send {method.name}
+        {t('Send {method}', { method: method.name })}
       </button>
       {isRunning && (
         <button type="button" onClick={call.stop}>
-          Stop
+          {t('Stop')}
         </button>
       )}
     </p>
@@ -159,21 +161,22 @@ function Examples({ method, json }: { method: DescMethod; json: JsonObject }): V
   if (!shown) return null
   return (
     <section aria-labelledby="examples">
-      <h2 id="examples">The call in other programs</h2>
+      <h2 id="examples">{t('The call in other programs')}</h2>
       <label>
-        Language
+        {t('Language')}
         <select value={shown.name} onChange={(event) => setChosen(event.currentTarget.value)}>
           {texts.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}
         </select>
       </label>
-      <Command label={`The call as ${shown.name}`} text={shown.text} />
+      <Command label={t('The call as {language}', { language: shown.name })} text={shown.text} />
       <p class="hint">
-        {example.credentials === 'token' && 'Put a personal access token into the variable TOKEN. '}
+        {example.credentials === 'token' &&
+          `${t('Put a personal access token into the variable TOKEN.')} `}
         {example.credentials === 'password' &&
-          'Put the name of the account into the variable USERNAME, and its password into PASSWORD where the text names it. '}
-        {shown.text.includes('SECRET') && 'Replace SECRET by the secret of the form.'}
+          `${t('Put the name of the account into the variable USERNAME, and its password into PASSWORD where the text names it.')} `}
+        {shown.text.includes('SECRET') && t('Replace SECRET by the secret of the form.')}
       </p>
     </section>
   )
@@ -208,10 +211,10 @@ function exampleJson(type: DescMessage, written: Written, registry: Registry): J
 const MAX_SHOWN_CHARACTERS = 200_000
 
 const STATES: Readonly<Record<Outcome['state'], string>> = {
-  running: 'The call is running.',
-  done: 'The call has succeeded.',
-  failed: 'The call has failed.',
-  stopped: 'You have stopped the call.',
+  running: t('The call is running.'),
+  done: t('The call has succeeded.'),
+  failed: t('The call has failed.'),
+  stopped: t('You have stopped the call.'),
 }
 
 /** The state of a call. */
@@ -221,30 +224,37 @@ function OutcomeView({ outcome, isStream }: { outcome: Outcome; isStream: boolea
     <>
       {/* Screen readers are told about the state, but not about each message of a stream. */}
       <p role="status">
-        {STATES[state]} {state !== 'running' && <>It took {milliseconds(durationMs)}.</>}
+        {STATES[state]}{' '}
+        {state !== 'running' && t('It took {duration}.', { duration: milliseconds(durationMs) })}
       </p>
       {isStream && (
         <p class="facts">
-          {counted(count, 'message')}
-          {count > messages.length && `, of which the last ${messages.length} are shown`}
+          {count > messages.length
+            ? plural(
+                count,
+                '{count} message, of which the last {shown} are shown',
+                '{count} messages, of which the last {shown} are shown',
+                { shown: messages.length },
+              )
+            : plural(count, '{count} message', '{count} messages')}
         </p>
       )}
       {refusal && (
         <>
           <FailureNote failure={refusal.failure} />
           <p>
-            Code: <code>{refusal.code}</code>
+            <T text="Code: {code}" code={<code>{refusal.code}</code>} />
           </p>
-          <Json label="Details of the error" value={refusal.details} />
+          <Json label={t('Details of the error')} value={refusal.details} />
         </>
       )}
       {messages.map((message, i) => {
         const number = count - messages.length + i + 1
-        const label = isStream ? `Message ${number}` : 'Response'
+        const label = isStream ? t('Message {number}', { number: String(number) }) : t('Response')
         return <Json key={number} label={label} value={message} />
       })}
-      <Headers title="Headers of the response" headers={headers} />
-      <Headers title="Trailers of the response" headers={trailers} />
+      <Headers title={t('Headers of the response')} headers={headers} />
+      <Headers title={t('Trailers of the response')} headers={trailers} />
     </>
   )
 }
@@ -254,7 +264,9 @@ function Json({ label, value }: { label: string; value: JsonValue | readonly Jso
   return (
     <>
       <h3>{label}</h3>
-      {text.length > MAX_SHOWN_CHARACTERS && <p class="note">Only the beginning is shown.</p>}
+      {text.length > MAX_SHOWN_CHARACTERS && (
+        <p class="note">{t('Only the beginning is shown.')}</p>
+      )}
       <Scrolling className="source" label={label}>
         <pre>{text.slice(0, MAX_SHOWN_CHARACTERS)}</pre>
       </Scrolling>
@@ -279,7 +291,7 @@ function Headers({ title, headers }: { title: string; headers: Outcome['headers'
 
 function milliseconds(duration: number): string {
   const options = { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 } as const
-  return new Intl.NumberFormat(undefined, options).format(duration)
+  return numberText(duration, options)
 }
 
 /** More messages of a stream are counted only, so that a stream may stay open for hours. */
@@ -378,7 +390,7 @@ async function exchange(
     return show(answer.message)
   }
   if (!isServerStreaming(method))
-    throw new ConnectError('a browser cannot send a stream', Code.Unimplemented)
+    throw new ConnectError(t('a browser cannot send a stream'), Code.Unimplemented)
   const answer = await transport.stream(method, signal, undefined, undefined, one(request))
   add(() => ({ headers: [...answer.header] }))
   for await (const message of answer.message) show(message)

@@ -10,6 +10,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import type { Failure } from '#gen/failures.ts'
 import { inWords } from '../api/network-failure.ts'
 import { loadScript } from '../api/scripts.ts'
+import { t } from '../language/texts.tsx'
 
 /** The API, as the server describes it. */
 export interface ApiSchema {
@@ -52,7 +53,7 @@ async function descriptors(): Promise<Uint8Array> {
     throw inWords(error)
   })
   if (!response.ok)
-    throw new ConnectError('the schema of the API cannot be loaded', Code.Unavailable)
+    throw new ConnectError(t('the schema of the API cannot be loaded'), Code.Unavailable)
   return new Uint8Array(await response.arrayBuffer())
 }
 
