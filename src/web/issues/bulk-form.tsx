@@ -2,14 +2,14 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { Field, fieldOf, onSubmit, Select } from '../components/forms.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
+import { plural, t } from '../language/texts.tsx'
 
 const STATES = [
-  ['', 'Leave the state'],
-  ['closed', 'Close'],
-  ['open', 'Open again'],
+  ['', t('Leave the state')],
+  ['closed', t('Close')],
+  ['open', t('Open again')],
 ] as const
 
 interface BulkFormProps {
@@ -34,7 +34,7 @@ export function RowBox({ number }: { number: bigint }): VNode {
       type="checkbox"
       name="number"
       value={number.toString()}
-      aria-label={`Select #${number}`}
+      aria-label={t('Select #{number}', { number: number.toString() })}
     />
   )
 }
@@ -66,7 +66,8 @@ function BulkForm({ name, kind, onChange, isEmpty, children }: BulkFormProps): V
     })
     const failures = results.filter(({ reason }) => reason !== '')
     const texts = failures.map(({ number, message }) => `#${number}: ${message}`)
-    setOutcome([`${counted(changed, kind)} changed.`, ...texts].join(' '))
+    const said = plural(changed, `{count} ${kind} changed.`, `{count} ${kind}s changed.`)
+    setOutcome([said, ...texts].join(' '))
     form.reset()
     count([])
     onChange()
@@ -74,7 +75,7 @@ function BulkForm({ name, kind, onChange, isEmpty, children }: BulkFormProps): V
   return (
     <form
       class="list-form"
-      aria-label={`Change several ${kind}s`}
+      aria-label={t(`Change several ${kind}s`)}
       onSubmit={onSubmit(change.run)}
       onInput={(event) => count(boxesOf(event.currentTarget))}
     >
@@ -85,17 +86,22 @@ function BulkForm({ name, kind, onChange, isEmpty, children }: BulkFormProps): V
           checked={isAll}
           onClick={(event) => selectAll(event.currentTarget)}
         />{' '}
-        Select all on this page
+        {t('Select all on this page')}
       </label>
       {children}
       <p role="status">{outcome}</p>
       {change.failure && <FailureNote failure={change.failure} />}
       <div class="row" hidden={selected === 0}>
-        <Select label={`State of the selected ${kind}s`} name="state" value="" options={STATES} />
-        <Field label="Label to add" name="addLabel" maxLength={255} />
-        <Field label="Label to remove" name="removeLabel" maxLength={255} />
+        <Select
+          label={t(`State of the selected ${kind}s`)}
+          name="state"
+          value=""
+          options={STATES}
+        />
+        <Field label={t('Label to add')} name="addLabel" maxLength={255} />
+        <Field label={t('Label to remove')} name="removeLabel" maxLength={255} />
         <button type="submit" disabled={change.isRunning}>
-          Change {counted(selected, kind)}
+          {plural(selected, `Change {count} ${kind}`, `Change {count} ${kind}s`)}
         </button>
       </div>
     </form>

@@ -1,15 +1,16 @@
 import type { VNode } from 'preact'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { ownHref } from '../addresses.ts'
-import { counted, Time } from '../components/formats.tsx'
+import { Time } from '../components/formats.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
 import { Writer } from '../components/person.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 
 /** A row of an issue or a pull request in a list of several repositories. */
 export function ConcernRow({ issue }: { issue: Issue }): VNode {
   return (
     <li>
-      <span class="tag">{issue.pullRequest ? 'pull request' : 'issue'}</span>{' '}
+      <span class="tag">{t(issue.pullRequest ? 'pull request' : 'issue')}</span>{' '}
       <a href={ownHref(issue.htmlUrl)} data-row>
         {issue.title} {issue.repository?.fullName}#{issue.number.toString()}
       </a>{' '}
@@ -17,8 +18,9 @@ export function ConcernRow({ issue }: { issue: Issue }): VNode {
         <LabelTag key={String(label.id)} label={label} />
       ))}
       <p class="facts">
-        <Writer of={issue} />, updated <Time at={issue.updatedAt} />
-        {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
+        <Writer of={issue} />, <T text="updated {time}" time={<Time at={issue.updatedAt} />} />
+        {issue.comments > 0n &&
+          `, ${plural(issue.comments, '{count} comment', '{count} comments')}`}
       </p>
     </li>
   )

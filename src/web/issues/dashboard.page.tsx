@@ -4,35 +4,36 @@ import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
 import { RowList } from '../keyboard/row-list.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { ConcernRow } from './concern-row.tsx'
 import { useConcerns } from './concerns.ts'
 
 const STATES = [
-  ['open', 'Open'],
-  ['closed', 'Closed'],
+  ['open', t('Open @state')],
+  ['closed', t('Closed')],
 ] as const
 
 /** What the user has to do with an issue or pull request: the value in the address, and the words. */
 const VIEWS = [
-  ['assigned', 'Assigned to me'],
-  ['created', 'Created by me'],
-  ['mentioned', 'Mentions me'],
-  ['review_requested', 'Review requested'],
+  ['assigned', t('Assigned to me')],
+  ['created', t('Created by me')],
+  ['mentioned', t('Mentions me')],
+  ['review_requested', t('Review requested')],
 ] as const
 
 /** The issues and pull requests of all repositories that concern the user. */
 export function DashboardPage({ query }: PageProps): VNode {
   const { session } = useApi()
-  useTitle('Issues and pull requests')
+  useTitle(t('Issues and pull requests'))
   return (
     <>
-      <h1>Issues and pull requests</h1>
+      <h1>{t('Issues and pull requests')}</h1>
       {session.user ? (
         <Dashboard query={query} />
       ) : (
         <p>
-          <SignInLink /> to see what concerns you.
+          <T text="{signIn} to see what concerns you." signIn={<SignInLink />} />
         </p>
       )}
     </>
@@ -66,21 +67,21 @@ function Dashboard({ query }: Pick<PageProps, 'query'>): VNode {
   const isCut = useConcerns(list.reload)
   return (
     <>
-      <Tabs label="Concerns" name="view" options={VIEWS} chosen={{ view, state }} />
+      <Tabs label={t('Concerns')} name="view" options={VIEWS} chosen={{ view, state }} />
       {words ? (
         <p>
-          Results of <code>{words}</code>
+          <T text="Results of {query}" query={<code>{words}</code>} />
         </p>
       ) : (
-        <Tabs label="State" name="state" options={STATES} chosen={{ view, state }} />
+        <Tabs label={t('State')} name="state" options={STATES} chosen={{ view, state }} />
       )}
       <p role="status" class={isCut ? 'note' : 'hidden'}>
-        {isCut && 'Reconnecting. The list may be out of date.'}
+        {isCut && t('Reconnecting. The list may be out of date.')}
       </p>
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
-            {issues.length === 0 && <p class="empty">Nothing here.</p>}
+            {issues.length === 0 && <p class="empty">{t('Nothing here.')}</p>}
             <RowList>
               {issues.map((issue) => (
                 <ConcernRow key={String(issue.id)} issue={issue} />

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, fieldOf, Select } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { StateTag } from '../components/state-tag.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import { ReferenceField, referenceOf } from './references.tsx'
 
@@ -19,8 +20,8 @@ interface DependenciesProps {
 }
 
 const DIRECTIONS = [
-  ['waits', 'The issue waits for'],
-  ['blocks', 'The issue blocks'],
+  ['waits', t('The issue waits for')],
+  ['blocks', t('The issue blocks')],
 ] as const
 
 /** What an issue waits for, and what waits for the issue, with a form that adds both. */
@@ -63,7 +64,7 @@ export function Dependencies({ name, isWriter, version, onChange }: Dependencies
           aria-labelledby="dependencies"
           hidden={lists.waits.length + lists.blocks.length === 0 && !isWriter}
         >
-          <h3 id="dependencies">Dependencies</h3>
+          <h3 id="dependencies">{t('Dependencies')}</h3>
           {DIRECTIONS.map(
             ([direction, words]) =>
               lists[direction].length > 0 && (
@@ -82,9 +83,14 @@ export function Dependencies({ name, isWriter, version, onChange }: Dependencies
               ),
           )}
           {isWriter && (
-            <ActionForm label="Add a dependency" submit="Add the dependency" act={add} isEmptied>
-              <Select label="Direction" name="direction" value="waits" options={DIRECTIONS} />
-              <ReferenceField label="Number, or owner/repository#number" name="other" />
+            <ActionForm
+              label={t('Add a dependency')}
+              submit={t('Add the dependency')}
+              act={add}
+              isEmptied
+            >
+              <Select label={t('Direction')} name="direction" value="waits" options={DIRECTIONS} />
+              <ReferenceField label={t('Number, or owner/repository#number')} name="other" />
             </ActionForm>
           )}
         </section>
@@ -96,7 +102,7 @@ export function Dependencies({ name, isWriter, version, onChange }: Dependencies
 function Other(props: { issue: Issue; remove: (() => Promise<void>) | undefined }): VNode {
   const { issue, remove } = props
   // Of what the reader may not read, there is only that it exists.
-  if (issue.number === 0n) return <li>something that you may not read</li>
+  if (issue.number === 0n) return <li>{t('something that you may not read')}</li>
   const about = `#${issue.number}`
   return (
     <li>
@@ -104,7 +110,7 @@ function Other(props: { issue: Issue; remove: (() => Promise<void>) | undefined 
       <a href={ownHref(issue.htmlUrl)}>
         {issue.title} {about}
       </a>{' '}
-      {remove && <ActionButton text="Remove" about={about} act={remove} />}
+      {remove && <ActionButton text={t('Remove')} about={about} act={remove} />}
     </li>
   )
 }

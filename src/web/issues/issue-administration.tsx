@@ -17,6 +17,7 @@ import {
   isChecked,
 } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 interface AdministrationProps {
@@ -45,15 +46,15 @@ export function IssueAdministration(props: AdministrationProps): VNode {
   }
   return (
     <section class="box" aria-labelledby="administration">
-      <h3 id="administration">Administration</h3>
+      <h3 id="administration">{t('Administration')}</h3>
       {issue.isLocked ? (
         <p class="buttons">
-          <ActionButton text="Unlock the conversation" act={unlock} />
+          <ActionButton text={t('Unlock the conversation')} act={unlock} />
         </p>
       ) : (
         <ActionForm
-          label="Lock the conversation"
-          submit="Lock the conversation"
+          label={t('Lock the conversation')}
+          submit={t('Lock the conversation')}
           act={async (form) => {
             const lockReason = fieldOf(form, 'lockReason')
             await of(IssueService).lockIssue({ ...name, lockReason })
@@ -62,20 +63,20 @@ export function IssueAdministration(props: AdministrationProps): VNode {
           isRow
         >
           <Field
-            label="Reason"
+            label={t('Reason')}
             name="lockReason"
             maxLength={255}
-            hint="Only writers can comment on a locked issue."
+            hint={t('Only writers can comment on a locked issue.')}
           />
         </ActionForm>
       )}
       <TransferForm name={name} isPrivate={repository.private} />
       {repository.permissions?.admin && (
         <p class="buttons">
-          <ActionButton text={isPinned ? 'Unpin' : 'Pin'} act={pin} />{' '}
+          <ActionButton text={t(isPinned ? 'Unpin' : 'Pin')} act={pin} />{' '}
           <Confirmed
-            action="Delete the issue"
-            question="The issue and all comments are deleted for ever."
+            action={t('Delete the issue')}
+            question={t('The issue and all comments are deleted for ever.')}
             act={remove}
           />
         </p>
@@ -92,7 +93,7 @@ function TransferForm({ name, isPrivate }: { name: PullName; isPrivate: boolean 
     return (
       <p class="buttons">
         <button type="button" onClick={() => setOpen(true)}>
-          Transfer the issue…
+          {t('Transfer the issue…')}
         </button>
       </p>
     )
@@ -103,18 +104,18 @@ function TransferForm({ name, isPrivate }: { name: PullName; isPrivate: boolean 
     goTo(`${repositoryHref({ owner, repo })}/issues/${number}`)
   }
   return (
-    <ActionForm label="Transfer the issue" submit="Transfer the issue" act={transfer}>
+    <ActionForm label={t('Transfer the issue')} submit={t('Transfer the issue')} act={transfer}>
       <Field
-        label="Repository that gets the issue"
+        label={t('Repository that gets the issue')}
         name="target"
-        placeholder="owner/repository"
+        placeholder={t('owner/repository')}
         pattern="\s*[^\s\/]+\/[^\s\/]+\s*"
-        hint="The issue gets a new number there. Comments and files move along."
+        hint={t('The issue gets a new number there. Comments and files move along.')}
         autocapitalize="none"
         autocomplete="off"
         required
       />
-      {isPrivate && <Checkbox label="Also if that is public" name="confirmPublic" />}
+      {isPrivate && <Checkbox label={t('Also if that is public')} name="confirmPublic" />}
     </ActionForm>
   )
 }

@@ -12,8 +12,8 @@ import {
   TextEditor,
   tagsOf,
 } from '../conversations/details.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
-
 import { ChangeDueDate, ChangeMilestone, OwnSubscription } from './issue-planning.tsx'
 
 interface DetailsProps {
@@ -33,22 +33,25 @@ export function IssueDetails({ repository, name, issue, onChange }: DetailsProps
   const isAuthor = session.user !== undefined && session.user.username === issue.user?.login
   return (
     <section class="box" aria-labelledby="details">
-      <h3 id="details">Details</h3>
+      <h3 id="details">{t('Details')}</h3>
       <dl>
-        <Detail title="Labels" values={tagsOf(issue.labels)}>
+        <Detail title={t('Labels')} values={tagsOf(issue.labels)}>
           {isWriter && <Labels name={name} labels={issue.labels} onChange={onChange} />}
         </Detail>
-        <Detail title="Assignees" values={peopleOf(issue.assignees)}>
+        <Detail title={t('Assignees')} values={peopleOf(issue.assignees)}>
           {isWriter && <Assignees name={name} assignees={issue.assignees} onChange={onChange} />}
         </Detail>
         <Detail
-          title="Milestone"
+          title={t('Milestone')}
           values={issue.milestone ? [<span key="milestone">{issue.milestone.title}</span>] : []}
         >
           {isWriter && <ChangeMilestone {...change} />}
         </Detail>
         {(issue.dueDate || isWriter) && (
-          <Detail title="Due" values={issue.dueDate ? [<Time key="due" at={issue.dueDate} />] : []}>
+          <Detail
+            title={t('Due')}
+            values={issue.dueDate ? [<Time key="due" at={issue.dueDate} />] : []}
+          >
             {isWriter && <ChangeDueDate {...change} />}
           </Detail>
         )}
@@ -64,7 +67,7 @@ export function IssueDetails({ repository, name, issue, onChange }: DetailsProps
       {!isEdited && (isWriter || (isAuthor && !archived)) && (
         <p class="buttons">
           <button type="button" onClick={() => setEdited(true)}>
-            Edit title and description
+            {t('Edit title and description')}
           </button>
         </p>
       )}

@@ -7,6 +7,7 @@ import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.
 import { allPages, PAGE, useApi } from '../api/client.ts'
 import { ActionButton, Field, fieldOf, onSubmit, Select } from '../components/forms.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 interface ChangeProps {
@@ -21,7 +22,7 @@ export function ChangeMilestone(props: ChangeProps): VNode {
   if (isOpen) return <MilestoneForm {...props} onClose={() => setOpen(false)} />
   return (
     <button type="button" class="small" onClick={() => setOpen(true)}>
-      Change milestone
+      {t('Change milestone')}
     </button>
   )
 }
@@ -56,11 +57,11 @@ function MilestoneForm({ name, issue, onChange, onClose }: FormProps): VNode {
           const present = milestone && !open.some(({ id }) => id === milestone.id)
           return (
             <Select
-              label="New milestone"
+              label={t('New milestone')}
               name="milestone"
               value={String(milestone?.id ?? 0)}
               options={[
-                ['0', 'none'],
+                ['0', t('none @milestone')],
                 ...(present ? [[String(milestone.id), milestone.title] as const] : []),
                 ...known,
               ]}
@@ -68,7 +69,7 @@ function MilestoneForm({ name, issue, onChange, onClose }: FormProps): VNode {
           )
         }}
       </Show>
-      <FormButtons what="milestone" isRunning={saving.isRunning} onClose={onClose} />
+      <FormButtons submit={t('Save milestone')} isRunning={saving.isRunning} onClose={onClose} />
     </form>
   )
 }
@@ -79,7 +80,7 @@ export function ChangeDueDate(props: ChangeProps): VNode {
   if (isOpen) return <DueDateForm {...props} onClose={() => setOpen(false)} />
   return (
     <button type="button" class="small" onClick={() => setOpen(true)}>
-      Change due date
+      {t('Change due date')}
     </button>
   )
 }
@@ -97,21 +98,21 @@ function DueDateForm({ name, onChange, onClose }: FormProps): VNode {
   return (
     <form onSubmit={onSubmit(saving.run)}>
       {saving.failure && <FailureNote failure={saving.failure} />}
-      <Field label="New due date" name="due" type="date" hint="Empty for none." />
-      <FormButtons what="due date" isRunning={saving.isRunning} onClose={onClose} />
+      <Field label={t('New due date')} name="due" type="date" hint={t('Empty for none.')} />
+      <FormButtons submit={t('Save due date')} isRunning={saving.isRunning} onClose={onClose} />
     </form>
   )
 }
 
-function FormButtons(props: { what: string; isRunning: boolean; onClose: () => void }): VNode {
-  const { what, isRunning, onClose } = props
+function FormButtons(props: { submit: string; isRunning: boolean; onClose: () => void }): VNode {
+  const { submit, isRunning, onClose } = props
   return (
     <p class="buttons">
       <button type="submit" disabled={isRunning}>
-        Save {what}
+        {submit}
       </button>
       <button type="button" onClick={onClose}>
-        Cancel
+        {t('Cancel')}
       </button>
     </p>
   )
@@ -128,7 +129,7 @@ export function OwnSubscription({ name, login }: { name: PullName; login: string
     <Show of={state}>
       {({ subscribed }) => (
         <ActionButton
-          text={subscribed ? 'Unsubscribe' : 'Subscribe'}
+          text={t(subscribed ? 'Unsubscribe' : 'Subscribe')}
           act={async () => {
             const request = { ...name, user: login }
             await (subscribed

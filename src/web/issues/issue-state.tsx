@@ -4,13 +4,14 @@ import { repositoryHref } from '../addresses.ts'
 import { Time } from '../components/formats.tsx'
 import { writerOf } from '../components/person.tsx'
 import { StateTag } from '../components/state-tag.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
-/** The reasons of closing, in words that follow `closed`. */
+/** The reasons of closing, in words that follow the state or the button that closes. */
 export const REASONS = [
-  ['completed', 'as completed'],
-  ['not_planned', 'as not planned'],
-  ['duplicate', 'as a duplicate'],
+  ['completed', t('as completed')],
+  ['not_planned', t('as not planned')],
+  ['duplicate', t('as a duplicate')],
 ] as const
 
 /** Whether an issue is open, why it is closed, who opened it, and what it is a part of. */
@@ -20,18 +21,20 @@ export function StateLine({ name, issue }: { name: PullName; issue: Issue }): VN
   return (
     <p>
       <StateTag state={state} />
-      {reason !== undefined && ` ${reason}`}
-      {duplicateOf && (
-        <>
-          {' '}
-          of <LinkedIssue name={name} link={duplicateOf} />
-        </>
+      {reason !== undefined && ' '}
+      {duplicateOf ? (
+        <T
+          text="as a duplicate of {issue}"
+          issue={<LinkedIssue name={name} link={duplicateOf} />}
+        />
+      ) : (
+        reason
       )}
       {reason === undefined ? ' ' : ', '}
-      {writerOf(issue)} opened it <Time at={issue.createdAt} />
+      <T text="{who} opened it {time}" who={writerOf(issue)} time={<Time at={issue.createdAt} />} />
       {parent && (
         <>
-          , a part of <LinkedIssue name={name} link={parent} />
+          , <T text="a part of {issue}" issue={<LinkedIssue name={name} link={parent} />} />
         </>
       )}
     </p>

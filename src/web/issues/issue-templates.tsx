@@ -11,6 +11,7 @@ import type { Api } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
 import { Field, fieldOf, TextArea } from '../components/forms.tsx'
 import { Markup } from '../components/markup.tsx'
+import { t } from '../language/texts.tsx'
 
 type RepositoryName = { readonly owner: string; readonly repo: string }
 
@@ -54,8 +55,8 @@ export function TemplateChoice({ name, offers }: { name: RepositoryName; offers:
       ))}
       {offers.isBlankOffered && (
         <li>
-          <a href={href('')}>Blank issue</a>
-          <p class="facts">An issue without a template.</p>
+          <a href={href('')}>{t('Blank issue')}</a>
+          <p class="facts">{t('An issue without a template.')}</p>
         </li>
       )}
       {offers.links.map((link) => (
@@ -136,7 +137,7 @@ function Dropdown({ field }: { field: IssueFormField }): VNode {
         multiple={isMultiple}
         required={validations.required === true}
       >
-        {!isMultiple && <option value="">Choose…</option>}
+        {!isMultiple && <option value="">{t('Choose…')}</option>}
         {options.map((option, position) => (
           <option key={option} value={option} selected={position === attributes.default}>
             {option}

@@ -16,6 +16,7 @@ import { EntryView } from '../conversations/entry.tsx'
 import { HistoryEntry, readHistory } from '../conversations/history.tsx'
 import { Participants } from '../conversations/participants.tsx'
 import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
+import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
@@ -32,7 +33,7 @@ const loadAdministration = async () => (await import('./issue.later.ts')).IssueA
 export function IssuePage({ owner, repo, rest }: PageProps): VNode {
   const [number = ''] = rest
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={`Issue ${number}`}>
+    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={t('Issue {number}', { number })}>
       {(repository) =>
         /^[1-9]\d{0,17}$/.test(number) ? (
           <IssueView repository={repository} name={{ owner, repo, index: BigInt(number) }} />
@@ -70,8 +71,11 @@ function IssueView({ repository, name }: IssueProps): VNode {
       {(value) =>
         value.pullRequest ? (
           <p>
-            Number {value.number.toString()} is a pull request:{' '}
-            <a href={`${repositoryHref(name)}/pulls/${value.number}`}>{value.title}</a>.
+            <T
+              text="Number {number} is a pull request: {link}."
+              number={value.number.toString()}
+              link={<a href={`${repositoryHref(name)}/pulls/${value.number}`}>{value.title}</a>}
+            />
           </p>
         ) : (
           <>
@@ -80,7 +84,7 @@ function IssueView({ repository, name }: IssueProps): VNode {
             </h2>
             <StateLine name={name} issue={value} />
             <p role="status" class={isCut ? 'note' : 'hidden'}>
-              {isCut && 'Reconnecting. Your drafts are kept.'}
+              {isCut && t('Reconnecting. Your drafts are kept.')}
             </p>
             <Conversation
               repository={repository}
@@ -115,7 +119,7 @@ function Conversation(props: ConversationProps): VNode {
     who: issue.user?.login ?? '',
     account: issue.user,
     originalAuthor: issue.originalAuthor,
-    did: 'opened',
+    did: 'opened' as const,
     at: issue.createdAt,
     body: issue.body,
     assets: issue.assets,

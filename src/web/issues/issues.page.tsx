@@ -4,7 +4,7 @@ import { IssueService, type ListIssuesResponse } from '#gen/branchline/v1/issue_
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { counted, Time } from '../components/formats.tsx'
+import { Time } from '../components/formats.tsx'
 import { Field, onSubmit, Select } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
@@ -14,6 +14,7 @@ import { Pager, pageOf } from '../components/page.tsx'
 import { Writer } from '../components/person.tsx'
 import { StateTag } from '../components/state-tag.tsx'
 import { RowList } from '../keyboard/row-list.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { RowBox, Selectable } from './bulk-form.tsx'
@@ -21,20 +22,22 @@ import { PinnedIssues } from './pinned-issues.tsx'
 
 const STATES = ['open', 'closed', 'all'] as const
 
+const STATE_TEXTS = { open: t('Open @state'), closed: t('Closed'), all: t('All') } as const
+
 /** The filters of the address, beside the state and the page. */
 const FILTERS = ['q', 'author', 'assignee', 'labels', 'milestones', 'sort'] as const
 
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
 
 const ORDERS = [
-  ['', 'Newest first'],
-  ['oldest', 'Oldest first'],
-  ['recentupdate', 'Last changed first'],
-  ['leastupdate', 'Last changed last'],
-  ['mostcomment', 'Most comments first'],
-  ['leastcomment', 'Fewest comments first'],
-  ['nearduedate', 'Earliest due date first'],
-  ['farduedate', 'Latest due date first'],
+  ['', t('Newest first')],
+  ['oldest', t('Oldest first')],
+  ['recentupdate', t('Last changed first')],
+  ['leastupdate', t('Last changed last')],
+  ['mostcomment', t('Most comments first')],
+  ['leastcomment', t('Fewest comments first')],
+  ['nearduedate', t('Earliest due date first')],
+  ['farduedate', t('Latest due date first')],
 ] as const
 
 const loadSavedViews = async () => (await import('./saved-views.tsx')).SavedViews
@@ -42,7 +45,7 @@ const loadSavedViews = async () => (await import('./saved-views.tsx')).SavedView
 /** The issues of a repository. The address has the filters. */
 export function IssuesPage({ owner, repo, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title="Issues">
+    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={t('Issues')}>
       {(repository) => <Issues repository={repository} name={{ owner, repo }} query={query} />}
     </RepositoryFrame>
   )
@@ -83,15 +86,15 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
     <>
       <p class="actions">
         <a href={`${repositoryHref(name)}/labels`}>
-          <Icon name="tag" /> Labels
+          <Icon name="tag" /> {t('Labels')}
         </a>
         <a href={`${repositoryHref(name)}/milestones`}>
-          <Icon name="milestone" /> Milestones
+          <Icon name="milestone" /> {t('Milestones')}
         </a>
         <span class="space" />
         {session.user && !repository.archived && (
           <a class="button main" href={`${base}/new`}>
-            New issue
+            {t('New issue')}
           </a>
         )}
       </p>
@@ -106,7 +109,7 @@ function Issues({ repository, name, query }: IssuesProps): VNode {
       <Show of={list}>
         {({ issues, total, limit }) => (
           <>
-            {issues.length === 0 && <p class="empty">No issues.</p>}
+            {issues.length === 0 && <p class="empty">{t('No issues.')}</p>}
             <Selectable
               name={name}
               kind="issue"
@@ -146,10 +149,10 @@ function StateTabs(props: {
 }): VNode {
   const { state, hrefOf, totals } = props
   return (
-    <nav class="tabs" aria-label="Filter">
+    <nav class="tabs" aria-label={t('Filter')}>
       {STATES.map((known) => (
         <a key={known} href={hrefOf(known)} aria-current={known === state ? 'page' : undefined}>
-          {known[0]?.toUpperCase() + known.slice(1)}
+          {STATE_TEXTS[known]}
           {totals[known] !== undefined && <span class="number"> {totals[known]}</span>}
         </a>
       ))}
@@ -170,13 +173,19 @@ function FilterForm({ kept, onFilter }: FilterFormProps): VNode {
         class="row filters"
         onSubmit={onSubmit((form) => onFilter(filtersOf(new FormData(form))))}
       >
-        <Field label="Search issues" name="q" type="search" defaultValue={q} maxLength={1024} />
-        <Field label="Author" name="author" defaultValue={author} maxLength={255} />
-        <Field label="Assignee" name="assignee" defaultValue={assignee} maxLength={255} />
-        <Field label="Labels" name="labels" defaultValue={labels} />
-        <Field label="Milestones" name="milestones" defaultValue={milestones} />
-        <Select label="Order" name="sort" value={sort} options={ORDERS} />
-        <button type="submit">Search</button>
+        <Field
+          label={t('Search issues')}
+          name="q"
+          type="search"
+          defaultValue={q}
+          maxLength={1024}
+        />
+        <Field label={t('Author')} name="author" defaultValue={author} maxLength={255} />
+        <Field label={t('Assignee')} name="assignee" defaultValue={assignee} maxLength={255} />
+        <Field label={t('Labels')} name="labels" defaultValue={labels} />
+        <Field label={t('Milestones')} name="milestones" defaultValue={milestones} />
+        <Select label={t('Order')} name="sort" value={sort} options={ORDERS} />
+        <button type="submit">{t('Search')}</button>
       </form>
     </search>
   )
@@ -200,14 +209,21 @@ function IssueRow({ issue, href, hrefOfLabel, isSelectable }: IssueRowProps): VN
         <LabelTag key={label.name} label={label} href={hrefOfLabel(label.name)} />
       ))}
       <p class="facts">
-        <Writer of={issue} />, updated <Time at={issue.updatedAt} />
-        {issue.milestone && `, milestone ${issue.milestone.title}`}
-        {issue.assignees.length > 0 &&
-          `, assigned to ${issue.assignees.map(({ login }) => login).join(', ')}`}
-        {issue.comments > 0n && `, ${counted(issue.comments, 'comment')}`}
+        <Writer of={issue} />, <T text="updated {time}" time={<Time at={issue.updatedAt} />} />
+        {factsOf(issue).map((fact) => `, ${fact}`)}
       </p>
     </li>
   )
+}
+
+/** Returns what a row says about an issue beside its author and its state. */
+function factsOf({ milestone, assignees, comments }: Issue): string[] {
+  const names = assignees.map(({ login }) => login).join(', ')
+  return [
+    ...(milestone ? [t('milestone {title}', { title: milestone.title })] : []),
+    ...(names !== '' ? [t('assigned to {names}', { names })] : []),
+    ...(comments > 0n ? [plural(comments, '{count} comment', '{count} comments')] : []),
+  ]
 }
 
 /** Returns the filters of an address or of the form that are not empty. */

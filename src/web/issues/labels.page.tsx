@@ -15,13 +15,14 @@ import {
 import { LabelTag } from '../components/label-tag.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** The labels of a repository, and for writers the forms that change them. */
 export function LabelsPage({ owner, repo, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title="Labels">
+    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={t('Labels')}>
       {({ archived, permissions }) => (
         <Labels
           name={{ owner, repo }}
@@ -48,11 +49,11 @@ function Labels({ name, page, isWriter }: LabelsProps): VNode {
   const base = `${repositoryHref(name)}/issues`
   return (
     <>
-      <h2>Labels</h2>
+      <h2>{t('Labels')}</h2>
       <Show of={list}>
         {({ labels, total, limit }) => (
           <>
-            {labels.length === 0 && <p class="empty">No labels.</p>}
+            {labels.length === 0 && <p class="empty">{t('No labels.')}</p>}
             <ul class="list">
               {labels.map((label) => (
                 <li key={String(label.id)}>
@@ -60,8 +61,8 @@ function Labels({ name, page, isWriter }: LabelsProps): VNode {
                     label={label}
                     href={`${base}?${new URLSearchParams({ state: 'all', labels: label.name })}`}
                   />
-                  {label.isArchived && <span class="tag">archived</span>}
-                  {label.exclusive && <span class="tag">exclusive</span>}
+                  {label.isArchived && <span class="tag">{t('archived')}</span>}
+                  {label.exclusive && <span class="tag">{t('exclusive')}</span>}
                   {label.description !== '' && <p>{label.description}</p>}
                   {isWriter && <LabelActions name={name} label={label} reload={list.reload} />}
                 </li>
@@ -73,11 +74,11 @@ function Labels({ name, page, isWriter }: LabelsProps): VNode {
       </Show>
       {isWriter && (
         <>
-          <h3>Add a label</h3>
+          <h3>{t('Add a label')}</h3>
           <ActionForm
-            label="Add a label"
-            submit="Create the label"
-            done="The label is created."
+            label={t('Add a label')}
+            submit={t('Create the label')}
+            done={t('The label is created.')}
             isEmptied
             act={async (form) => {
               await of(LabelService).createRepositoryLabel({ ...name, ...readLabel(form) })
@@ -100,6 +101,7 @@ interface ActionsProps extends Pick<LabelsProps, 'name'> {
 function LabelActions({ name, label, reload }: ActionsProps): VNode {
   const { of } = useApi()
   const { id, isArchived } = label
+  const change = t('Change the label {name}', { name: label.name })
   const edit = async (fields: Partial<ReturnType<typeof readLabel>> & { isArchived?: boolean }) => {
     await of(LabelService).editRepositoryLabel({ ...name, id, ...fields })
     reload()
@@ -107,11 +109,11 @@ function LabelActions({ name, label, reload }: ActionsProps): VNode {
   return (
     <>
       <details>
-        <summary>Change the label {label.name}</summary>
+        <summary>{change}</summary>
         <ActionForm
-          label={`Change the label ${label.name}`}
-          submit="Save the label"
-          done="Saved."
+          label={change}
+          submit={t('Save the label')}
+          done={t('Saved.')}
           act={(form) => edit(readLabel(form))}
         >
           <LabelFields label={label} />
@@ -119,14 +121,14 @@ function LabelActions({ name, label, reload }: ActionsProps): VNode {
       </details>
       <div class="buttons">
         <ActionButton
-          text={isArchived ? 'Use again' : 'Archive'}
+          text={t(isArchived ? 'Use again' : 'Archive')}
           about={label.name}
           act={() => edit({ isArchived: !isArchived })}
         />
         <Confirmed
-          action="Delete"
+          action={t('Delete')}
           about={label.name}
-          question={`All issues and pull requests lose the label ${label.name}.`}
+          question={t('All issues and pull requests lose the label {name}.', { name: label.name })}
           act={async () => {
             await of(LabelService).deleteRepositoryLabel({ ...name, id })
             reload()
@@ -141,7 +143,7 @@ function LabelFields({ label }: { label?: Label }): VNode {
   return (
     <>
       <Field
-        label="Name"
+        label={t('Name')}
         name="name"
         autocomplete="off"
         maxLength={50}
@@ -149,22 +151,24 @@ function LabelFields({ label }: { label?: Label }): VNode {
         defaultValue={label?.name ?? ''}
       />
       <Field
-        label="Colour"
+        label={t('Colour')}
         name="color"
         type="color"
         defaultValue={`#${(label?.color ?? '1a56b0').replace(/^#/, '')}`}
       />
       <Field
-        label="Description"
+        label={t('Description')}
         name="description"
         autocomplete="off"
         defaultValue={label?.description ?? ''}
       />
       <Checkbox
-        label="Exclusive"
+        label={t('Exclusive')}
         name="exclusive"
         isChecked={label?.exclusive ?? false}
-        hint="For names with a slash: an issue has one label of those with the same text before the last slash."
+        hint={t(
+          'For names with a slash: an issue has one label of those with the same text before the last slash.',
+        )}
       />
     </>
   )

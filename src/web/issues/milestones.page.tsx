@@ -15,15 +15,21 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { LOCALE, plural, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 
 const STATES = ['open', 'closed'] as const
 
+const TEXTS = {
+  open: { tab: t('Open @state'), none: t('No open milestones.') },
+  closed: { tab: t('Closed'), none: t('No closed milestones.') },
+} as const
+
 /** The milestones of a repository, and for writers the forms that change them. */
 export function MilestonesPage({ owner, repo, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title="Milestones">
+    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={t('Milestones')}>
       {({ archived, permissions }) => (
         <Milestones
           name={{ owner, repo }}
@@ -53,22 +59,22 @@ function Milestones({ name, query, isWriter }: MilestonesProps): VNode {
   const context = { name, isWriter, reload: list.reload }
   return (
     <>
-      <h2>Milestones</h2>
-      <nav class="tabs" aria-label="Filter">
+      <h2>{t('Milestones')}</h2>
+      <nav class="tabs" aria-label={t('Filter')}>
         {STATES.map((known) => (
           <a
             key={known}
             href={`${repositoryHref(name)}/milestones?state=${known}`}
             aria-current={known === state ? 'page' : undefined}
           >
-            {known === 'open' ? 'Open' : 'Closed'}
+            {TEXTS[known].tab}
           </a>
         ))}
       </nav>
       <Show of={list}>
         {({ milestones, total, limit }) => (
           <>
-            {milestones.length === 0 && <p class="empty">No {state} milestones.</p>}
+            {milestones.length === 0 && <p class="empty">{TEXTS[state].none}</p>}
             <ul class="list">
               {milestones.map((milestone) => (
                 <MilestoneEntry key={String(milestone.id)} milestone={milestone} {...context} />
@@ -80,11 +86,11 @@ function Milestones({ name, query, isWriter }: MilestonesProps): VNode {
       </Show>
       {isWriter && (
         <>
-          <h3>Add a milestone</h3>
+          <h3>{t('Add a milestone')}</h3>
           <ActionForm
-            label="Add a milestone"
-            submit="Create the milestone"
-            done="The milestone is created."
+            label={t('Add a milestone')}
+            submit={t('Create the milestone')}
+            done={t('The milestone is created.')}
             isEmptied
             act={async (form) => {
               await of(MilestoneService).createMilestone({ ...name, ...readMilestone(form) })
@@ -111,26 +117,29 @@ function MilestoneEntry(props: EntryProps): VNode {
   const linkTo = (state: string) =>
     `${base}?${new URLSearchParams({ state, milestones: filterOf(milestone) })}`
   const total = openIssues + closedIssues
+  const where = <span class="hidden"> {t('in {title}', { title })}</span>
   return (
     <li>
       <a href={linkTo('all')}>{title}</a>
       {description !== '' && <p>{description}</p>}
       {total > 0n && (
         <progress
-          aria-label={`Progress of ${title}`}
+          aria-label={t('Progress of {title}', { title })}
           max={Number(total)}
           value={Number(closedIssues)}
         />
       )}
       <p class="facts">
         <a href={linkTo('open')}>
-          {openIssues.toLocaleString()} open<span class="hidden"> in {title}</span>
+          {plural(openIssues, '{count} open', '{count} open')}
+          {where}
         </a>
         ,{' '}
         <a href={linkTo('closed')}>
-          {closedIssues.toLocaleString()} closed<span class="hidden"> in {title}</span>
+          {plural(closedIssues, '{count} closed', '{count} closed')}
+          {where}
         </a>
-        {dueOn && `, due ${dueText(dueOn)}`}
+        {dueOn && `, ${t('due {date}', { date: dueText(dueOn) })}`}
       </p>
       {isWriter && <MilestoneActions {...props} />}
     </li>
@@ -147,14 +156,15 @@ function MilestoneActions({ name, milestone, reload }: EntryProps): VNode {
   const { title, state } = milestone
   const id = milestone.id.toString()
   const isOpen = state === 'open'
+  const change = t('Change the milestone {title}', { title })
   return (
     <>
       <details>
-        <summary>Change the milestone {title}</summary>
+        <summary>{change}</summary>
         <ActionForm
-          label={`Change the milestone ${title}`}
-          submit="Save the milestone"
-          done="Saved."
+          label={change}
+          submit={t('Save the milestone')}
+          done={t('Saved.')}
           act={async (form) => {
             await of(MilestoneService).editMilestone({ ...name, id, ...readMilestone(form) })
             reload()
@@ -165,7 +175,7 @@ function MilestoneActions({ name, milestone, reload }: EntryProps): VNode {
       </details>
       <div class="row">
         <ActionButton
-          text={isOpen ? 'Close' : 'Open again'}
+          text={t(isOpen ? 'Close' : 'Open again')}
           about={title}
           act={async () => {
             const next = isOpen ? 'closed' : 'open'
@@ -174,9 +184,9 @@ function MilestoneActions({ name, milestone, reload }: EntryProps): VNode {
           }}
         />
         <Confirmed
-          action="Delete"
+          action={t('Delete')}
           about={title}
-          question={`All issues and pull requests lose the milestone ${title}.`}
+          question={t('All issues and pull requests lose the milestone {title}.', { title })}
           act={async () => {
             await of(MilestoneService).deleteMilestone({ ...name, id })
             reload()
@@ -192,7 +202,7 @@ function MilestoneFields({ milestone }: { milestone?: Milestone }): VNode {
   return (
     <>
       <Field
-        label="Title"
+        label={t('Title')}
         name="title"
         autocomplete="off"
         maxLength={255}
@@ -200,13 +210,13 @@ function MilestoneFields({ milestone }: { milestone?: Milestone }): VNode {
         defaultValue={milestone?.title ?? ''}
       />
       <TextArea
-        label="Description"
+        label={t('Description')}
         name="description"
         rows={3}
         defaultValue={milestone?.description ?? ''}
       />
       <Field
-        label="Due date"
+        label={t('Due date')}
         name="due"
         type="date"
         defaultValue={due ? timestampDate(due).toISOString().slice(0, 10) : ''}
@@ -229,5 +239,5 @@ function readMilestone(form: HTMLFormElement) {
 }
 
 function dueText(due: Timestamp): string {
-  return timestampDate(due).toLocaleDateString(undefined, { timeZone: 'UTC', dateStyle: 'medium' })
+  return timestampDate(due).toLocaleDateString(LOCALE, { timeZone: 'UTC', dateStyle: 'medium' })
 }

@@ -9,6 +9,7 @@ import { FailureNote, Later, Show, useAction, useLoad } from '../components/load
 import { goTo } from '../components/navigation.ts'
 import { SignInLink } from '../components/page.tsx'
 import { loadFileField, useDraftedFiles } from '../conversations/drafted-files.ts'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import {
@@ -26,7 +27,7 @@ import {
  */
 export function NewIssuePage({ owner, repo, rest, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title="New issue">
+    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={t('New issue')}>
       {({ permissions }) => (
         <NewIssue
           name={{ owner, repo }}
@@ -52,7 +53,7 @@ function NewIssue({ name, query, isChoice, isWriter }: NewIssueProps): VNode {
   const offers = useLoad((signal) => loadOffers(of, name, signal), [name.owner, name.repo])
   return (
     <>
-      <h2>New issue</h2>
+      <h2>{t('New issue')}</h2>
       {session.user ? (
         <Show of={offers}>
           {(offered) =>
@@ -74,7 +75,7 @@ function NewIssue({ name, query, isChoice, isWriter }: NewIssueProps): VNode {
         </Show>
       ) : (
         <p>
-          <SignInLink /> to open an issue.
+          <T text="{signIn} to open an issue." signIn={<SignInLink />} />
         </p>
       )}
     </>
@@ -116,11 +117,12 @@ function givenBy(query: URLSearchParams): Given {
 
 function GivenFacts({ given: { labels, assignees, milestone } }: { given: Given }): VNode | null {
   const facts = [
-    ...(labels.length > 0 ? [`labels: ${labels.join(', ')}`] : []),
-    ...(assignees.length > 0 ? [`assignees: ${assignees.join(', ')}`] : []),
-    ...(milestone > 0n ? [`milestone: ${milestone}`] : []),
+    ...(labels.length > 0 ? [t('labels: {names}', { names: labels.join(', ') })] : []),
+    ...(assignees.length > 0 ? [t('assignees: {names}', { names: assignees.join(', ') })] : []),
+    ...(milestone > 0n ? [t('milestone: {number}', { number: String(milestone) })] : []),
   ]
-  return facts.length > 0 ? <p class="facts">The issue gets {facts.join('; ')}.</p> : null
+  if (facts.length === 0) return null
+  return <p class="facts">{t('The issue gets {facts}.', { facts: facts.join('; ') })}</p>
 }
 
 interface IssueFormProps {
@@ -162,7 +164,7 @@ function IssueForm({ name, query, given, template }: IssueFormProps): VNode {
       <GivenFacts given={given} />
       {opening.failure && <FailureNote failure={opening.failure} />}
       <Field
-        label="Title"
+        label={t('Title')}
         name="title"
         defaultValue={query.get('title') ?? template?.title ?? ''}
         maxLength={255}
@@ -173,7 +175,7 @@ function IssueForm({ name, query, given, template }: IssueFormProps): VNode {
       ) : (
         <>
           <label>
-            Description
+            {t('Description')}
             <textarea
               ref={field}
               rows={10}
@@ -186,7 +188,7 @@ function IssueForm({ name, query, given, template }: IssueFormProps): VNode {
       )}
       <p class="buttons">
         <button class="main" type="submit" disabled={opening.isRunning}>
-          Open the issue
+          {t('Open the issue')}
         </button>
       </p>
     </form>

@@ -3,6 +3,8 @@ import { IssuePinService } from '#gen/branchline/v1/issue_pin_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
+import { StateTag } from '../components/state-tag.tsx'
+import { t } from '../language/texts.tsx'
 
 /** The issues that administrators of a repository have pinned, above its list. */
 export function PinnedIssues({ name }: { name: { owner: string; repo: string } }): VNode {
@@ -16,11 +18,11 @@ export function PinnedIssues({ name }: { name: { owner: string; repo: string } }
       {(issues) =>
         issues.length > 0 && (
           <section class="box" aria-labelledby="pinned">
-            <h2 id="pinned">Pinned</h2>
+            <h2 id="pinned">{t('Pinned')}</h2>
             <ul class="list">
               {issues.map((issue) => (
                 <li key={String(issue.id)}>
-                  <span class={`tag ${issue.state}`}>{issue.state}</span>{' '}
+                  <StateTag state={issue.state} />{' '}
                   <a href={`${repositoryHref(name)}/issues/${issue.number}`}>
                     {issue.title} #{issue.number.toString()}
                   </a>

@@ -4,6 +4,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 
 interface SavedViewsProps {
   readonly name: { readonly owner: string; readonly repo: string }
@@ -35,7 +36,7 @@ export function SavedViews({ name, query, isWriter }: SavedViewsProps): VNode {
         return (
           <>
             {views.length > 0 && (
-              <nav class="bar" aria-label="Views">
+              <nav class="bar" aria-label={t('Views')}>
                 {views.map((view) => (
                   <a
                     key={String(view.id)}
@@ -49,9 +50,9 @@ export function SavedViews({ name, query, isWriter }: SavedViewsProps): VNode {
             )}
             {isWriter && shown && (
               <Confirmed
-                action="Delete the view"
+                action={t('Delete the view')}
                 about={shown.name}
-                question="The view is deleted for all readers of the repository."
+                question={t('The view is deleted for all readers of the repository.')}
                 act={async () => {
                   await of(IssueViewService).deleteIssueView({ owner, repo, id: shown.id })
                   saved.reload()
@@ -60,13 +61,13 @@ export function SavedViews({ name, query, isWriter }: SavedViewsProps): VNode {
             )}
             {isWriter && query !== '' && !shown && (
               <ActionForm
-                label="Save the search"
-                submit="Save as a view"
+                label={t('Save the search')}
+                submit={t('Save as a view')}
                 act={save}
                 isEmptied
                 isRow
               >
-                <Field label="Name of the view" name="name" maxLength={255} required />
+                <Field label={t('Name of the view')} name="name" maxLength={255} required />
               </ActionForm>
             )}
           </>

@@ -5,6 +5,7 @@ import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { ActionButton, fieldOf, onSubmit, Select } from '../components/forms.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import { REASONS } from './issue-state.tsx'
 import { ReferenceField, referenceOf } from './references.tsx'
@@ -34,24 +35,24 @@ export function StateForm({ name, issue, onChange }: StateFormProps): VNode {
   if (issue.state !== 'open')
     return (
       <p class="buttons">
-        <ActionButton text="Open again" act={open} />
+        <ActionButton text={t('Open again')} act={open} />
       </p>
     )
   return (
     <form
       class="row"
-      aria-label="Close the issue"
+      aria-label={t('Close the issue')}
       onInput={(event) => setReason(fieldOf(event.currentTarget, 'reason'))}
       onSubmit={onSubmit(closing.run)}
     >
       {closing.failure && <FailureNote failure={closing.failure} />}
       <button type="submit" disabled={closing.isRunning}>
-        Close the issue
+        {t('Close the issue')}
       </button>
-      <Select label="Reason" name="reason" value={reason} options={REASONS} isLabelHidden />
+      <Select label={t('Reason')} name="reason" value={reason} options={REASONS} isLabelHidden />
       {reason === 'duplicate' && (
         <ReferenceField
-          label="Number of the other issue, or owner/repository#number"
+          label={t('Number of the other issue, or owner/repository#number')}
           name="duplicateOf"
         />
       )}

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { StateTag } from '../components/state-tag.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 interface SubIssuesProps {
@@ -32,8 +33,12 @@ export function SubIssues({ name, isWriter, version }: SubIssuesProps): VNode {
       {(issues) => (
         <section class="box" aria-labelledby="sub-issues" hidden={issues.length === 0 && !isWriter}>
           <h3 id="sub-issues">
-            Sub-issues
-            {issues.length > 0 && ` (${closedOf(issues)} of ${issues.length} closed)`}
+            {issues.length > 0
+              ? t('Sub-issues ({count} of {all} closed)', {
+                  count: closedOf(issues),
+                  all: issues.length,
+                })
+              : t('Sub-issues')}
           </h3>
           {issues.length > 0 && (
             <>
@@ -54,13 +59,13 @@ export function SubIssues({ name, isWriter, version }: SubIssuesProps): VNode {
           )}
           {isWriter && (
             <ActionForm
-              label="Add a sub-issue"
-              submit="Add the sub-issue"
+              label={t('Add a sub-issue')}
+              submit={t('Add the sub-issue')}
               act={add}
               isEmptied
               isRow
             >
-              <Field label="Number of an issue" name="index" pattern="#?[0-9]+" required />
+              <Field label={t('Number of an issue')} name="index" pattern="#?[0-9]+" required />
             </ActionForm>
           )}
         </section>
@@ -101,8 +106,8 @@ function Part({ name, issue, position, isWriter, onChange }: PartProps): VNode {
       <a href={`${repositoryHref({ owner, repo })}/issues/${issue.number}`}>
         {issue.title} #{issue.number.toString()}
       </a>{' '}
-      {isWriter && position > 1 && <ActionButton text="Move up" about={about} act={move} />}{' '}
-      {isWriter && <ActionButton text="Remove" about={about} act={remove} />}
+      {isWriter && position > 1 && <ActionButton text={t('Move up')} about={about} act={move} />}{' '}
+      {isWriter && <ActionButton text={t('Remove')} about={about} act={remove} />}
     </li>
   )
 }

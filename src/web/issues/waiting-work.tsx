@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
+import { numberText, t } from '../language/texts.tsx'
 import { ConcernRow } from './concern-row.tsx'
 import { useConcerns } from './concerns.ts'
 
@@ -10,10 +11,10 @@ const LIMIT = 5
 
 /** What waits: the view of the page with the whole list, the heading, and what is asked for. */
 const LISTS = [
-  ['review_requested', 'Reviews that wait for you', { reviewRequested: true }],
-  ['created', 'Your pull requests', { created: true, type: 'pulls' }],
-  ['assigned', 'Assigned to you', { assigned: true }],
-  ['mentioned', 'Mentions of you', { mentioned: true }],
+  ['review_requested', t('Reviews that wait for you'), { reviewRequested: true }],
+  ['created', t('Your pull requests'), { created: true, type: 'pulls' }],
+  ['assigned', t('Assigned to you'), { assigned: true }],
+  ['mentioned', t('Mentions of you'), { mentioned: true }],
 ] as const
 
 /** The open issues and pull requests that concern the user, live. */
@@ -35,13 +36,13 @@ export function WaitingWork(): VNode {
   return (
     <>
       <p role="status" class={isCut ? 'note' : 'hidden'}>
-        {isCut && 'Reconnecting. The lists may be out of date.'}
+        {isCut && t('Reconnecting. The lists may be out of date.')}
       </p>
       <Show of={lists}>
         {(found) => (
           <>
             {found.every(({ issues }) => issues.length === 0) && (
-              <p class="empty">No issue and no pull request waits for you.</p>
+              <p class="empty">{t('No issue and no pull request waits for you.')}</p>
             )}
             {LISTS.map(([view, heading], i) => {
               const { issues = [], total = 0n } = found[i] ?? {}
@@ -49,7 +50,7 @@ export function WaitingWork(): VNode {
                 issues.length > 0 && (
                   <section key={view} aria-labelledby={`waiting-${view}`}>
                     <h2 id={`waiting-${view}`}>
-                      {heading} <span class="tag">{total.toLocaleString()}</span>
+                      {heading} <span class="tag">{numberText(total)}</span>
                     </h2>
                     <ul class="list">
                       {issues.map((issue) => (
@@ -58,7 +59,7 @@ export function WaitingWork(): VNode {
                     </ul>
                     {total > issues.length && (
                       <p>
-                        <a href={`/issues?view=${view}&state=open`}>All of this list</a>
+                        <a href={`/issues?view=${view}&state=open`}>{t('All of this list')}</a>
                       </p>
                     )}
                   </section>
