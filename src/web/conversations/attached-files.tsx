@@ -4,11 +4,12 @@ import type { Attachment } from '#gen/branchline/v1/release_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Download } from '../code/download.tsx'
 import { sizeText } from '../components/formats.tsx'
+import { t } from '../language/texts.tsx'
 
 /** The files that are attached to a text. */
 export function AttachedFiles({ files }: { files: readonly Attachment[] }): VNode {
   return (
-    <ul aria-label="Attachments">
+    <ul aria-label={t('Attachments')}>
       {files.map((file) => (
         <li key={file.uuid}>
           <AttachedFile file={file} /> ({sizeText(file.size)})

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAction } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 import { TextForm } from './text-form.tsx'
 
 interface EditorProps {
@@ -20,16 +21,16 @@ export function CommentEditor({ name, body, save, onClose }: EditorProps): VNode
   return (
     <TextForm
       name={name}
-      label="New text of the comment"
+      label={t('New text of the comment')}
       text={text}
-      submit="Save the comment"
+      submit={t('Save the comment')}
       isRunning={saving.isRunning}
       failure={saving.failure}
       onText={setText}
       onSend={() => saving.run()}
     >
       <button type="button" onClick={onClose}>
-        Cancel
+        {t('Cancel')}
       </button>
     </TextForm>
   )

@@ -3,6 +3,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { useApi } from '../api/client.ts'
 import { useAction } from '../components/load.tsx'
 import { useDraft } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import { useDraftedFiles } from './drafted-files.ts'
 import { TextForm } from './text-form.tsx'
@@ -29,9 +30,9 @@ export function CommentForm({ name, draft, onSent }: CommentFormProps): VNode {
   return (
     <TextForm
       name={name}
-      label="Comment"
+      label={t('Comment')}
       text={body}
-      submit="Send the comment"
+      submit={t('Send the comment')}
       isRunning={sending.isRunning}
       failure={sending.failure}
       onText={setBody}

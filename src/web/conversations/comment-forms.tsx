@@ -4,6 +4,7 @@ import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { useAction } from '../components/load.tsx'
 import { addToDraft, useDraft } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 import { type Place, placeKey, placeText } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
 import { suggestionBlock } from './quotation.ts'
@@ -56,9 +57,9 @@ export function LineForm(props: LineFormProps): VNode {
     <div class="remark" ref={box}>
       <TextForm
         name={name}
-        label={`Comment on ${placeText(place)}`}
+        label={t('Comment on {place}', { place: placeText(place) })}
         text={body}
-        submit={pending ? 'Add to the review' : 'Begin a review'}
+        submit={t(pending ? 'Add to the review' : 'Begin a review')}
         isRunning={sending.isRunning}
         failure={sending.failure}
         onText={setBody}
@@ -71,7 +72,7 @@ export function LineForm(props: LineFormProps): VNode {
             disabled={sending.isRunning || body.trim() === ''}
             onClick={() => sending.run('COMMENT')}
           >
-            Comment at once
+            {t('Comment at once')}
           </button>
         )}
         {code !== undefined && (
@@ -79,11 +80,11 @@ export function LineForm(props: LineFormProps): VNode {
             type="button"
             onClick={() => addToDraft(drafts + placeKey(place), suggestionBlock(code))}
           >
-            Suggest a change
+            {t('Suggest a change')}
           </button>
         )}
         <button type="button" onClick={close}>
-          Cancel
+          {t('Cancel')}
         </button>
       </TextForm>
     </div>

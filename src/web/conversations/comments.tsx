@@ -4,6 +4,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { type Api, allPages, PAGE, useApi } from '../api/client.ts'
 import { Later } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
 import type { Entry } from './entry.tsx'
@@ -52,11 +53,11 @@ export function NewComment(props: {
   if (!session.user)
     return (
       <p>
-        <SignInLink /> to comment.
+        <T text="{signIn} to comment." signIn={<SignInLink />} />
       </p>
     )
   if (!discussion) return null
-  if (!discussion.canComment) return <p>The conversation is closed to new comments.</p>
+  if (!discussion.canComment) return <p>{t('The conversation is closed to new comments.')}</p>
   const draft = `${discussion.drafts}comment`
   return (
     <div id="new-comment">

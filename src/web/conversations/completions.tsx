@@ -2,8 +2,8 @@ import type { RefObject, VNode } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { IssueQueryService } from '#gen/branchline/v1/issue_query_service_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { useLoad } from '../components/load.tsx'
+import { plural, t } from '../language/texts.tsx'
 import { type BegunName, begunName, withName } from './begun-name.ts'
 
 interface CompletionsProps {
@@ -68,10 +68,11 @@ export function Completions({ name, field, text, onText }: CompletionsProps): VN
   return (
     <>
       <p role="status" class="hidden">
-        {completions.length > 0 && `${counted(completions.length, 'proposal')}.`}
+        {completions.length > 0 &&
+          plural(completions.length, '{count} proposal.', '{count} proposals.')}
       </p>
       {completions.length > 0 && (
-        <div id={list} class="completions" role="listbox" aria-label="Proposals">
+        <div id={list} class="completions" role="listbox" aria-label={t('Proposals')}>
           {completions.map((completion, i) => (
             <button
               type="button"

@@ -10,6 +10,7 @@ import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { Person } from '../components/person.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 /** A fact about a conversation, and what changes the fact. */
@@ -23,7 +24,7 @@ export function Detail(props: {
     <>
       <dt>{title}</dt>
       <dd class="values">
-        {values.length === 0 ? 'none' : values}
+        {values.length === 0 ? t('none @detail') : values}
         {children}
       </dd>
     </>
@@ -121,17 +122,23 @@ export function TextEditor(props: TextEditorProps): VNode {
   return (
     <form onSubmit={onSubmit(saving.run)}>
       {saving.failure && <FailureNote failure={saving.failure} />}
-      <Field label="New title" name="title" defaultValue={said.title} maxLength={255} required />
+      <Field
+        label={t('New title')}
+        name="title"
+        defaultValue={said.title}
+        maxLength={255}
+        required
+      />
       <label>
-        New description
+        {t('New description')}
         <textarea name="body" rows={6} defaultValue={said.body} />
       </label>
       <p class="buttons">
         <button class="main" type="submit" disabled={saving.isRunning}>
-          Save title and description
+          {t('Save title and description')}
         </button>
         <button type="button" onClick={onClose}>
-          Cancel
+          {t('Cancel')}
         </button>
       </p>
     </form>
@@ -139,8 +146,7 @@ export function TextEditor(props: TextEditorProps): VNode {
 }
 
 interface ChoicesProps {
-  /** Name of the choices, such as “labels”. */
-  readonly what: string
+  readonly what: 'labels' | 'assignees' | 'reviewers'
   readonly chosen: readonly string[]
   /** Reads what the user may choose. */
   readonly load: (signal: AbortSignal) => Promise<readonly string[]>
@@ -154,7 +160,7 @@ export function Choices(props: ChoicesProps): VNode {
   if (!isOpen)
     return (
       <button type="button" class="small" onClick={() => setOpen(true)}>
-        Change {what}
+        {t(`Change ${what}`)}
       </button>
     )
   return <ChoicesForm {...props} onClose={() => setOpen(false)} />
@@ -176,8 +182,8 @@ function ChoicesForm(props: ChoicesProps & { onClose: () => void }): VNode {
           const all = [...new Set([...names, ...chosen])]
           return (
             <fieldset>
-              <legend>Choose {what}</legend>
-              {all.length === 0 && <p>There are none.</p>}
+              <legend>{t(`Choose ${what}`)}</legend>
+              {all.length === 0 && <p>{t('There are none.')}</p>}
               {all.map((name) => (
                 <label key={name} class="choice">
                   <input
@@ -195,10 +201,10 @@ function ChoicesForm(props: ChoicesProps & { onClose: () => void }): VNode {
       </Show>
       <p class="buttons">
         <button type="submit" disabled={saving.isRunning || options.value === undefined}>
-          Save {what}
+          {t(`Save ${what}`)}
         </button>
         <button type="button" onClick={onClose}>
-          Cancel
+          {t('Cancel')}
         </button>
       </p>
     </form>

@@ -7,20 +7,17 @@ import type { Attachment } from '#gen/branchline/v1/release_pb.ts'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
 import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { readDiff } from '../code/diff-text.ts'
 import { Time } from '../components/formats.tsx'
 import { Confirmed } from '../components/forms.tsx'
 import { Later } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
-import { Scrolling } from '../components/page.tsx'
 import { Person } from '../components/person.tsx'
 import { addToDraft } from '../components/stored.ts'
-import { type PullName, placeText, type Thread } from '../pulls/reviews.ts'
-import { CommentEditor } from './comment-editor.tsx'
+import { T, t } from '../language/texts.tsx'
+import type { PullName, Thread } from '../pulls/reviews.ts'
 import type { Discussion } from './discussion.ts'
 import { quotationOf } from './quotation.ts'
 import { ReactionContext } from './reaction-counts.ts'
-import { ThreadView } from './thread.tsx'
 
 /** Something that somebody said. */
 export interface Entry {
@@ -31,7 +28,10 @@ export interface Entry {
   readonly account: Account | undefined
   /** Login of the author at another server, if `who` has imported the text. */
   readonly originalAuthor?: string
-  readonly did: string
+  readonly did:
+    | 'opened'
+    | 'commented'
+    | `${'approved the changes' | 'asked for changes' | 'reviewed'}${'' | ' (dismissed)'}`
   readonly at: PullRequest['createdAt']
   readonly body: string
   /** The number of the comment, if the entry is one. */
@@ -52,6 +52,8 @@ interface EntryProps {
   readonly onChange: () => void
 }
 
+const loadEditor = async () => (await import('./conversation.later.ts')).CommentEditor
+const loadThread = async () => (await import('../pulls/pull.later.ts')).EntryThread
 const loadFormerTexts = async () => (await import('./former-texts.tsx')).FormerTexts
 const loadAttachedFiles = async () => (await import('./attached-files.tsx')).AttachedFiles
 const loadReviewActions = async () => (await import('../pulls/pull.later.ts')).ReviewActions
@@ -59,29 +61,21 @@ const loadReviewActions = async () => (await import('../pulls/pull.later.ts')).R
 /** A comment or a review in a conversation. */
 export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
   const { of, session } = useApi()
-  const { key, who, account, did, at, body, comment, review, threads, assets = [] } = entry
+  const { key, who, did, body, comment, review, threads, assets = [] } = entry
   const { originalAuthor = '' } = entry
   const [isEdited, setEdited] = useState(false)
   const [showsFormer, setShowsFormer] = useState(false)
   const canChange =
     discussion?.canComment && (discussion.canModerate || session.user?.username === who)
   return (
-    <article id={key || undefined} class="entry" aria-label={`${originalAuthor || who} ${did}`}>
+    <article
+      id={key || undefined}
+      class="entry"
+      aria-label={t(`{who} ${did}`, { who: originalAuthor || who })}
+    >
       <header>
-        {account && originalAuthor === '' ? (
-          <Person login={who} account={account} />
-        ) : (
-          <strong>{originalAuthor || who}</strong>
-        )}{' '}
-        {did}{' '}
-        {key === '' ? (
-          <Time at={at} />
-        ) : (
-          <a class="quiet" href={`#${key}`}>
-            <Time at={at} />
-          </a>
-        )}{' '}
-        {originalAuthor !== '' && <span class="tag">imported</span>}
+        <EntryHead entry={entry} />{' '}
+        {originalAuthor !== '' && <span class="tag">{t('imported')}</span>}
         <span class="space" />
         {entry.isEdited && (
           <button
@@ -90,17 +84,17 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
             aria-expanded={showsFormer}
             onClick={() => setShowsFormer(!showsFormer)}
           >
-            edited
+            {t('edited')}
           </button>
         )}{' '}
         {discussion?.canComment && body !== '' && (
           <button
             type="button"
             class="small"
-            aria-label={`Quote what ${who} wrote`}
+            aria-label={t('Quote what {who} wrote', { who })}
             onClick={() => quote(discussion, body)}
           >
-            Quote
+            {t('Quote')}
           </button>
         )}{' '}
         {comment !== undefined && canChange && !isEdited && (
@@ -113,15 +107,18 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
         )}
       </header>
       {comment !== undefined && isEdited ? (
-        <CommentEditor
-          name={name}
-          body={body}
-          save={async (text) => {
-            const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
-            await of(IssueCommentService).editIssueComment(request)
-            onChange()
+        <Later
+          load={loadEditor}
+          with={{
+            name,
+            body,
+            save: async (text: string) => {
+              const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
+              await of(IssueCommentService).editIssueComment(request)
+              onChange()
+            },
+            onClose: () => setEdited(false),
           }}
-          onClose={() => setEdited(false)}
         />
       ) : (
         body !== '' && <Markup text={body} base={markupBase(name)} />
@@ -131,19 +128,40 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
       )}
       {assets.length > 0 && <Later load={loadAttachedFiles} with={{ files: assets }} />}
       <EntryReactions name={name} entry={entry} discussion={discussion} />
-      {review?.dismissalMessage && <p>Dismissed: {review.dismissalMessage}</p>}
+      {review?.dismissalMessage && (
+        <p>{t('Dismissed: {reason}', { reason: review.dismissalMessage })}</p>
+      )}
       {discussion && review && (discussion.canDismiss || session.user?.username === who) && (
         <Later load={loadReviewActions} with={{ discussion, review }} />
       )}
       {discussion &&
         threads.map((thread) => (
-          <div key={String(thread.comments[0]?.id)}>
-            <Hunk thread={thread} />
-            <ThreadView discussion={discussion} thread={thread} />
-          </div>
+          <Later
+            key={String(thread.comments[0]?.id)}
+            load={loadThread}
+            with={{ discussion, thread }}
+          />
         ))}
     </article>
   )
+}
+
+/** Who did what, and when. */
+function EntryHead({ entry }: Pick<EntryProps, 'entry'>): VNode {
+  const { key, who, account, originalAuthor = '', did, at } = entry
+  const author =
+    account && originalAuthor === '' ? (
+      <Person login={who} account={account} />
+    ) : (
+      <strong>{originalAuthor || who}</strong>
+    )
+  const time = <Time at={at} />
+  const place = (
+    <a class="quiet" href={`#${key}`}>
+      {time}
+    </a>
+  )
+  return <T text={`{who} ${did} {time}`} who={author} time={key === '' ? time : place} />
 }
 
 const loadReactions = async () => (await import('./conversation.later.ts')).Reactions
@@ -157,8 +175,7 @@ function EntryReactions(props: Omit<EntryProps, 'onChange'>): VNode | null {
   if (!counts || target === undefined) return null
   const canReact = discussion?.canComment === true
   if (!canReact && !counts.of.has(target)) return null
-  const about = `what ${who} wrote`
-  return <Later load={loadReactions} with={{ name, comment: target, about, counts, canReact }} />
+  return <Later load={loadReactions} with={{ name, comment: target, who, counts, canReact }} />
 }
 
 /** Begins a comment with the words of another one. */
@@ -184,34 +201,14 @@ function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
   return (
     <>
       <button type="button" class="small" onClick={onEdit}>
-        Edit
+        {t('Edit')}
       </button>{' '}
-      <Confirmed action="Delete" question="The comment is deleted for ever." isSmall act={remove} />
+      <Confirmed
+        action={t('Delete')}
+        question={t('The comment is deleted for ever.')}
+        isSmall
+        act={remove}
+      />
     </>
-  )
-}
-
-/** A reader of the conversation needs the line and a few before it. */
-const HUNK_LINES = 4
-
-/** The line that a thread is about, with the lines before it. */
-function Hunk({ thread }: { thread: Thread }): VNode | null {
-  const hunk = thread.comments[0]?.diffHunk ?? ''
-  const [file] = readDiff(`diff --git a/x b/x\n${hunk}`)
-  const lines = file?.lines.filter(({ kind }) => kind !== 'hunk').slice(-HUNK_LINES) ?? []
-  if (lines.length === 0) return null
-  return (
-    <Scrolling label={`Changes before ${placeText(thread.place)}`}>
-      <table class="diff">
-        <tbody>
-          {lines.map(({ kind, text, oldNumber, newNumber }, i) => (
-            <tr key={i} class={kind}>
-              <td class="number">{newNumber ?? oldNumber}</td>
-              <td class="text">{text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scrolling>
   )
 }

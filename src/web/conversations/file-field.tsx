@@ -5,6 +5,7 @@ import { useApi } from '../api/client.ts'
 import { sendFile } from '../api/uploads.ts'
 import { FailureNote, useAction } from '../components/load.tsx'
 import { pictureType } from '../components/pictures.ts'
+import { t } from '../language/texts.tsx'
 
 /** The files that the user has uploaded for a text that is not sent. */
 export interface DraftedFiles {
@@ -57,7 +58,7 @@ export function FileField({ name, files, field, onText }: FileFieldProps): VNode
   return (
     <>
       <label>
-        Attach files, or paste or drop them into the text
+        {t('Attach files, or paste or drop them into the text')}
         <input
           type="file"
           multiple
@@ -69,7 +70,7 @@ export function FileField({ name, files, field, onText }: FileFieldProps): VNode
           }}
         />
       </label>
-      <p role="status">{sending.isRunning && 'The files are being uploaded.'}</p>
+      <p role="status">{sending.isRunning && t('The files are being uploaded.')}</p>
       {sending.failure && <FailureNote failure={sending.failure} />}
     </>
   )

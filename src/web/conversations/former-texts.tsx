@@ -5,6 +5,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 /** The texts that a comment had before its edits, the latest first. */
@@ -24,12 +25,16 @@ export function FormerTexts({ name, comment }: { name: PullName; comment: bigint
   return (
     <Show of={edits}>
       {(former) => (
-        <section class="note" aria-label="Former texts">
-          {former.length === 0 && <p>There are no former texts.</p>}
+        <section class="note" aria-label={t('Former texts')}>
+          {former.length === 0 && <p>{t('There are no former texts.')}</p>}
           {former.map((edit) => (
-            <article key={String(edit.id)} aria-label="Former text">
+            <article key={String(edit.id)} aria-label={t('Former text')}>
               <p class="facts">
-                Until {edit.user?.login} changed it <Time at={edit.createdAt} />:
+                <T
+                  text="Until {who} changed it {time}:"
+                  who={edit.user?.login}
+                  time={<Time at={edit.createdAt} />}
+                />
               </p>
               <Markup text={edit.body} base={markupBase(name)} />
             </article>

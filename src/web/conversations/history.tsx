@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact'
+import type { VNode } from 'preact'
 import type { TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
@@ -6,7 +6,7 @@ import { ownHref, repositoryHref } from '../addresses.ts'
 import { type Api, allPages, PAGE } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
-import { REASONS } from '../issues/issue-state.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
 /** One thing that has happened to an issue or pull request, and what the words need. */
@@ -27,133 +27,219 @@ export async function readHistory(
       .listIssueTimeline({ ...name, page, limit: PAGE }, { signal })
       .then(({ entries: items, total }) => ({ items, total })),
   )
-  return all.filter((entry) => wordsOf({ entry, name, kind: 'issue' }) !== undefined)
+  return all.filter((entry) => sentenceOf({ entry, name, kind: 'issue' }) !== undefined)
 }
 
 /** One thing that has happened to an issue or pull request. */
 export function HistoryEntry(happened: Happened): VNode {
-  const { entry } = happened
-  return (
-    <p class="happened">
-      <strong>{entry.user?.login}</strong> {wordsOf(happened)} <Time at={entry.createdAt} />
-    </p>
-  )
+  return <p class="happened">{sentenceOf(happened)}</p>
 }
 
 /** Returns what somebody did; undefined for what the page does not show. */
-function wordsOf(happened: Happened): ComponentChildren | undefined {
+function sentenceOf(happened: Happened): VNode | undefined {
   return aboutOthers(happened) ?? aboutCommits(happened) ?? aboutFacts(happened)
 }
 
-function aboutFacts({ entry, kind }: Happened): ComponentChildren | undefined {
-  const { type, body } = entry
+/** Returns the parts that all sentences have. */
+function partsOf({ user, createdAt }: TimelineComment) {
+  return { who: <strong>{user?.login}</strong>, time: <Time at={createdAt} /> }
+}
+
+/** What an entry says that has no more words than its kind. */
+const PLAIN = {
+  unlock: '{who} unlocked the conversation {time}',
+  unduplicate: '{who} removed the mark as a duplicate {time}',
+  pull_scheduled_merge: '{who} scheduled the merge {time}',
+  pull_cancel_scheduled_merge: '{who} cancelled the scheduled merge {time}',
+  transferred: '{who} moved the issue from another repository {time}',
+} as const
+
+function isPlain(type: string): type is keyof typeof PLAIN {
+  return Object.hasOwn(PLAIN, type)
+}
+
+function aboutFacts({ entry, kind }: Happened): VNode | undefined {
+  const { type, body, label, milestone, oldMilestone } = entry
+  const parts = partsOf(entry)
+  if (isPlain(type)) return <T text={PLAIN[type]} {...parts} />
   switch (type) {
-    case 'label':
+    case 'label': {
+      if (!label) return undefined
+      const did = body === '1' ? 'added' : 'removed'
       return (
-        entry.label && (
-          <>
-            {body === '1' ? 'added' : 'removed'} the label <LabelTag label={entry.label} />
-          </>
-        )
+        <T
+          text={`{who} ${did} the label {label} {time}`}
+          {...parts}
+          label={<LabelTag label={label} />}
+        />
       )
-    case 'milestone':
-      return entry.milestone
-        ? `set the milestone ${entry.milestone.title}`
-        : `removed the milestone ${entry.oldMilestone?.title ?? ''}`
+    }
+    case 'milestone': {
+      const did = milestone ? 'set' : 'removed'
+      const { title = '' } = milestone ?? oldMilestone ?? {}
+      return <T text={`{who} ${did} the milestone {title} {time}`} {...parts} title={title} />
+    }
     case 'assignees':
       return assignmentOf({ entry, kind })
     case 'review_request':
       return requestOf(entry)
     case 'dismiss_review':
-      return `dismissed a review${body === '' ? '' : `: ${body}`}`
-    case 'change_title':
-      return `changed the title from “${entry.oldTitle}” to “${entry.newTitle}”`
-    case 'change_issue_ref':
-      return `changed the branch from ${entry.oldRef || 'none'} to ${entry.newRef || 'none'}`
-    case 'change_target_branch':
-      return `changed the target branch from ${entry.oldRef} to ${entry.newRef}`
-    case 'added_deadline':
-      return `set the due date ${body}`
-    case 'modified_deadline':
-      return `changed the due date from ${body.split('|')[1]} to ${body.split('|')[0]}`
-    case 'removed_deadline':
-      return `removed the due date ${body}`
+      return (
+        <T
+          text={`{who} dismissed a review${body && ': {reason}'} {time}`}
+          {...parts}
+          reason={body}
+        />
+      )
     case 'lock':
-      return `locked the conversation${body === '' ? '' : `: ${body}`}`
-    case 'unlock':
-      return 'unlocked the conversation'
+      return (
+        <T
+          text={`{who} locked the conversation${body && ': {reason}'} {time}`}
+          {...parts}
+          reason={body}
+        />
+      )
     case 'pin':
-      return `pinned the ${kind}`
     case 'unpin':
-      return `unpinned the ${kind}`
-    case 'unduplicate':
-      return 'removed the mark as a duplicate'
-    case 'pull_scheduled_merge':
-      return 'scheduled the merge'
+      return <T text={`{who} ${type}ned the ${kind} {time}`} {...parts} />
     case 'pull_restack_failed':
-      return `could not rebase this pull request ${body}`
-    case 'pull_cancel_scheduled_merge':
-      return 'cancelled the scheduled merge'
+      return (
+        <T
+          text="{who} could not rebase this pull request {reason} {time}"
+          {...parts}
+          reason={body}
+        />
+      )
+    default:
+      return aboutFields(entry)
+  }
+}
+
+/** The entries about a text or a date that has changed. */
+function aboutFields(entry: TimelineComment): VNode | undefined {
+  const { type, body, oldTitle, newTitle, oldRef, newRef } = entry
+  const parts = partsOf(entry)
+  switch (type) {
+    case 'change_title':
+      return (
+        <T
+          text="{who} changed the title from “{from}” to “{to}” {time}"
+          {...parts}
+          from={oldTitle}
+          to={newTitle}
+        />
+      )
+    case 'change_issue_ref':
+      return (
+        <T
+          text="{who} changed the branch from {from} to {to} {time}"
+          {...parts}
+          from={oldRef || t('none @branch')}
+          to={newRef || t('none @branch')}
+        />
+      )
+    case 'change_target_branch':
+      return (
+        <T
+          text="{who} changed the target branch from {from} to {to} {time}"
+          {...parts}
+          from={oldRef}
+          to={newRef}
+        />
+      )
+    case 'added_deadline':
+      return <T text="{who} set the due date {date} {time}" {...parts} date={body} />
+    case 'modified_deadline': {
+      const [to, from] = body.split('|')
+      return (
+        <T
+          text="{who} changed the due date from {from} to {to} {time}"
+          {...parts}
+          from={from}
+          to={to}
+        />
+      )
+    }
+    case 'removed_deadline':
+      return <T text="{who} removed the due date {date} {time}" {...parts} date={body} />
     default:
       return undefined
   }
 }
 
-function assignmentOf({ entry, kind }: Omit<Happened, 'name'>): string {
+function assignmentOf({ entry, kind }: Omit<Happened, 'name'>): VNode {
   const { user, assignee, removedAssignee } = entry
+  const parts = partsOf(entry)
   const isOwn = user?.login === assignee?.login
-  if (removedAssignee)
-    return isOwn ? 'is no longer assigned' : `removed the assignee ${assignee?.login}`
-  return isOwn ? `took the ${kind} on` : `assigned ${assignee?.login}`
+  if (isOwn && removedAssignee) return <T text="{who} is no longer assigned {time}" {...parts} />
+  if (isOwn) return <T text={`{who} took the ${kind} on {time}`} {...parts} />
+  const did = removedAssignee ? 'removed the assignee' : 'assigned'
+  return <T text={`{who} ${did} {assignee} {time}`} {...parts} assignee={assignee?.login} />
 }
 
-function requestOf({ assignee, assigneeTeam, removedAssignee }: TimelineComment): string {
-  const reviewer = assigneeTeam ? `the team ${assigneeTeam.name}` : (assignee?.login ?? 'a team')
-  return removedAssignee
-    ? `no longer asks ${reviewer} for a review`
-    : `asked ${reviewer} for a review`
+function requestOf(entry: TimelineComment): VNode {
+  const { assignee, assigneeTeam, removedAssignee } = entry
+  const parts = partsOf(entry)
+  const asked = removedAssignee ? 'no longer asks' : 'asked'
+  if (assigneeTeam)
+    return (
+      <T
+        text={`{who} ${asked} the team {team} for a review {time}`}
+        {...parts}
+        team={assigneeTeam.name}
+      />
+    )
+  return (
+    <T
+      text={`{who} ${asked} {reviewer} for a review {time}`}
+      {...parts}
+      reviewer={assignee?.login ?? t('a team')}
+    />
+  )
+}
+
+/** How an issue was closed, by the reason. */
+const CLOSED = {
+  completed: ' as completed',
+  not_planned: ' as not planned',
+  duplicate: ' as a duplicate',
+} as const
+
+function isReason(text: string): text is keyof typeof CLOSED {
+  return Object.hasOwn(CLOSED, text)
 }
 
 /** The entries that may name commits. */
-function aboutCommits({ entry, name, kind }: Happened): ComponentChildren | undefined {
+function aboutCommits({ entry, name, kind }: Happened): VNode | undefined {
   const { type, body, refCommitSha: sha, oldCommitSha, isForcePush } = entry
-  const by = sha !== '' && (
-    <>
-      {' '}
-      by <Commit name={name} sha={sha} />
-    </>
-  )
+  const parts = { ...partsOf(entry), commit: <Commit name={name} sha={sha} /> }
+  const by = sha === '' ? '' : ' by {commit}'
   switch (type) {
     case 'close': {
-      const reason = REASONS.find(([known]) => known === body)?.[1]
-      return (
-        <>
-          closed the {kind}
-          {reason !== undefined && ` ${reason}`}
-          {by}
-        </>
+      const how = isReason(body) ? CLOSED[body] : ''
+      return kind === 'issue' ? (
+        <T text={`{who} closed the issue${how}${by} {time}`} {...parts} />
+      ) : (
+        <T text={`{who} closed the pull request${by} {time}`} {...parts} />
       )
     }
     case 'reopen':
-      return (
-        <>
-          opened the {kind} again{by}
-        </>
-      )
+      return <T text={`{who} opened the ${kind} again${by} {time}`} {...parts} />
     case 'merge_pull':
-      return <>merged the pull request{by}</>
-    case 'pull_push':
-      return oldCommitSha === '' ? (
-        <>
-          moved the branch to <Commit name={name} sha={sha} />
-        </>
-      ) : (
-        <>
-          {isForcePush ? 'force-pushed' : 'moved'} the branch from{' '}
-          <Commit name={name} sha={oldCommitSha} /> to <Commit name={name} sha={sha} />{' '}
-          <a href={`${repositoryHref(name)}/compare/${oldCommitSha}...${sha}`}>Compare</a>
-        </>
+      return <T text={`{who} merged the pull request${by} {time}`} {...parts} />
+    case 'pull_push': {
+      if (oldCommitSha === '')
+        return <T text="{who} moved the branch to {commit} {time}" {...parts} />
+      const href = `${repositoryHref(name)}/compare/${oldCommitSha}...${sha}`
+      return (
+        <T
+          text={`{who} ${isForcePush ? 'force-pushed' : 'moved'} the branch from {old} to {commit} {compare} {time}`}
+          {...parts}
+          old={<Commit name={name} sha={oldCommitSha} />}
+          compare={<a href={href}>{t('Compare')}</a>}
+        />
       )
+    }
     default:
       return undefined
   }
@@ -168,65 +254,64 @@ function Commit({ name, sha }: { name: PullName; sha: string }): VNode {
 }
 
 /** The entries that name another conversation, or a commit by its subject. */
-function aboutOthers({ entry, kind }: Happened): ComponentChildren | undefined {
-  const { type, refIssue, dependentIssue } = entry
+function aboutOthers({ entry, kind }: Happened): VNode | undefined {
+  const { type, body } = entry
+  if (type === 'commit_ref')
+    return (
+      <T
+        text={`{who} named the ${kind} in the commit {commit} {time}`}
+        {...partsOf(entry)}
+        commit={<NamedCommit html={body} />}
+      />
+    )
+  const isDependency = type === 'add_dependency' || type === 'remove_dependency'
+  const other = isDependency ? entry.dependentIssue : entry.refIssue
+  const text = textAboutIssue(entry, kind)
+  return (
+    text && other && <T text={text} {...partsOf(entry)} issue={<LinkedIssue issue={other} />} />
+  )
+}
+
+function textAboutIssue({ type, refAction }: TimelineComment, kind: Happened['kind']) {
   switch (type) {
     case 'issue_ref':
     case 'pull_ref':
     case 'comment_ref':
-      return withIssue(
-        entry.refAction === 'closes' ? `will close the ${kind} by` : `named the ${kind} in`,
-        refIssue,
-      )
-    case 'commit_ref':
-      return <NamedCommit html={entry.body} kind={kind} />
+      return refAction === 'closes'
+        ? (`{who} will close the ${kind} by {issue} {time}` as const)
+        : (`{who} named the ${kind} in {issue} {time}` as const)
     case 'add_dependency':
-      return withIssue('made a dependency with', dependentIssue)
+      return '{who} made a dependency with {issue} {time}'
     case 'remove_dependency':
-      return withIssue('removed the dependency with', dependentIssue)
+      return '{who} removed the dependency with {issue} {time}'
     case 'duplicate':
-      return withIssue(`marked the ${kind} as a duplicate of`, refIssue)
-    case 'transferred':
-      return 'moved the issue from another repository'
+      return `{who} marked the ${kind} as a duplicate of {issue} {time}` as const
     case 'sub_issue_added':
-      return withIssue('added the sub-issue', refIssue)
+      return '{who} added the sub-issue {issue} {time}'
     case 'sub_issue_removed':
-      return withIssue('removed the sub-issue', refIssue)
+      return '{who} removed the sub-issue {issue} {time}'
     case 'parent_added':
-      return withIssue('made the issue a part of', refIssue)
+      return '{who} made the issue a part of {issue} {time}'
     case 'parent_removed':
-      return withIssue('removed the issue from', refIssue)
+      return '{who} removed the issue from {issue} {time}'
     default:
       return undefined
   }
 }
 
-function withIssue(words: string, issue: Issue | undefined): ComponentChildren | undefined {
+function LinkedIssue({ issue }: { issue: Issue }): VNode {
   return (
-    issue && (
-      <>
-        {words}{' '}
-        <a href={ownHref(issue.htmlUrl)}>
-          {issue.title} #{issue.number.toString()}
-        </a>
-      </>
-    )
+    <a href={ownHref(issue.htmlUrl)}>
+      {issue.title} #{issue.number.toString()}
+    </a>
   )
 }
 
 /** The server writes a link to the commit with its subject. The document of a parser runs no scripts. */
-function NamedCommit({ html, kind }: { html: string; kind: Happened['kind'] }): VNode {
+function NamedCommit({ html }: { html: string }): VNode {
   const link = new DOMParser().parseFromString(html, 'text/html').querySelector('a')
   const href = link?.getAttribute('href') ?? ''
   const subject = link?.textContent ?? ''
-  return (
-    <>
-      named the {kind} in the commit{' '}
-      {href.startsWith('/') ? (
-        <a href={ownHref(`${location.origin}${href}`)}>{subject}</a>
-      ) : (
-        subject
-      )}
-    </>
-  )
+  if (!href.startsWith('/')) return <span>{subject}</span>
+  return <a href={ownHref(`${location.origin}${href}`)}>{subject}</a>
 }

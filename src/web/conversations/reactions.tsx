@@ -3,19 +3,20 @@ import { useState } from 'preact/hooks'
 import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { FailureNote, useAction } from '../components/load.tsx'
+import { numberText, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 import type { ReactionCounts } from './reaction-counts.ts'
 
 /** The reactions that the API has, with their picture and their name for people. */
 const KINDS: readonly (readonly [content: string, picture: string, text: string])[] = [
-  ['+1', '👍', 'Thumbs up'],
-  ['-1', '👎', 'Thumbs down'],
-  ['laugh', '😄', 'Laugh'],
-  ['hooray', '🎉', 'Hooray'],
-  ['confused', '😕', 'Confused'],
-  ['heart', '❤️', 'Heart'],
-  ['rocket', '🚀', 'Rocket'],
-  ['eyes', '👀', 'Eyes'],
+  ['+1', '👍', t('Thumbs up')],
+  ['-1', '👎', t('Thumbs down')],
+  ['laugh', '😄', t('Laugh')],
+  ['hooray', '🎉', t('Hooray')],
+  ['confused', '😕', t('Confused')],
+  ['heart', '❤️', t('Heart')],
+  ['rocket', '🚀', t('Rocket')],
+  ['eyes', '👀', t('Eyes')],
 ]
 
 interface ReactionsProps {
@@ -23,14 +24,14 @@ interface ReactionsProps {
   /** Number of the comment; 0 for the conversation itself. */
   readonly comment: bigint
   /** Whose text it is, for screen readers. */
-  readonly about: string
+  readonly who: string
   readonly counts: ReactionCounts
   /** Whether the user may react. */
   readonly canReact: boolean
 }
 
 /** The reactions to a text, and buttons to react. */
-export function Reactions({ name, comment, about, counts, canReact }: ReactionsProps): VNode {
+export function Reactions({ name, comment, who, counts, canReact }: ReactionsProps): VNode {
   const [isOpen, setOpen] = useState(false)
   const { of } = useApi()
   const present = counts.of.get(comment) ?? []
@@ -56,18 +57,18 @@ export function Reactions({ name, comment, about, counts, canReact }: ReactionsP
   })
   return (
     <fieldset class="reactions">
-      <legend class="hidden">Reactions to {about}</legend>
+      <legend class="hidden">{t('Reactions to what {who} wrote', { who })}</legend>
       {shown.map(({ content, picture, text, found }) => (
         <button
           key={content}
           type="button"
           class="small"
-          aria-label={`${text}: ${found?.count ?? 0}`}
+          aria-label={t('{reaction}: {count}', { reaction: text, count: found?.count ?? 0 })}
           aria-pressed={found?.reacted === true}
           disabled={!canReact || reacting.isRunning}
           onClick={() => reacting.run(content)}
         >
-          {picture} {found?.count.toLocaleString()}
+          {picture} {found && numberText(found.count)}
         </button>
       ))}
       {canReact && (
@@ -75,10 +76,10 @@ export function Reactions({ name, comment, about, counts, canReact }: ReactionsP
           type="button"
           class="small"
           aria-expanded={isOpen}
-          aria-label={`React to ${about}`}
+          aria-label={t('React to what {who} wrote', { who })}
           onClick={() => setOpen(!isOpen)}
         >
-          React
+          {t('React')}
         </button>
       )}
       {reacting.failure && <FailureNote failure={reacting.failure} />}

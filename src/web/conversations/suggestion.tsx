@@ -3,12 +3,12 @@ import { useMemo } from 'preact/hooks'
 import type { CodeSuggestion, PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { SuggestionService } from '#gen/branchline/v1/suggestion_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
 import type { LinkBase } from '../components/markdown.ts'
 import { Markup } from '../components/markup.tsx'
 import { Scrolling } from '../components/page.tsx'
 import { say } from '../components/toast.tsx'
+import { plural, t } from '../language/texts.tsx'
 import type { Discussion } from './discussion.ts'
 import { suggestedChange } from './suggested-lines.ts'
 
@@ -33,7 +33,11 @@ export function SuggestionText({ comment, suggestion, base }: SuggestionTextProp
   )
   if (!change) return <Markup text={body} base={base} />
   const { before, lines, after } = change
-  const title = `Change of ${rangeText(suggestion)} of ${path} that ${user?.login} suggests`
+  const title = t('Change of {lines} of {path} that {who} suggests', {
+    lines: rangeText(suggestion),
+    path,
+    who: user?.login ?? '',
+  })
   return (
     <>
       {before.trim() !== '' && <Markup text={before} base={base} />}
@@ -60,25 +64,25 @@ export function SuggestionActions({ discussion, comment, suggestion }: Suggestio
   const { chosen, choose } = discussion
   const applying = useApplying(discussion, [id])
   const lines = rangeText(suggestion)
-  const about = `the suggestion of ${user?.login} for ${lines} of ${path}`
+  const about = { who: user?.login ?? '', lines, path }
   return (
     <div class="buttons suggestion">
-      <span class="facts">Suggestion for {lines}</span>
+      <span class="facts">{t('Suggestion for {lines}', { lines })}</span>
       <button
         type="button"
-        aria-label={`Apply ${about}`}
+        aria-label={t('Apply the suggestion of {who} for {lines} of {path}', about)}
         disabled={applying.isRunning}
         onClick={() => applying.run()}
       >
-        Apply
+        {t('Apply')}
       </button>
       <button
         type="button"
-        aria-label={`Apply with others: ${about}`}
+        aria-label={t('Apply with others: the suggestion of {who} for {lines} of {path}', about)}
         aria-pressed={chosen.has(id)}
         onClick={() => choose(id)}
       >
-        Apply with others
+        {t('Apply with others')}
       </button>
       {applying.failure && <FailureNote failure={applying.failure} />}
     </div>
@@ -90,8 +94,10 @@ export function ChosenSuggestions({ discussion }: { discussion: Discussion }): V
   const { chosen, choose } = discussion
   const applying = useApplying(discussion, [...chosen])
   return (
-    <section class="note" aria-label="Chosen suggestions">
-      <p role="status">{counted(chosen.size, 'suggestion')} chosen.</p>
+    <section class="note" aria-label={t('Chosen suggestions')}>
+      <p role="status">
+        {plural(chosen.size, '{count} suggestion chosen.', '{count} suggestions chosen.')}
+      </p>
       {applying.failure && <FailureNote failure={applying.failure} />}
       <button
         class="main"
@@ -99,10 +105,10 @@ export function ChosenSuggestions({ discussion }: { discussion: Discussion }): V
         disabled={applying.isRunning}
         onClick={() => applying.run()}
       >
-        Apply {chosen.size === 1 ? 'the suggestion' : `${chosen.size} suggestions in one commit`}
+        {plural(chosen.size, 'Apply the suggestion', 'Apply {count} suggestions in one commit')}
       </button>{' '}
       <button type="button" onClick={() => chosen.forEach(choose)}>
-        Choose none
+        {t('Choose none')}
       </button>
     </section>
   )
@@ -119,11 +125,12 @@ function useApplying(discussion: Discussion, comments: readonly bigint[]) {
       headCommitId: head,
     })
     for (const id of comments) if (chosen.has(id)) choose(id)
-    say(`${counted(comments.length, 'suggestion')} applied.`)
+    say(plural(comments.length, '{count} suggestion applied.', '{count} suggestions applied.'))
     reload()
   })
 }
 
 function rangeText({ fromLine, toLine }: CodeSuggestion): string {
-  return fromLine === toLine ? `line ${fromLine}` : `lines ${fromLine} to ${toLine}`
+  const [from, to] = [String(fromLine), String(toLine)]
+  return from === to ? t('line {line}', { line: from }) : t('lines {from} to {to}', { from, to })
 }

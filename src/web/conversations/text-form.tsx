@@ -5,6 +5,7 @@ import type { Failure } from '../api/failure.ts'
 import { onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
+import { t } from '../language/texts.tsx'
 import { loadFileField } from './drafted-files.ts'
 import type { FileFieldProps } from './file-field.tsx'
 
@@ -59,7 +60,7 @@ export function TextForm(props: TextFormProps): VNode {
         <Later load={loadCompletions} with={{ name, field, text, onText }} />
       )}
       {isShown && (
-        <section class="note" aria-label={`Preview of: ${label}`}>
+        <section class="note" aria-label={t('Preview of: {label}', { label })}>
           <Markup text={text} base={markupBase(name)} />
         </section>
       )}
@@ -74,7 +75,8 @@ export function TextForm(props: TextFormProps): VNode {
           disabled={isEmpty}
           onClick={() => setPreview(!isPreview)}
         >
-          Preview<span class="hidden"> of {label}</span>
+          {t('Preview')}
+          <span class="hidden"> {t('of {label}', { label })}</span>
         </button>
         {children}
       </p>

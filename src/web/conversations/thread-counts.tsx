@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { counted } from '../components/formats.tsx'
+import { plural } from '../language/texts.tsx'
 import type { Discussion } from './discussion.ts'
 
 /** How many threads of a pull request are resolved. */
@@ -13,7 +13,12 @@ export function ThreadCounts({ discussion }: { discussion: Discussion }): VNode 
   const resolved = firsts.filter(({ resolver }) => resolver !== undefined).length
   return (
     <p class="facts">
-      {resolved.toLocaleString()} of {counted(firsts.length, 'thread')} resolved.
+      {plural(
+        firsts.length,
+        '{resolved} of {count} thread resolved.',
+        '{resolved} of {count} threads resolved.',
+        { resolved },
+      )}
     </p>
   )
 }

@@ -11,6 +11,7 @@ import type { LinkBase } from '../components/markdown.ts'
 import { Markup } from '../components/markup.tsx'
 import { Person, writerOf } from '../components/person.tsx'
 import { addToDraft, useDraft } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 import { placeText, type Thread } from '../pulls/reviews.ts'
 import { CommentEditor } from './comment-editor.tsx'
 import type { Discussion } from './discussion.ts'
@@ -39,15 +40,18 @@ export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
   if (!first) return null
   const isPending = first.pullRequestReviewId === pending?.id
   const title = placeText(thread.place)
+  const turn = isResolved ? 'Open again' : 'Resolve'
   // Lines of the base stay, whatever is pushed.
   const isOutdated = thread.place.side === 'new' && first.commitId !== head
   return (
     <details class="remark" open={!isResolved}>
       <summary>
         {title}
-        {isPending && <span class="tag">pending</span>}
-        {first.resolver && <span class="tag">resolved by {first.resolver.login}</span>}
-        {isOutdated && <span class="tag">outdated</span>}
+        {isPending && <span class="tag">{t('pending')}</span>}
+        {first.resolver && (
+          <span class="tag">{t('resolved by {who}', { who: first.resolver.login })}</span>
+        )}
+        {isOutdated && <span class="tag">{t('outdated')}</span>}
       </summary>
       {thread.comments.map((comment) => (
         <LineComment
@@ -69,11 +73,11 @@ export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
           {canResolve && (
             <button
               type="button"
-              aria-label={`${isResolved ? 'Open again' : 'Resolve'}: ${title}`}
+              aria-label={t(`${turn}: {place}`, { place: title })}
               disabled={resolving.isRunning}
               onClick={() => resolving.run()}
             >
-              {isResolved ? 'Open again' : 'Resolve'}
+              {t(turn)}
             </button>
           )}
         </div>
@@ -106,7 +110,7 @@ function LineComment(props: LineCommentProps): VNode {
     reload()
   }
   const canDelete = canModerate || (session.user && session.user.username === user?.login)
-  const about = `comment on ${comment.path} by ${writerOf(comment)}`
+  const about = { path: comment.path, who: writerOf(comment) }
   const edit = async (text: string) => {
     const request = { ...name, id: pullRequestReviewId, comment: id, body: text }
     await of(ReviewService).editReviewComment(request)
@@ -126,8 +130,13 @@ function LineComment(props: LineCommentProps): VNode {
         <span class="space" />
         {onQuote && (
           <>
-            <button type="button" class="small" aria-label={`Quote: ${about}`} onClick={onQuote}>
-              Quote
+            <button
+              type="button"
+              class="small"
+              aria-label={t('Quote: comment on {path} by {who}', about)}
+              onClick={onQuote}
+            >
+              {t('Quote')}
             </button>{' '}
           </>
         )}
@@ -136,18 +145,18 @@ function LineComment(props: LineCommentProps): VNode {
             <button
               type="button"
               class="small"
-              aria-label={`Edit: ${about}`}
+              aria-label={t('Edit: comment on {path} by {who}', about)}
               onClick={() => setEdited(true)}
             >
-              Edit
+              {t('Edit')}
             </button>{' '}
           </>
         )}
         {canDelete && (
           <Confirmed
-            action="Delete"
-            about={`the ${about}`}
-            question="The comment is deleted for ever."
+            action={t('Delete')}
+            about={t('the comment on {path} by {who}', about)}
+            question={t('The comment is deleted for ever.')}
             isSmall
             act={remove}
           />
@@ -200,24 +209,28 @@ function Reply(props: { discussion: Discussion; first: PullReviewComment; title:
   })
   if (!isOpen && !hasText)
     return (
-      <button type="button" aria-label={`Reply: ${title}`} onClick={() => setOpen(true)}>
-        Reply
+      <button
+        type="button"
+        aria-label={t('Reply: {place}', { place: title })}
+        onClick={() => setOpen(true)}
+      >
+        {t('Reply')}
       </button>
     )
   return (
     <div ref={box}>
       <TextForm
         name={name}
-        label={`Reply on ${title}`}
+        label={t('Reply on {place}', { place: title })}
         text={body}
-        submit="Send the reply"
+        submit={t('Send the reply')}
         isRunning={sending.isRunning}
         failure={sending.failure}
         onText={setBody}
         onSend={() => sending.run()}
       >
         <button type="button" onClick={close}>
-          Cancel
+          {t('Cancel')}
         </button>
       </TextForm>
     </div>

@@ -15,6 +15,7 @@ import { type Entry, EntryView } from '../conversations/entry.tsx'
 import { Participants } from '../conversations/participants.tsx'
 import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
 import { ThreadCounts } from '../conversations/thread-counts.tsx'
+import { t } from '../language/texts.tsx'
 import { PullState } from './pull-state.tsx'
 import { type PullName, type ReviewWithThreads, SILENT } from './reviews.ts'
 
@@ -140,9 +141,9 @@ export function Conversation(props: ConversationProps): VNode {
 
 /** What stands between an open pull request and its merge, by the check for conflicts. */
 const MERGEABILITY: Readonly<Partial<Record<PullRequest_Mergeability, string>>> = {
-  [PullRequest_Mergeability.CONFLICT]: 'Conflicts with the target branch',
-  [PullRequest_Mergeability.CHECKING]: 'Looking for conflicts',
-  [PullRequest_Mergeability.MERGEABLE]: 'No conflicts',
+  [PullRequest_Mergeability.CONFLICT]: t('Conflicts with the target branch'),
+  [PullRequest_Mergeability.CHECKING]: t('Looking for conflicts'),
+  [PullRequest_Mergeability.MERGEABLE]: t('No conflicts'),
 }
 
 /** The state of a pull request, which stays in view, and the way to the merge. */
@@ -154,7 +155,7 @@ function PullSummary({ pull }: { pull: PullRequest }): VNode | null {
       <span class="facts">{MERGEABILITY[pull.mergeability]}</span>
       <span class="space" />
       <a class="button" href="#merge">
-        <Icon name="git-merge" /> Go to the merge
+        <Icon name="git-merge" /> {t('Go to the merge')}
       </a>
     </p>
   )
@@ -173,10 +174,10 @@ function opening({ user, originalAuthor, createdAt, body }: PullRequest): Entry 
   }
 }
 
-const DID: Readonly<Record<string, string>> = {
-  APPROVED: 'approved the changes',
-  REQUEST_CHANGES: 'asked for changes',
-  COMMENT: 'reviewed',
+/** Returns what a reviewer did. */
+function didOf(state: string) {
+  if (state === 'APPROVED') return 'approved the changes'
+  return state === 'REQUEST_CHANGES' ? 'asked for changes' : 'reviewed'
 }
 
 /** Returns all comments and submitted reviews. */
@@ -204,7 +205,7 @@ function entryOf({ review, threads }: ReviewWithThreads): Entry {
     who: user?.login ?? team?.name ?? '',
     account: user,
     originalAuthor,
-    did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
+    did: `${didOf(state)}${dismissed ? ' (dismissed)' : ''}`,
     at: submittedAt,
     body,
     threads,
@@ -217,9 +218,9 @@ function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNo
   if (!discussion.pending) return null
   return (
     <p class="note">
-      You have a pending review.{' '}
+      {t('You have a pending review.')}{' '}
       <a href={`${repositoryHref(name)}/pulls/${name.index}/files`}>
-        Submit the review among the files.
+        {t('Submit the review among the files.')}
       </a>
     </p>
   )
@@ -244,11 +245,11 @@ function Checks(props: {
   if (sha === '') return null
   return (
     <section class="box" aria-labelledby="checks">
-      <h3 id="checks">Checks</h3>
+      <h3 id="checks">{t('Checks')}</h3>
       <Show of={status}>
         {({ statuses }) =>
           statuses.length === 0 ? (
-            <p>No system has reported a check.</p>
+            <p>{t('No system has reported a check.')}</p>
           ) : (
             <ul class="list">
               {statuses.map(({ context, status: state, description, targetUrl }) => (

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
+import { T } from '../language/texts.tsx'
 import type { PullName } from './reviews.ts'
 
 /** Leads to the issue that has a number, where no pull request has the number. */
@@ -22,7 +23,11 @@ export function IssueOfNumber({ name }: { name: PullName }): VNode {
       {({ title }) =>
         isIssue ? (
           <p>
-            Number {name.index.toString()} is an issue: <a href={href}>{title}</a>.
+            <T
+              text="Number {number} is an issue: {link}."
+              number={name.index.toString()}
+              link={<a href={href}>{title}</a>}
+            />
           </p>
         ) : (
           <NotFound />

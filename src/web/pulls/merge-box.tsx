@@ -16,6 +16,7 @@ import { type Api, useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { MERGE_STYLES } from './merge-styles.ts'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 
@@ -41,7 +42,7 @@ export function MergeBox(
   )
   return (
     <section class="box" aria-labelledby="merge">
-      <h3 id="merge">Merge</h3>
+      <h3 id="merge">{t('Merge @noun')}</h3>
       <Show of={target}>
         {(value) => {
           const final = finalObstacle(pull, repository, value)
@@ -58,7 +59,7 @@ export function MergeBox(
                     <p>
                       <strong>{message}</strong> {advice}
                     </p>
-                    <p class="reason">Reason: {reason}</p>
+                    <p class="reason">{t('Reason: {reason}', { reason })}</p>
                   </div>
                 ))}
               <UpdateBranch {...props} />
@@ -87,7 +88,11 @@ export function MergeBox(
       </Show>
       {pull.merged && (
         <p>
-          Merged by {pull.mergedBy?.login} <Time at={pull.mergedAt} />.
+          <T
+            text="Merged by {who} {time}."
+            who={pull.mergedBy?.login}
+            time={<Time at={pull.mergedAt} />}
+          />
         </p>
       )}
       {pull.state === 'closed' && <DeleteBranch {...props} />}
@@ -108,11 +113,13 @@ function canAsk({ draft, autoMerge, mergeability }: PullRequest, isReady: boolea
 
 /** Results of the check that are no obstacle. */
 const CHECK_NOTES: Readonly<Partial<Record<PullRequest_Mergeability, string>>> = {
-  [PullRequest_Mergeability.CHECKING]: 'The server is looking for conflicts.',
-  [PullRequest_Mergeability.ERROR]:
+  [PullRequest_Mergeability.CHECKING]: t('The server is looking for conflicts.'),
+  [PullRequest_Mergeability.ERROR]: t(
     'The check for conflicts failed. If a merge is refused, its reason appears here.',
-  [PullRequest_Mergeability.EMPTY]:
+  ),
+  [PullRequest_Mergeability.EMPTY]: t(
     'The target branch has all these changes. A merge adds the commits only.',
+  ),
 }
 
 /** The merge styles of a repository, with the names of the API. */
@@ -152,7 +159,7 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
       {note !== undefined && <p class="note">{note}</p>}
       {merge.failure && <FailureNote failure={merge.failure} />}
       <label>
-        Style
+        {t('Style')}
         <select value={style} onChange={({ currentTarget }) => setStyle(currentTarget.value)}>
           {styles.map(([value, text]) => (
             <option key={value} value={value}>
@@ -175,16 +182,16 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
           name="delete"
           defaultChecked={repository.defaultDeleteBranchAfterMerge}
         />{' '}
-        Delete the branch afterwards
+        {t('Delete the branch afterwards')}
       </label>
       {isReady && !pull.autoMerge && (
         <label class="choice">
-          <input type="checkbox" name="later" /> Merge as soon as the checks succeed
+          <input type="checkbox" name="later" /> {t('Merge as soon as the checks succeed')}
         </label>
       )}
       <p class="buttons">
         <button class="main" type="submit" disabled={merge.isRunning}>
-          {isReady ? 'Merge' : 'Merge as soon as nothing is missing'}
+          {isReady ? t('Merge @action') : t('Merge as soon as nothing is missing')}
         </button>
       </p>
     </form>
@@ -193,12 +200,12 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
 
 /** The message that the server would write, which the user can change. */
 function MergeMessage({ proposed }: { proposed: MergeMessageOfStyle | undefined }): VNode {
-  if (!proposed?.title) return <p class="hint">The commits keep their messages.</p>
+  if (!proposed?.title) return <p class="hint">{t('The commits keep their messages.')}</p>
   return (
     <>
-      <Field label="Title of the commit" name="title" defaultValue={proposed.title} required />
+      <Field label={t('Title of the commit')} name="title" defaultValue={proposed.title} required />
       <label>
-        Message of the commit
+        {t('Message of the commit')}
         <textarea name="message" rows={4} defaultValue={proposed.message} />
       </label>
     </>
@@ -216,12 +223,16 @@ function ScheduledMerge(props: MergeProps & { canMerge: boolean }): VNode {
   return (
     <>
       <p>
-        {who} has scheduled a merge ({pull.autoMerge?.style}) for when the checks have succeeded.
+        <T
+          text="{who} has scheduled a merge ({style}) for when the checks have succeeded."
+          who={who}
+          style={pull.autoMerge?.style}
+        />
       </p>
       {cancel.failure && <FailureNote failure={cancel.failure} />}
       {session.user && (canMerge || session.user.username === who) && (
         <button type="button" disabled={cancel.isRunning} onClick={() => cancel.run()}>
-          Cancel the scheduled merge
+          {t('Cancel the scheduled merge')}
         </button>
       )}
     </>
@@ -246,7 +257,7 @@ function DeleteBranch({ pull, onChange }: MergeProps): VNode | null {
     <p>
       {deletion.failure && <FailureNote failure={deletion.failure} />}
       <button type="button" disabled={deletion.isRunning} onClick={() => deletion.run()}>
-        Delete the branch {ref}
+        {t('Delete the branch {name}', { name: ref })}
       </button>
     </p>
   )
@@ -300,12 +311,13 @@ function finalObstacle(
   { permissions, archived }: Repository,
   { branch }: Target,
 ): string | undefined {
-  if (pull.merged) return 'The changes are on the target branch.'
-  if (pull.state === 'closed') return 'The pull request is closed.'
-  if (archived) return 'The repository is archived.'
-  if (!permissions?.push) return 'Somebody who may write to the repository can merge.'
-  if (!branch) return 'The target branch does not exist.'
-  if (!branch.userCanMerge) return `A rule of ${branch.name} says who may merge. You may not.`
+  if (pull.merged) return t('The changes are on the target branch.')
+  if (pull.state === 'closed') return t('The pull request is closed.')
+  if (archived) return t('The repository is archived.')
+  if (!permissions?.push) return t('Somebody who may write to the repository can merge.')
+  if (!branch) return t('The target branch does not exist.')
+  if (!branch.userCanMerge)
+    return t('A rule of {branch} says who may merge. You may not.', { branch: branch.name })
   return undefined
 }
 
@@ -318,21 +330,24 @@ function obstaclesOf(
   const obstacles: Obstacle[] = []
   const add = (reason: string, message: string) =>
     obstacles.push({ reason, message, advice: adviceFor(reason) })
-  if (pull.draft) add('PULL_REQUEST_WORK_IN_PROGRESS', 'Work in progress PRs cannot be merged.')
+  if (pull.draft) add('PULL_REQUEST_WORK_IN_PROGRESS', t('Work in progress PRs cannot be merged.'))
   if (pull.mergeability === PullRequest_Mergeability.CONFLICT)
-    add('MERGE_CONFLICT', 'The changes conflict with those of the target branch.')
+    add('MERGE_CONFLICT', t('The changes conflict with those of the target branch.'))
   if (pull.mergeability === PullRequest_Mergeability.ANCESTOR)
-    add('PULL_REQUEST_NOT_MERGEABLE', 'The target branch has all commits already.')
+    add('PULL_REQUEST_NOT_MERGEABLE', t('The target branch has all commits already.'))
   const needed = Number(branch?.requiredApprovals ?? 0n)
   const given = approvalsOf(reviews)
   if (given < needed)
-    add('APPROVALS_MISSING', `Does not have enough approvals: ${given} of ${needed}.`)
+    add(
+      'APPROVALS_MISSING',
+      t('Does not have enough approvals: {given} of {needed}.', { given, needed }),
+    )
   if (branch?.enableStatusCheck && !branch.enableMergeQueue) {
     const missing = missingChecks(branch.statusCheckContexts, statuses)
     if (missing.length > 0)
       add(
         'STATUS_CHECKS_MISSING',
-        `Not all required status checks successful: ${missing.join(', ')}.`,
+        t('Not all required status checks successful: {names}.', { names: missing.join(', ') }),
       )
   }
   return obstacles
@@ -354,7 +369,7 @@ function missingChecks(required: readonly string[], statuses: readonly CommitSta
   const isFine = ({ status }: CommitStatus) => status === 'success' || status === 'skipped'
   if (required.length === 0)
     return statuses.length === 0
-      ? ['no system has reported a check']
+      ? [t('no system has reported a check')]
       : statuses.filter((status) => !isFine(status)).map(({ context }) => context)
   return required
     .filter((context) => !/[*?[{\\]/.test(context))
@@ -381,18 +396,20 @@ function UpdateBranch({ repository, name, pull, onChange }: UpdateProps): VNode 
   const canPush = head?.repo?.permissions?.push === true && !head.repo.archived
   return (
     <>
-      <p>{base?.ref} has commits that the pull request does not have.</p>
+      <p>
+        <T text="{branch} has commits that the pull request does not have." branch={base?.ref} />
+      </p>
       {update.failure && <FailureNote failure={update.failure} />}
       {canPush && (
         <p class="buttons">
           {repository.allowMergeUpdate && (
             <button type="button" disabled={update.isRunning} onClick={() => update.run('merge')}>
-              Update the branch by a merge
+              {t('Update the branch by a merge')}
             </button>
           )}
           {repository.allowRebaseUpdate && (
             <button type="button" disabled={update.isRunning} onClick={() => update.run('rebase')}>
-              Update the branch by a rebase
+              {t('Update the branch by a rebase')}
             </button>
           )}
         </p>

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { NotFound } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
@@ -15,7 +16,12 @@ import { queuePlaceOf } from './queue-box.tsx'
 export function MergeQueuePage({ owner, repo, rest }: PageProps): VNode {
   const base = rest.join('/')
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={`Merge queue of ${base}`}>
+    <RepositoryFrame
+      owner={owner}
+      repo={repo}
+      tab="Pull requests"
+      title={t('Merge queue of {branch}', { branch: base })}
+    >
       {() => <Queue name={{ owner, repo }} base={base} />}
     </RepositoryFrame>
   )
@@ -39,10 +45,13 @@ function Queue({ name, base }: QueueName): VNode {
   return (
     <>
       <h2>
-        Merge queue of <a href={codeHref(name, { kind: 'branch', name: base }, '')}>{base}</a>
+        <T
+          text="Merge queue of {branch}"
+          branch={<a href={codeHref(name, { kind: 'branch', name: base }, '')}>{base}</a>}
+        />
       </h2>
       <p role="status" class={isCut ? 'note' : 'hidden'}>
-        {isCut && 'Reconnecting.'}
+        {isCut && t('Reconnecting.')}
       </p>
       <Show of={queue}>
         {(value) => (
@@ -59,7 +68,7 @@ function Queue({ name, base }: QueueName): VNode {
 }
 
 function Entries({ name, queue }: { name: QueueName['name']; queue: MergeQueue }): VNode {
-  if (queue.entries.length === 0) return <p>No pull request waits.</p>
+  if (queue.entries.length === 0) return <p>{t('No pull request waits.')}</p>
   return (
     <ol class="list">
       {queue.entries.map((entry) => (
@@ -81,16 +90,20 @@ function Group({ name, group }: { name: QueueName['name']; group: MergeQueueGrou
   const heading = `group-${number}`
   return (
     <section class="box" aria-labelledby={heading}>
-      <h3 id={heading}>Tried together: {entries.map((entry) => `#${entry}`).join(', ')}</h3>
+      <h3 id={heading}>
+        {t('Tried together: {numbers}', {
+          numbers: entries.map((entry) => `#${entry}`).join(', '),
+        })}
+      </h3>
       <p class="facts">
         <a href={`${repositoryHref(name)}/commit/${headSha}`}>{headSha.slice(0, 10)}</a>, {ref}
         {deadline && (
           <>
-            , until <Time at={deadline} />
+            , <T text="until {time}" time={<Time at={deadline} />} />
           </>
         )}
       </p>
-      {statuses.length === 0 && <p>No system has reported a check.</p>}
+      {statuses.length === 0 && <p>{t('No system has reported a check.')}</p>}
       <ul class="list">
         {statuses.map(({ context, status, description }) => (
           <li key={context}>

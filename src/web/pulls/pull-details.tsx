@@ -16,6 +16,7 @@ import {
   TextEditor,
   tagsOf,
 } from '../conversations/details.tsx'
+import { t } from '../language/texts.tsx'
 import type { PullName } from './reviews.ts'
 
 interface DetailsProps {
@@ -35,13 +36,13 @@ export function PullDetails(props: DetailsProps): VNode {
   const mayEdit = isWriter || isAuthor
   return (
     <section class="box" aria-labelledby="details">
-      <h3 id="details">Details</h3>
+      <h3 id="details">{t('Details')}</h3>
       <dl>
-        <Detail title="Labels" values={tagsOf(pull.labels)}>
+        <Detail title={t('Labels')} values={tagsOf(pull.labels)}>
           {isWriter && <Labels name={name} labels={pull.labels} onChange={onChange} />}
         </Detail>
         <Detail
-          title="Requested reviewers"
+          title={t('Requested reviewers')}
           values={[
             ...peopleOf(pull.requestedReviewers),
             ...pull.requestedReviewersTeams.map(({ id, name }) => (
@@ -53,12 +54,12 @@ export function PullDetails(props: DetailsProps): VNode {
         >
           {mayEdit && pull.state === 'open' && <Reviewers {...props} />}
         </Detail>
-        <Detail title="Assignees" values={peopleOf(pull.assignees)}>
+        <Detail title={t('Assignees')} values={peopleOf(pull.assignees)}>
           {isWriter && <Assignees name={name} assignees={pull.assignees} onChange={onChange} />}
         </Detail>
         {pull.milestone && (
           <Detail
-            title="Milestone"
+            title={t('Milestone')}
             values={[<span key="milestone">{pull.milestone.title}</span>]}
           />
         )}
@@ -127,7 +128,7 @@ function PullEditor(props: EditorProps): VNode {
       {change.failure && <FailureNote failure={change.failure} />}
       <p class="buttons">
         <button type="button" onClick={() => setOpen(true)}>
-          Edit title and description
+          {t('Edit title and description')}
         </button>
         {canToggle && toggled !== '' && (
           <button
@@ -135,7 +136,7 @@ function PullEditor(props: EditorProps): VNode {
             disabled={change.isRunning}
             onClick={() => change.run({ title: toggled })}
           >
-            {pull.draft ? 'Mark as ready' : 'Mark as work in progress'}
+            {t(pull.draft ? 'Mark as ready' : 'Mark as work in progress')}
           </button>
         )}
         {!pull.merged && (
@@ -144,7 +145,7 @@ function PullEditor(props: EditorProps): VNode {
             disabled={change.isRunning}
             onClick={() => change.run({ state: pull.state === 'open' ? 'closed' : 'open' })}
           >
-            {pull.state === 'open' ? 'Close without a merge' : 'Open again'}
+            {t(pull.state === 'open' ? 'Close without a merge' : 'Open again')}
           </button>
         )}
       </p>

@@ -12,7 +12,7 @@ import { isCodeOwnersFile } from '../code/code-owners-file.ts'
 import { Diff, useDiff } from '../code/diff.tsx'
 import type { DiffFiles, FileDiff } from '../code/diff-text.ts'
 import { WholeFileContext } from '../code/use-gaps.ts'
-import { counted, fromBase64, textOf } from '../components/formats.tsx'
+import { fromBase64, textOf } from '../components/formats.tsx'
 import { Confirmed, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, Show, useAction } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
@@ -24,6 +24,7 @@ import {
   useDiscussion,
 } from '../conversations/discussion.ts'
 import { ThreadCounts } from '../conversations/thread-counts.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import { type PullName, SILENT } from './reviews.ts'
 import { useViewedFiles, ViewedContext, type ViewedFiles } from './viewed-files.ts'
 
@@ -83,7 +84,7 @@ export function PullFiles({ repository, name, pull, version, since }: PullFilesP
           )}
           {!session.user && (
             <p>
-              <SignInLink /> to review the changes.
+              <T text="{signIn} to review the changes." signIn={<SignInLink />} />
             </p>
           )}
           <Show of={discussion}>{() => null}</Show>
@@ -129,7 +130,12 @@ function ViewedCount(props: {
       {viewed.failure && <FailureNote failure={viewed.failure} />}
       {count > 0 && (
         <p role="status" class="facts">
-          {count.toLocaleString()} of {counted(files.files.length, 'file')} viewed.
+          {plural(
+            files.files.length,
+            '{viewed} of {count} file viewed.',
+            '{viewed} of {count} files viewed.',
+            { viewed: count },
+          )}
         </p>
       )}
     </>
@@ -148,8 +154,11 @@ function SinceReview(props: {
   if (since !== '')
     return (
       <p class="note">
-        These are the changes since commit <code>{since.slice(0, 10)}</code>.{' '}
-        <a href={files}>Show all changes, to comment on lines.</a>
+        <T
+          text="These are the changes since commit {commit}."
+          commit={<code>{since.slice(0, 10)}</code>}
+        />{' '}
+        <a href={files}>{t('Show all changes, to comment on lines.')}</a>
       </p>
     )
   const last = discussion.reviews
@@ -159,8 +168,8 @@ function SinceReview(props: {
   if (!last || last.commitId === '' || last.commitId === discussion.head) return null
   return (
     <p class="note">
-      Commits have arrived since your last review.{' '}
-      <a href={`${files}?since=${last.commitId}`}>Show the changes since then.</a>
+      {t('Commits have arrived since your last review.')}{' '}
+      <a href={`${files}?since=${last.commitId}`}>{t('Show the changes since then.')}</a>
     </p>
   )
 }
@@ -183,9 +192,9 @@ function ChangedCodeOwners(props: {
 type Verdict = 'COMMENT' | 'APPROVED' | 'REQUEST_CHANGES'
 
 const VERDICTS: readonly (readonly [Verdict, string])[] = [
-  ['COMMENT', 'Comment'],
-  ['APPROVED', 'Approve'],
-  ['REQUEST_CHANGES', 'Request changes'],
+  ['COMMENT', t('Comment @action')],
+  ['APPROVED', t('Approve')],
+  ['REQUEST_CHANGES', t('Request changes')],
 ]
 
 interface ReviewBoxProps {
@@ -200,9 +209,13 @@ function ReviewHint({ pending }: Pick<Discussion, 'pending'>): VNode {
   return (
     <p>
       {pending
-        ? `${count === 1 ? '1 comment waits' : `${count} comments wait`} for the submission. Nobody else sees a pending review. `
-        : 'Choose the number of a line to comment on the line. '}
-      <a href="#review">Go to your review</a>
+        ? plural(
+            count,
+            '{count} comment waits for the submission. Nobody else sees a pending review.',
+            '{count} comments wait for the submission. Nobody else sees a pending review.',
+          )
+        : t('Choose the number of a line to comment on the line.')}{' '}
+      <a href="#review">{t('Go to your review')}</a>
     </p>
   )
 }
@@ -227,11 +240,11 @@ function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
   const isBodyRequired = verdict === 'REQUEST_CHANGES' || (verdict === 'COMMENT' && count === 0)
   return (
     <section class="box" aria-labelledby="review">
-      <h3 id="review">Your review</h3>
+      <h3 id="review">{t('Your review')}</h3>
       <form onSubmit={onSubmit(() => submission.run())}>
         {submission.failure && <FailureNote failure={submission.failure} />}
         <label>
-          {isBodyRequired ? 'Summary' : 'Summary (optional)'}
+          {t(isBodyRequired ? 'Summary' : 'Summary (optional)')}
           <textarea
             rows={3}
             required={isBodyRequired}
@@ -242,12 +255,12 @@ function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
         {canVote && <Verdicts chosen={verdict} onChoose={setVerdict} />}
         <div class="buttons">
           <button class="main" type="submit" disabled={submission.isRunning}>
-            Submit the review
+            {t('Submit the review')}
           </button>
           {pending && <Discard discussion={discussion} id={pending.id} />}
         </div>
       </form>
-      <p role="status">{sent && 'The review is submitted.'}</p>
+      <p role="status">{sent && t('The review is submitted.')}</p>
     </section>
   )
 }
@@ -256,7 +269,7 @@ function Verdicts(props: { chosen: Verdict; onChoose: (verdict: Verdict) => void
   const { chosen, onChoose } = props
   return (
     <fieldset>
-      <legend>Verdict</legend>
+      <legend>{t('Verdict')}</legend>
       {VERDICTS.map(([value, text]) => (
         <label key={value} class="choice">
           <input
@@ -278,8 +291,8 @@ function Discard({ discussion, id }: { discussion: Discussion; id: bigint }): VN
   const { name, reload } = discussion
   return (
     <Confirmed
-      action="Discard the pending review"
-      question="All comments of the pending review are deleted."
+      action={t('Discard the pending review')}
+      question={t('All comments of the pending review are deleted.')}
       act={async () => {
         await of(ReviewService).deleteReview({ ...name, id })
         reload()

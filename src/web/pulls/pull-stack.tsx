@@ -4,10 +4,10 @@ import { PullStackService } from '#gen/branchline/v1/pull_stack_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { ActionButton } from '../components/forms.tsx'
 import { StateTag } from '../components/state-tag.tsx'
 import { say } from '../components/toast.tsx'
+import { plural, t } from '../language/texts.tsx'
 import type { PullName } from './reviews.ts'
 
 interface StackProps {
@@ -27,14 +27,14 @@ export function PullStack({ repository, name, pull, onChange }: StackProps): VNo
     const { heads } = await of(PullStackService).restackPullRequests(name)
     say(
       heads.length === 0
-        ? 'All pull requests above follow this one already.'
-        : `Rebased ${counted(BigInt(heads.length), 'pull request')}.`,
+        ? t('All pull requests above follow this one already.')
+        : plural(heads.length, 'Rebased {count} pull request.', 'Rebased {count} pull requests.'),
     )
     onChange()
   }
   return (
     <section class="box" aria-labelledby="stack">
-      <h3 id="stack">Stack, from the lowest</h3>
+      <h3 id="stack">{t('Stack, from the lowest')}</h3>
       <ol class="list">
         {pull.stack.map(({ number, title, state }) => (
           <li key={String(number)}>
@@ -50,7 +50,7 @@ export function PullStack({ repository, name, pull, onChange }: StackProps): VNo
       </ol>
       {isEditor && hasAbove && !repository.archived && (
         <p class="buttons">
-          <ActionButton text="Rebase those above" act={restack} />
+          <ActionButton text={t('Rebase those above')} act={restack} />
         </p>
       )}
     </section>

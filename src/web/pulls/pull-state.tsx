@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { StateTag } from '../components/state-tag.tsx'
+import { t } from '../language/texts.tsx'
 
 /** The state of a pull request in one word, and the place in a merge queue. */
 export function PullState({ pull }: { pull: PullRequest }): VNode {
@@ -9,7 +10,11 @@ export function PullState({ pull }: { pull: PullRequest }): VNode {
   return (
     <>
       <StateTag state={text} isPull />
-      {entry && <span class="tag">{`place ${entry.position} in the merge queue`}</span>}
+      {entry && (
+        <span class="tag">
+          {t('place {position} in the merge queue', { position: String(entry.position) })}
+        </span>
+      )}
     </>
   )
 }

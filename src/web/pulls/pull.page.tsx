@@ -10,6 +10,7 @@ import { Later, Show, useLoad } from '../components/load.tsx'
 import { NotFound, pageOf } from '../components/page.tsx'
 import { writerOf } from '../components/person.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
@@ -25,7 +26,12 @@ const loadFiles = async () => (await import('./pull-files.tsx')).PullFiles
 export function PullPage({ owner, repo, rest, query }: PageProps): VNode {
   const [number = '', tab = ''] = rest
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={`Pull request ${number}`}>
+    <RepositoryFrame
+      owner={owner}
+      repo={repo}
+      tab="Pull requests"
+      title={t('Pull request {number}', { number })}
+    >
       {(repository) =>
         /^[1-9]\d{0,17}$/.test(number) ? (
           <Pull
@@ -72,7 +78,7 @@ function Pull({ repository, name, tab, page, since }: PullProps): VNode {
         <>
           <PullHeader name={name} pull={value} tab={tab} />
           <p role="status" class={isCut ? 'note' : 'hidden'}>
-            {isCut && 'Reconnecting. Your drafts are kept.'}
+            {isCut && t('Reconnecting. Your drafts are kept.')}
           </p>
           {tab === 'commits' && (
             <Later key={value.head?.sha} load={loadCommits} with={{ name, page }} />
@@ -107,9 +113,9 @@ function PullHeader({
 }): VNode {
   const base = `${repositoryHref(name)}/pulls/${name.index}`
   const tabs = [
-    ['', 'Conversation'],
-    ['commits', 'Commits'],
-    ['files', 'Files'],
+    ['', t('Conversation')],
+    ['commits', t('Commits')],
+    ['files', t('Files')],
   ] as const
   return (
     <>
@@ -117,21 +123,20 @@ function PullHeader({
         {pull.title} <span class="number">#{name.index.toString()}</span>
       </h2>
       <p>
-        <PullState pull={pull} /> {writerOf(pull)} wants to merge{' '}
-        {pull.flow === 0n && pull.head?.repo ? (
-          <a href={codeHref(nameOf(pull.head.repo), { kind: 'branch', name: pull.head.ref }, '')}>
-            {pull.head.label}
-          </a>
-        ) : (
-          pull.agitTopic || pull.head?.label
-        )}{' '}
-        into{' '}
-        <a href={codeHref(name, { kind: 'branch', name: pull.base?.ref ?? '' }, '')}>
-          {pull.base?.label}
-        </a>
-        , opened <Time at={pull.createdAt} />
+        <PullState pull={pull} />{' '}
+        <T
+          text="{who} wants to merge {head} into {base}, opened {time}"
+          who={writerOf(pull)}
+          head={<HeadName pull={pull} />}
+          base={
+            <a href={codeHref(name, { kind: 'branch', name: pull.base?.ref ?? '' }, '')}>
+              {pull.base?.label}
+            </a>
+          }
+          time={<Time at={pull.createdAt} />}
+        />
       </p>
-      <Tabs label="Pull request">
+      <Tabs label={t('Pull request')}>
         {tabs.map(([path, text]) => (
           <a
             key={path}
@@ -144,6 +149,13 @@ function PullHeader({
       </Tabs>
     </>
   )
+}
+
+/** What a pull request wants to merge, with a link to the branch where that is one. */
+function HeadName({ pull: { flow, head, agitTopic } }: { pull: PullRequest }): VNode {
+  if (flow !== 0n || !head?.repo) return <>{agitTopic || head?.label}</>
+  const at = { kind: 'branch', name: head.ref } as const
+  return <a href={codeHref(nameOf(head.repo), at, '')}>{head.label}</a>
 }
 
 function nameOf({ owner, name }: Repository): { owner: string; repo: string } {

@@ -11,16 +11,19 @@ import { Pager, pageOf } from '../components/page.tsx'
 import { Writer } from '../components/person.tsx'
 import { RowBox, Selectable } from '../issues/bulk-form.tsx'
 import { RowList } from '../keyboard/row-list.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { PullState } from './pull-state.tsx'
 
 const STATES = ['open', 'closed', 'all'] as const
 
+const STATE_TEXTS = { open: t('Open @state'), closed: t('Closed'), all: t('All') } as const
+
 /** The pull requests of a repository. The address has the filters. */
 export function PullsPage({ owner, repo, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title="Pull requests">
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={t('Pull requests')}>
       {(repository) => <Pulls repository={repository} name={{ owner, repo }} query={query} />}
     </RepositoryFrame>
   )
@@ -48,21 +51,21 @@ function Pulls({
   const base = `${repositoryHref(name)}/pulls`
   return (
     <>
-      <nav class="tabs" aria-label="Filter">
+      <nav class="tabs" aria-label={t('Filter')}>
         {STATES.map((known) => (
           <a
             key={known}
             href={`${base}?state=${known}`}
             aria-current={known === state ? 'page' : undefined}
           >
-            {known[0]?.toUpperCase() + known.slice(1)}
+            {STATE_TEXTS[known]}
           </a>
         ))}
       </nav>
       <Show of={list}>
         {({ pullRequests, total, limit }) => (
           <>
-            {pullRequests.length === 0 && <p class="empty">No pull requests.</p>}
+            {pullRequests.length === 0 && <p class="empty">{t('No pull requests.')}</p>}
             <Selectable
               name={name}
               kind="pull request"
@@ -106,7 +109,7 @@ function PullRow({ pull, href, isSelectable }: PullRowProps): VNode {
         <LabelTag key={String(label.id)} label={label} />
       ))}
       <p class="facts">
-        <Writer of={pull} />, updated <Time at={pull.updatedAt} />,{' '}
+        <Writer of={pull} />, <T text="updated {time}" time={<Time at={pull.updatedAt} />} />,{' '}
         {pull.agitTopic || pull.head?.label} → {pull.base?.label}
       </p>
     </li>

@@ -7,9 +7,9 @@ import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { type Api, useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { ActionButton, Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { plural, T, t } from '../language/texts.tsx'
 import { queueHref } from './queue-address.ts'
 import type { PullName } from './reviews.ts'
 
@@ -39,8 +39,11 @@ export function QueueBox(props: QueueProps): VNode {
   return (
     <>
       <p>
-        {base} has a <a href={queueHref(name, base)}>merge queue</a>, which merges once the required
-        checks have succeeded together with the pull requests before.
+        <T
+          text="{branch} has a {queue}, which merges once the required checks have succeeded together with the pull requests before."
+          branch={base}
+          queue={<a href={queueHref(name, base)}>{t('merge queue')}</a>}
+        />
       </p>
       {entry ? (
         <InQueue name={name} entry={entry} mayLeave={mayLeave} onChange={onChange} />
@@ -66,7 +69,8 @@ export function StackQueueBox(props: StackQueueProps): VNode {
   const { repository, name, pull, base, onChange } = props
   const entry = pull.mergeQueueEntry
   const own = pull.stack.findIndex(({ number }) => number === pull.number)
-  const below = pull.stack.slice(0, Math.max(own, 0)).map(({ number }) => `#${number}`)
+  const stack = pull.stack.slice(0, Math.max(own, 0))
+  const below = stack.map(({ number }) => `#${number}`).join(', ')
   const branch = useLoad(
     (signal) =>
       of(BranchService).getBranch({ owner: name.owner, repo: name.repo, branch: base }, { signal }),
@@ -80,10 +84,13 @@ export function StackQueueBox(props: StackQueueProps): VNode {
         return (
           <>
             <p>
-              {base} has a <a href={queueHref(name, base)}>merge queue</a>, which takes a stack in
-              its order.
-              {below.length > 0 &&
-                ` This pull request enters together with ${below.join(', ')}, and leaves if one of those leaves.`}
+              <T
+                text="{branch} has a {queue}, which takes a stack in its order."
+                branch={base}
+                queue={<a href={queueHref(name, base)}>{t('merge queue')}</a>}
+              />
+              {below !== '' &&
+                ` ${t('This pull request enters together with {numbers}, and leaves if one of those leaves.', { numbers: below })}`}
             </p>
             {entry ? (
               <InQueue
@@ -123,7 +130,7 @@ function InQueue({ name, entry, mayLeave, onChange }: InQueueProps): VNode {
       <p role="status">{queuePlaceOf(entry)}</p>
       {session.user && mayLeave && (
         <ActionButton
-          text="Take out of the queue"
+          text={t('Take out of the queue')}
           act={async () => {
             await of(MergeQueueService).dequeuePullRequest(name)
             onChange()
@@ -149,8 +156,11 @@ function MergeAtOnce({ repository, name, pull, onChange }: QueueProps): VNode {
   return (
     <p class="buttons">
       <Confirmed
-        action="Merge at once"
-        question={`The merge does not wait for checks or approvals. All pull requests in the queue of ${pull.base?.ref} are then tried again.`}
+        action={t('Merge at once')}
+        question={t(
+          'The merge does not wait for checks or approvals. All pull requests in the queue of {branch} are then tried again.',
+          { branch: pull.base?.ref ?? '' },
+        )}
         act={merge}
       />
     </p>
@@ -178,10 +188,10 @@ function EnterQueue(props: EnterProps): VNode {
   }
   return (
     <div class="buttons">
-      <ActionButton text={hasLeft ? `${what} again` : what} act={() => enter(false)} />
+      <ActionButton text={t(hasLeft ? `${what} again` : what)} act={() => enter(false)} />
       {!isStack && !pull.autoMerge && (
         <ActionButton
-          text="Merge when ready"
+          text={t('Merge when ready')}
           act={async () => {
             await of(PullMergeService).mergePullRequest({
               ...name,
@@ -193,7 +203,7 @@ function EnterQueue(props: EnterProps): VNode {
         />
       )}
       {repository.permissions?.admin && (
-        <ActionButton text="Add to the front of the queue" act={() => enter(true)} />
+        <ActionButton text={t('Add to the front of the queue')} act={() => enter(true)} />
       )}
     </div>
   )
@@ -204,26 +214,40 @@ function LeftBecause({ reason }: { reason: MergeQueueReason }): VNode {
   return (
     <div class="note">
       <p>
-        <strong>The pull request has left the queue: {text}.</strong>
+        <strong>{t('The pull request has left the queue: {reason}.', { reason: text })}</strong>
       </p>
       {files.length > 0 && <p>{files.join(', ')}</p>}
-      {contexts.length > 0 && <p>Checks: {contexts.join(', ')}</p>}
-      <p class="reason">Reason: {code}</p>
+      {contexts.length > 0 && <p>{t('Checks: {names}', { names: contexts.join(', ') })}</p>}
+      <p class="reason">{t('Reason: {reason}', { reason: code })}</p>
     </div>
   )
 }
 
 /** Returns the place of an entry in words. */
 export function queuePlaceOf(entry: MergeQueueEntry): string {
-  const { state, position, estimatedMinutes: minutes, addedBy } = entry
-  const doing: Readonly<Record<string, string>> = {
-    QUEUED: 'waits for its turn',
-    BUILDING: 'waits for checks',
-    READY: 'has succeeded, and waits for the pull requests before',
-  }
-  const time = minutes > 0n ? `, in about ${counted(minutes, 'minute')}` : ''
-  const stack = entry.stackedOn === undefined ? '' : ` Stands on #${entry.stackedOn}.`
-  return `Position ${position}${time}: ${doing[state] ?? state}.${stack} Added by ${addedBy?.login}.`
+  const { state, estimatedMinutes: minutes, stackedOn, addedBy } = entry
+  const position = String(entry.position)
+  const place =
+    minutes > 0n
+      ? plural(
+          minutes,
+          'Position {position}, in about {count} minute',
+          'Position {position}, in about {count} minutes',
+          { position },
+        )
+      : t('Position {position}', { position })
+  return [
+    t('{place}: {state}.', { place, state: DOING[state] ?? state }),
+    ...(stackedOn === undefined ? [] : [t('Stands on #{number}.', { number: String(stackedOn) })]),
+    t('Added by {who}.', { who: addedBy?.login ?? '' }),
+  ].join(' ')
+}
+
+/** What the entries of a queue do, by their state. */
+const DOING: Readonly<Record<string, string>> = {
+  QUEUED: t('waits for its turn'),
+  BUILDING: t('waits for checks'),
+  READY: t('has succeeded, and waits for the pull requests before'),
 }
 
 /** Returns the entry of a pull request that has left the queue; undefined if there is none. */

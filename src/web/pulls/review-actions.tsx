@@ -5,6 +5,7 @@ import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, Confirmed, Field, fieldOf } from '../components/forms.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
+import { t } from '../language/texts.tsx'
 
 interface ReviewProps {
   readonly discussion: Discussion
@@ -16,7 +17,7 @@ export function ReviewActions({ discussion, review }: ReviewProps): VNode {
   const { of, session } = useApi()
   const { name, canComment, canDismiss, reload } = discussion
   const isVote = review.state === 'APPROVED' || review.state === 'REQUEST_CHANGES'
-  const about = `the review of ${review.user?.login}`
+  const about = t('the review of {who}', { who: review.user?.login ?? '' })
   const restore = async () => {
     await of(ReviewService).undismissReview({ ...name, id: review.id })
     reload()
@@ -24,7 +25,7 @@ export function ReviewActions({ discussion, review }: ReviewProps): VNode {
   return (
     <div class="buttons">
       {isVote && canDismiss && review.dismissed && (
-        <ActionButton text="Let the review count again" about={about} act={restore} />
+        <ActionButton text={t('Let the review count again')} about={about} act={restore} />
       )}
       {isVote && canDismiss && !review.dismissed && (
         <Dismissal discussion={discussion} review={review} />
@@ -40,17 +41,17 @@ function Dismissal({ discussion, review }: ReviewProps): VNode {
   const { of } = useApi()
   const { name, reload } = discussion
   const [isOpen, setOpen] = useState(false)
-  const about = `the review of ${review.user?.login}`
+  const dismiss = t('Dismiss the review of {who}', { who: review.user?.login ?? '' })
   if (!isOpen)
     return (
-      <button type="button" aria-label={`Dismiss ${about}`} onClick={() => setOpen(true)}>
-        Dismiss
+      <button type="button" aria-label={dismiss} onClick={() => setOpen(true)}>
+        {t('Dismiss')}
       </button>
     )
   return (
     <ActionForm
-      label={`Dismiss ${about}`}
-      submit="Dismiss the review"
+      label={dismiss}
+      submit={t('Dismiss the review')}
       act={async (form) => {
         const message = fieldOf(form, 'message')
         await of(ReviewService).dismissReview({ ...name, id: review.id, message })
@@ -58,12 +59,12 @@ function Dismissal({ discussion, review }: ReviewProps): VNode {
       }}
     >
       <Field
-        label="Reason"
+        label={t('Reason')}
         name="message"
-        hint="A dismissed review does not count. Everybody sees the reason."
+        hint={t('A dismissed review does not count. Everybody sees the reason.')}
       />
       <button type="button" onClick={() => setOpen(false)}>
-        Cancel
+        {t('Cancel')}
       </button>{' '}
     </ActionForm>
   )
@@ -74,8 +75,8 @@ function Deletion({ discussion, review }: ReviewProps): VNode {
   const { name, reload } = discussion
   return (
     <Confirmed
-      action="Delete the review"
-      question="The review and its comments are deleted for ever."
+      action={t('Delete the review')}
+      question={t('The review and its comments are deleted for ever.')}
       act={async () => {
         await of(ReviewService).deleteReview({ ...name, id: review.id })
         reload()

@@ -1,6 +1,7 @@
 import type { PullReview, PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { type Api, allPages, PAGE } from '../api/client.ts'
+import { t } from '../language/texts.tsx'
 
 /** Where a pull request is. */
 export interface PullName {
@@ -66,7 +67,7 @@ export function placeOfKey(key: string): Place {
 /** Returns a line in words. */
 export function placeText({ path, side, line }: Place): string {
   if (line === 0) return path
-  return `${side === 'old' ? 'old line' : 'line'} ${line} of ${path}`
+  return t(`${side === 'old' ? 'old line' : 'line'} {line} of {path}`, { line: String(line), path })
 }
 
 function threadsOf(comments: readonly PullReviewComment[]): Thread[] {
