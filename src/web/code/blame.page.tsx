@@ -15,6 +15,7 @@ import { fromBase64, Time, textOf } from '../components/formats.tsx'
 import { type LineRange, namedLines } from '../components/fragments.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { useFragment } from '../components/navigation.ts'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { Breadcrumbs, findRef, type RefAndPath } from './refs.tsx'
@@ -26,7 +27,7 @@ const BYPASS = 'bypass-blame-ignore'
 export function BlamePage({ owner, repo, rest, query }: PageProps): VNode {
   const file = rest.slice(2).join('/')
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Code" title={`Blame of ${file}`}>
+    <RepositoryFrame owner={owner} repo={repo} tab="Code" title={t('Blame of {file}', { file })}>
       {(repository) => (
         <Lines repository={repository} rest={rest} bypasses={query.get(BYPASS) === 'true'} />
       )}
@@ -63,13 +64,13 @@ function Lines(props: {
         <>
           <div class="bar">
             <Breadcrumbs name={name} place={place} />
-            <a href={codeHref(name, place.ref, place.path)}>Without authors</a>
+            <a href={codeHref(name, place.ref, place.path)}>{t('Without authors')}</a>
           </div>
           {blame && <IgnoredCommits blame={blame} bypasses={bypasses} />}
           {blame === undefined ? (
             <TooLarge place={place} />
           ) : text === undefined ? (
-            <p class="note">A binary file.</p>
+            <p class="note">{t('A binary file.')}</p>
           ) : (
             <BlameTable name={name} blame={blame} text={text} />
           )}
@@ -88,9 +89,9 @@ function TooLarge({ place: { ref, path } }: { place: RefAndPath }): VNode {
   const remote = ref.kind === 'branch' ? `origin/${ref.name}` : ref.name
   return (
     <div class="note">
-      <p>The file is too large to show who wrote its lines. A clone can:</p>
+      <p>{t('The file is too large to show who wrote its lines. A clone can:')}</p>
       <Command
-        label="Command that shows who wrote the lines"
+        label={t('Command that shows who wrote the lines')}
         text={`git blame ${quoted(remote)} -- ${quoted(path)}`}
       />
     </div>
@@ -104,15 +105,25 @@ function IgnoredCommits(props: { blame: Blame; bypasses: boolean }): VNode | nul
   if (blame.faultyIgnoreRevs)
     return (
       <p class="note">
-        {file} has a fault and no effect. It needs one full commit id on each line.
+        <T
+          text="{file} has a fault and no effect. It needs one full commit id on each line."
+          file={file}
+        />
       </p>
     )
   if (!blame.usesIgnoreRevs && !bypasses) return null
   return (
     <p class="note">
-      {bypasses ? 'With' : 'Without'} the commits that {file} lists.{' '}
+      <T
+        text={
+          bypasses
+            ? 'With the commits that {file} lists.'
+            : 'Without the commits that {file} lists.'
+        }
+        file={file}
+      />{' '}
       <a href={bypasses ? location.pathname : `?${BYPASS}=true`}>
-        {bypasses ? 'Leave them out' : 'Show them'}
+        {bypasses ? t('Leave them out') : t('Show them')}
       </a>
     </p>
   )
@@ -130,10 +141,10 @@ function BlameTable(props: {
     [blame],
   )
   const marked = namedLines(useFragment()) ?? NO_LINES
-  if (blame.ranges.length === 0) return <p>The file is empty.</p>
+  if (blame.ranges.length === 0) return <p>{t('The file is empty.')}</p>
   return (
     <table class="blame" data-lines>
-      <caption class="hidden">Lines and the commits that wrote them</caption>
+      <caption class="hidden">{t('Lines and the commits that wrote them')}</caption>
       <colgroup>
         <col class="commit" />
         <col class="line" />
@@ -141,9 +152,9 @@ function BlameTable(props: {
       </colgroup>
       <thead class="hidden">
         <tr>
-          <th scope="col">Commit</th>
-          <th scope="col">First line</th>
-          <th scope="col">Lines</th>
+          <th scope="col">{t('Commit')}</th>
+          <th scope="col">{t('First line')}</th>
+          <th scope="col">{t('Lines')}</th>
         </tr>
       </thead>
       <tbody>

@@ -11,6 +11,7 @@ import {
 } from '@codemirror/view'
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 import { showColours, withColours } from './editor-colours.ts'
 import { indentationOf } from './indentation.ts'
 import { useHighlighter } from './use-highlighter.ts'
@@ -101,6 +102,7 @@ function extensionsOf(text: string, { labelledBy, describedBy }: Names): Extensi
   // Ctrl+Enter sends the form.
   const keys = defaultKeymap.filter(({ key }) => key !== 'Mod-Enter')
   return [
+    PHRASES,
     lineNumbers(),
     highlightSpecialChars(),
     history(),
@@ -119,6 +121,29 @@ function extensionsOf(text: string, { labelledBy, describedBy }: Names): Extensi
     LOOK,
   ]
 }
+
+/** The texts of the editor itself, by its English ones. */
+const PHRASES = EditorState.phrases.of({
+  Find: t('Find @editor'),
+  Replace: t('Replace @editor'),
+  next: t('next @editor'),
+  previous: t('previous @editor'),
+  all: t('all @editor'),
+  'match case': t('match case @editor'),
+  regexp: t('regexp @editor'),
+  'by word': t('by word @editor'),
+  replace: t('replace @editor'),
+  'replace all': t('replace all @editor'),
+  close: t('close @editor'),
+  'Go to line': t('Go to line @editor'),
+  go: t('go @editor'),
+  'current match': t('current match @editor'),
+  'on line': t('on line @editor'),
+  'replaced match on line $': t('replaced match on line $ @editor'),
+  'replaced $ matches': t('replaced $ matches @editor'),
+  'Selection deleted': t('Selection deleted @editor'),
+  'Control character': t('Control character @editor'),
+})
 
 const LOOK = EditorView.theme({
   '&': {

@@ -3,6 +3,7 @@ import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { codeHref, type RefName } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 
 interface ErrorsProps {
   readonly name: { readonly owner: string; readonly repo: string }
@@ -27,14 +28,19 @@ export function CodeOwnerErrors({ name, at, paths }: ErrorsProps): VNode {
     <Show of={found}>
       {(errors) =>
         errors.length > 0 && (
-          <section class="note problem" aria-label="Code owners">
+          <section class="note problem" aria-label={t('Code owners')}>
             <p>
-              <strong>Some lines of {errors[0]?.path} have no effect.</strong>
+              <strong>
+                {t('Some lines of {file} have no effect.', { file: errors[0]?.path ?? '' })}
+              </strong>
             </p>
             <ul>
               {errors.map(({ path, line, column, message }) => (
                 <li key={`${line}:${column}`}>
-                  <a href={`${codeHref(name, at, path)}#L${line}`}>Line {line}</a>: {message}
+                  <a href={`${codeHref(name, at, path)}#L${line}`}>
+                    {t('Line {line}', { line: String(line) })}
+                  </a>
+                  : {message}
                 </li>
               ))}
             </ul>

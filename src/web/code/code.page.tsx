@@ -11,6 +11,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Menu } from '../components/menu.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { Download, useIsPublic } from './download.tsx'
@@ -35,7 +36,7 @@ export function CodePage({ owner, repo, rest }: PageProps): VNode {
 
 function EmptyRepository({ repository }: { repository: Repository }): VNode {
   const { cloneUrl, sshUrl, defaultBranch, permissions } = repository
-  if (!permissions?.push) return <p>The repository is empty.</p>
+  if (!permissions?.push) return <p>{t('The repository is empty.')}</p>
   const base = repositoryHref({ owner: repository.owner?.login ?? '', repo: repository.name })
   const branch = encodeURIComponent(defaultBranch)
   const commands = [
@@ -45,13 +46,16 @@ function EmptyRepository({ repository }: { repository: Repository }): VNode {
   return (
     <>
       <p>
-        The repository is empty. <a href={`${base}/_new/${branch}`}>Create a file</a>,{' '}
-        <a href={`${base}/_upload/${branch}`}>upload files</a>, or push what you have:
+        <T
+          text="The repository is empty. {create}, {upload}, or push what you have:"
+          create={<a href={`${base}/_new/${branch}`}>{t('Create a file')}</a>}
+          upload={<a href={`${base}/_upload/${branch}`}>{t('upload files')}</a>}
+        />
       </p>
-      <Command label="Commands that push a repository" text={commands} />
-      <p>Or begin with a new folder:</p>
-      <Command label="Command that clones the repository" text={`git clone ${cloneUrl}`} />
-      {sshUrl !== '' && <p>Git over SSH: {sshUrl}</p>}
+      <Command label={t('Commands that push a repository')} text={commands} />
+      <p>{t('Or begin with a new folder:')}</p>
+      <Command label={t('Command that clones the repository')} text={`git clone ${cloneUrl}`} />
+      {sshUrl !== '' && <p>{t('Git over SSH: {url}', { url: sshUrl })}</p>}
     </>
   )
 }
@@ -87,7 +91,9 @@ function Contents({
           <div class="bar">
             <RefChoice name={name} place={{ ref, path }} />
             <Breadcrumbs name={name} place={{ ref, path }} />
-            <a href={`${repositoryHref(name)}/search?${refQuery(ref, repository)}`}>Search code</a>
+            <a href={`${repositoryHref(name)}/search?${refQuery(ref, repository)}`}>
+              {t('Search code')}
+            </a>
             <WriteLinks
               repository={repository}
               place={{ ref, path }}
@@ -95,11 +101,11 @@ function Contents({
             />
             {entry?.type === 'file' && (
               <a href={blameHref(name, ref, path)} data-key="b">
-                Blame
+                {t('Blame')}
               </a>
             )}
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
-              <Icon name="history" /> History
+              <Icon name="history" /> {t('History')}
             </a>
             {path === '' && <CloneAndDownload repository={repository} at={ref} />}
           </div>
@@ -129,26 +135,26 @@ function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode
       isPanel
       button={
         <>
-          <Icon name="code" /> Clone or download <Icon name="chevron-down" />
+          <Icon name="code" /> {t('Clone or download')} <Icon name="chevron-down" />
         </>
       }
     >
       <Command
-        label="Command that clones the repository"
+        label={t('Command that clones the repository')}
         text={`git clone ${repository.cloneUrl}`}
       />
       {repository.sshUrl !== '' && (
         <Command
-          label="Command that clones the repository over SSH"
+          label={t('Command that clones the repository over SSH')}
           text={`git clone ${repository.sshUrl}`}
         />
       )}
       <div class="buttons">
         <Archive repository={repository} at={at} format="zip">
-          ZIP archive
+          {t('ZIP archive')}
         </Archive>
         <Archive repository={repository} at={at} format="tar.gz">
-          tar.gz archive
+          {t('tar.gz archive')}
         </Archive>
       </div>
     </Menu>
@@ -196,13 +202,13 @@ function FolderView({ name, place, entries, isCut }: FolderProps): VNode {
   return (
     <>
       <table class="files">
-        <caption class="hidden">Files and folders</caption>
+        <caption class="hidden">{t('Files and folders')}</caption>
         <thead class="hidden">
           <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Last commit</th>
-            <th scope="col">Last change</th>
-            <th scope="col">Size</th>
+            <th scope="col">{t('Name')}</th>
+            <th scope="col">{t('Last commit')}</th>
+            <th scope="col">{t('Last change')}</th>
+            <th scope="col">{t('Size')}</th>
           </tr>
         </thead>
         <tbody>
@@ -213,8 +219,9 @@ function FolderView({ name, place, entries, isCut }: FolderProps): VNode {
       </table>
       {isCut && (
         <p class="note">
-          Only the first {entries.length.toLocaleString()} entries are shown. A clone has all of
-          them.
+          {t('Only the first {count} entries are shown. A clone has all of them.', {
+            count: entries.length,
+          })}
         </p>
       )}
       {readme && <Readme name={name} place={place} entry={readme} />}
@@ -270,7 +277,8 @@ function Entry({ name, place, entry, subjects }: EntryProps): VNode {
         </span>{' '}
         {entry.type === 'submodule' ? (
           <span>
-            {entry.name} <span class="tag">submodule {entry.sha.slice(0, 10)}</span>
+            {entry.name}{' '}
+            <span class="tag">{t('submodule {commit}', { commit: entry.sha.slice(0, 10) })}</span>
           </span>
         ) : (
           <a href={codeHref(name, place.ref, entry.path)}>

@@ -8,6 +8,7 @@ import { Field, fieldOf } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { NotFound } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import { findRef } from './refs.tsx'
 
 /** Where a user writes. */
@@ -32,8 +33,10 @@ export function Writing(props: {
   const place = useLoad((signal) => findWritePlace(api, repository, rest, signal), [rest.join('/')])
   if (!api.session.user) return <NotFound />
   if (!repository.permissions?.push)
-    return <p class="note">You may not write to this repository. Fork it, and change the fork.</p>
-  if (repository.archived) return <p class="note">The repository is archived.</p>
+    return (
+      <p class="note">{t('You may not write to this repository. Fork it, and change the fork.')}</p>
+    )
+  if (repository.archived) return <p class="note">{t('The repository is archived.')}</p>
   return (
     <Show of={place} isPage>
       {(found) => children(found)}
@@ -63,8 +66,8 @@ export function CommitFields(props: { place: WritePlace; proposed: string }): VN
   const [isNewBranch, setNewBranch] = useState(!place.mayPush)
   return (
     <fieldset>
-      <legend>Commit</legend>
-      <Field label="Message of the commit" name="message" placeholder={proposed} />
+      <legend>{t('Commit')}</legend>
+      <Field label={t('Message of the commit')} name="message" placeholder={proposed} />
       {place.mayPush ? (
         <label class="choice">
           <input
@@ -73,10 +76,12 @@ export function CommitFields(props: { place: WritePlace; proposed: string }): VN
             checked={!isNewBranch}
             onChange={() => setNewBranch(false)}
           />{' '}
-          To the branch {place.branch}
+          {t('To the branch {branch}', { branch: place.branch })}
         </label>
       ) : (
-        <p class="hint">You may not commit to the branch {place.branch} itself.</p>
+        <p class="hint">
+          {t('You may not commit to the branch {branch} itself.', { branch: place.branch })}
+        </p>
       )}
       {!place.repository.empty && (
         <label class="choice">
@@ -86,12 +91,12 @@ export function CommitFields(props: { place: WritePlace; proposed: string }): VN
             checked={isNewBranch}
             onChange={() => setNewBranch(true)}
           />{' '}
-          To a new branch, for a pull request
+          {t('To a new branch, for a pull request')}
         </label>
       )}
       {isNewBranch && (
         <Field
-          label="Name of the new branch"
+          label={t('Name of the new branch')}
           name="new_branch"
           required
           maxLength={100}

@@ -4,6 +4,7 @@ import { codeHref, repositoryHref, subjectOf } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { Diff, useDiff } from './diff.tsx'
@@ -37,24 +38,29 @@ function CommitView({ name, sha }: { name: { owner: string; repo: string }; sha:
         const rest = message.slice(subjectOf(message).length).trim()
         return (
           <>
-            <h2>{subjectOf(message) || 'No message'}</h2>
+            <h2>{subjectOf(message) || t('No message')}</h2>
             {rest !== '' && <pre class="message">{rest}</pre>}
             <p class="facts">
               {author?.login ?? commit?.author?.name} <Time at={commit?.author?.date} />{' '}
-              {commit?.verification?.verified && <span class="tag">verified signature</span>}
+              {commit?.verification?.verified && <span class="tag">{t('verified signature')}</span>}
             </p>
             <p class="facts">
-              Commit <code>{value.sha}</code>
+              <T text="Commit {commit}" commit={<code>{value.sha}</code>} />
               {parents.map((parent) => (
                 <span key={parent.sha}>
-                  {' · parent '}
-                  <a href={`${repositoryHref(name)}/commit/${parent.sha}`}>
-                    <code>{parent.sha.slice(0, 10)}</code>
-                  </a>
+                  {' · '}
+                  <T
+                    text="parent {commit}"
+                    commit={
+                      <a href={`${repositoryHref(name)}/commit/${parent.sha}`}>
+                        <code>{parent.sha.slice(0, 10)}</code>
+                      </a>
+                    }
+                  />
                 </span>
               ))}
               {' · '}
-              <a href={codeHref(name, { kind: 'commit', name: value.sha }, '')}>Files</a>
+              <a href={codeHref(name, { kind: 'commit', name: value.sha }, '')}>{t('Files')}</a>
             </p>
             <Show of={diff}>{(files) => <Diff {...files} />}</Show>
           </>

@@ -5,6 +5,7 @@ import { encodePath, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { CommitList } from './commit-list.tsx'
@@ -14,10 +15,10 @@ import { findRef } from './refs.tsx'
 /** The history of a branch, a tag or a commit. */
 export function CommitsPage({ owner, repo, rest, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Commits" title="Commits">
+    <RepositoryFrame owner={owner} repo={repo} tab="Commits" title={t('Commits')}>
       {(repository) =>
         repository.empty ? (
-          <p>The repository is empty.</p>
+          <p>{t('The repository is empty.')}</p>
         ) : (
           <History repository={repository} rest={rest} page={pageOf(query)} />
         )
@@ -25,6 +26,12 @@ export function CommitsPage({ owner, repo, rest, query }: PageProps): VNode {
     </RepositoryFrame>
   )
 }
+
+const HEADINGS = {
+  branch: 'Commits of branch {name}',
+  tag: 'Commits of tag {name}',
+  commit: 'Commits of commit {name}',
+} as const
 
 function History(props: { repository: Repository; rest: readonly string[]; page: number }): VNode {
   const api = useApi()
@@ -43,12 +50,12 @@ function History(props: { repository: Repository; rest: readonly string[]; page:
     <Show of={history} isPage>
       {({ ref, commits, total, limit }) => (
         <>
-          <h2>
-            Commits of {ref.kind} {ref.name}
-          </h2>
+          <h2>{t(HEADINGS[ref.kind], { name: ref.name })}</h2>
           {ref.kind === 'branch' && isPublic && (
             <p>
-              <a href={`${repositoryHref(name)}/atom/branch/${encodePath(ref.name)}`}>Atom feed</a>
+              <a href={`${repositoryHref(name)}/atom/branch/${encodePath(ref.name)}`}>
+                {t('Atom feed')}
+              </a>
             </p>
           )}
           <CommitList {...name} commits={commits} />

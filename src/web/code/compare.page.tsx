@@ -7,10 +7,10 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref, subjectOf } from '../addresses.ts'
 import { type Api, PAGE, useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
-import { counted } from '../components/formats.tsx'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Show, useAction, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { plural, T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { CommitList } from './commit-list.tsx'
@@ -23,7 +23,7 @@ const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
 export function ComparePage({ owner, repo, rest }: PageProps): VNode {
   const basehead = rest.join('/')
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={basehead || 'Compare'}>
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={basehead || t('Compare')}>
       {(repository) => <Comparison repository={repository} basehead={basehead} />}
     </RepositoryFrame>
   )
@@ -47,9 +47,7 @@ function Comparison({ repository, basehead }: { repository: Repository; basehead
   )
   return (
     <>
-      <h2>
-        Compare {base} with {head}
-      </h2>
+      <h2>{t('Compare {base} with {head}', { base: base ?? '', head: head ?? '' })}</h2>
       <Show of={comparison}>
         {({ commits, totalCommits }) => (
           <>
@@ -61,10 +59,16 @@ function Comparison({ repository, basehead }: { repository: Repository; basehead
                 title={subjectOf(commits.at(-1)?.commit?.message ?? '')}
               />
             )}
-            <h3>{counted(totalCommits, 'commit')}</h3>
+            <h3>{plural(totalCommits, '{count} commit', '{count} commits')}</h3>
             <CommitList {...name} commits={commits} />
             {totalCommits > commits.length && (
-              <p class="note">Only the newest {counted(commits.length, 'commit')} are listed.</p>
+              <p class="note">
+                {plural(
+                  commits.length,
+                  'Only the newest {count} commit are listed.',
+                  'Only the newest {count} commits are listed.',
+                )}
+              </p>
             )}
             {totalCommits > 0n && <Show of={diff}>{(files) => <Diff {...files} />}</Show>}
           </>
@@ -103,21 +107,23 @@ function NewPull(props: {
     const { number, title } = existing.value
     return (
       <p class="note">
-        These branches have an open pull request:{' '}
-        <a href={`${pulls}/${number}`}>{`${title} #${number}`}</a>
+        <T
+          text="These branches have an open pull request: {pull}"
+          pull={<a href={`${pulls}/${number}`}>{`${title} #${number}`}</a>}
+        />
       </p>
     )
   }
   return (
     <form onSubmit={onSubmit(creation.run)}>
       {creation.failure && <FailureNote failure={creation.failure} />}
-      <Field label="Title" name="title" defaultValue={title} required />
+      <Field label={t('Title')} name="title" defaultValue={title} required />
       <label>
-        Description (optional)
+        {t('Description (optional)')}
         <textarea name="body" rows={5} />
       </label>
       <button class="main" type="submit" disabled={creation.isRunning}>
-        Open a pull request
+        {t('Open a pull request')}
       </button>
     </form>
   )

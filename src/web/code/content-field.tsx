@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { loadScript } from '../api/scripts.ts'
 import { useLoad } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 
 /**
  * Longer texts have the plain field of the browser. The editor holds a text several times, and writes
@@ -9,7 +10,7 @@ import { useLoad } from '../components/load.tsx'
  */
 const MAX_EDITOR_CHARACTERS = 512 * 1024
 
-const LABEL = 'Content of the file'
+const LABEL = t('Content of the file')
 const LABEL_ID = 'content-label'
 const HINT_ID = 'content-hint'
 
@@ -44,11 +45,12 @@ function EditorField(props: ContentFieldProps): VNode {
       {CodeEditor ? (
         <CodeEditor {...{ path, text, onText }} labelledBy={LABEL_ID} describedBy={HINT_ID} />
       ) : (
-        <p class="loading">Loading…</p>
+        <p class="loading">{t('Loading…')}</p>
       )}
       <p class="hint" id={HINT_ID}>
-        Tab indents. Escape and then Tab leaves the editor. Ctrl+F (on a Mac ⌘F) searches in the
-        text, and Ctrl+Enter commits.
+        {t(
+          'Tab indents. Escape and then Tab leaves the editor. Ctrl+F (on a Mac ⌘F) searches in the text, and Ctrl+Enter commits.',
+        )}
       </p>
     </div>
   )

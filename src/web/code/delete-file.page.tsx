@@ -4,6 +4,7 @@ import { codeHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { ActionForm } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import {
@@ -16,7 +17,7 @@ import {
 
 /** The form that deletes a file of a branch. */
 export function DeleteFilePage({ owner, repo, rest }: PageProps): VNode {
-  const title = `Delete ${rest.slice(1).join('/')}`
+  const title = t('Delete {file}', { file: rest.slice(1).join('/') })
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Code" title={title}>
       {(repository) => (
@@ -40,8 +41,8 @@ function Deletion({ place }: { place: WritePlace }): VNode {
       {({ entry }) =>
         entry?.type === 'file' || entry?.type === 'symlink' ? (
           <ActionForm
-            label="Delete the file"
-            submit="Delete the file"
+            label={t('Delete the file')}
+            submit={t('Delete the file')}
             act={async (form) => {
               const commit = commitOf(form, place)
               await of(ContentService).deleteFile({ ...commit, path, sha: entry.sha })
@@ -49,14 +50,15 @@ function Deletion({ place }: { place: WritePlace }): VNode {
             }}
           >
             <p>
-              The commit deletes{' '}
-              <a href={codeHref(name, { kind: 'branch', name: branch }, path)}>{path}</a>. The
-              history keeps the file.
+              <T
+                text="The commit deletes {file}. The history keeps the file."
+                file={<a href={codeHref(name, { kind: 'branch', name: branch }, path)}>{path}</a>}
+              />
             </p>
             <CommitFields place={place} proposed={`Delete ${path}`} />
           </ActionForm>
         ) : (
-          <p class="note">Only files can be deleted here.</p>
+          <p class="note">{t('Only files can be deleted here.')}</p>
         )
       }
     </Show>

@@ -1,12 +1,13 @@
 import { type ComponentChild, Fragment as Group, type RefObject, type VNode } from 'preact'
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { counted, sizeText } from '../components/formats.tsx'
+import { sizeText } from '../components/formats.tsx'
 import { FailureNote } from '../components/load.tsx'
 import { Scrolling } from '../components/page.tsx'
 import { draftKeys } from '../components/stored.ts'
 import { LineForm } from '../conversations/comment-forms.tsx'
 import { DiscussionContext } from '../conversations/discussion.ts'
 import { ThreadView } from '../conversations/thread.tsx'
+import { numberText, plural, t } from '../language/texts.tsx'
 import { type Place, placeKey, placeOfKey, placeText, type Thread } from '../pulls/reviews.ts'
 import { ViewedContext } from '../pulls/viewed-files.ts'
 import { type DiffColours, useColours } from './diff-colours.ts'
@@ -49,6 +50,12 @@ export function fileFragment(path: string): string {
   return `file-${encodeURIComponent(path)}`
 }
 
+const CHANGES: Readonly<Record<Exclude<FileDiff['change'], 'changed'>, string>> = {
+  added: t('added @file'),
+  removed: t('removed @file'),
+  renamed: t('renamed @file'),
+}
+
 /** The changes of one file. A file in Git LFS has its sizes in place of the lines of its pointer. */
 export function DiffFile({ file: changed, view, isTarget }: FileProps): VNode {
   const sizes = useMemo(() => lfsSizes(changed), [changed])
@@ -76,19 +83,23 @@ export function DiffFile({ file: changed, view, isTarget }: FileProps): VNode {
     >
       <summary>
         <span class="path">{previousPath ? `${previousPath} → ${path}` : path}</span>
-        {change !== 'changed' && <span class="tag">{change}</span>}
-        {!isShort && !isOpen && <span class="tag">large</span>}
-        {threads && <span class="tag">{counted(threads.length, 'thread')}</span>}
-        {mark === 'VIEWED' && <span class="tag">viewed</span>}
-        {mark === 'CHANGED' && <span class="tag">changed since you viewed it</span>}
+        {change !== 'changed' && <span class="tag">{CHANGES[change]}</span>}
+        {!isShort && !isOpen && <span class="tag">{t('large @file')}</span>}
+        {threads && (
+          <span class="tag">{plural(threads.length, '{count} thread', '{count} threads')}</span>
+        )}
+        {mark === 'VIEWED' && <span class="tag">{t('viewed @file')}</span>}
+        {mark === 'CHANGED' && <span class="tag">{t('changed since you viewed it')}</span>}
         <span class="counts">
-          <span class="plus">+{added.toLocaleString()}</span>{' '}
-          <span class="minus">−{removed.toLocaleString()}</span>
+          <span class="plus">+{numberText(added)}</span>{' '}
+          <span class="minus">−{numberText(removed)}</span>
         </span>
       </summary>
-      {isBinary && <p class="inside">A binary file.</p>}
+      {isBinary && <p class="inside">{t('A binary file.')}</p>}
       {sizes && <p class="inside">LFS: {sizesText(sizes)}</p>}
-      {!isBinary && !sizes && lines.length === 0 && <p class="inside">The content is the same.</p>}
+      {!isBinary && !sizes && lines.length === 0 && (
+        <p class="inside">{t('The content is the same.')}</p>
+      )}
       {isOpen && <FileLines file={file} view={view} threads={threads ?? NO_THREADS} />}
       <ViewedMark path={path} />
     </details>
@@ -115,7 +126,8 @@ function ViewedMark({ path }: { path: string }): VNode | null {
             currentTarget.closest('details')?.querySelector('summary')?.focus()
         }}
       />{' '}
-      Viewed<span class="hidden"> {path}</span>
+      {t('Viewed @file')}
+      <span class="hidden"> {path}</span>
     </label>
   )
 }
@@ -156,7 +168,7 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
         <FileComment path={path} onOpen={() => forms.onOpen({ path, side: 'new', line: 0 })} />
       )}
       {lines.length > 0 && (
-        <Scrolling label={`Changes of ${path}`}>
+        <Scrolling label={t('Changes of {file}', { file: path })}>
           <div ref={place}>
             <Table lines={lines} colours={colours} remarks={remarks} />
           </div>
@@ -170,7 +182,9 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
       {gaps.failure && <FailureNote failure={gaps.failure} />}
       {file.lines.length > MAX_SHOWN_LINES && (
         <p class="note">
-          Only the first {MAX_SHOWN_LINES.toLocaleString()} lines are shown. A clone has the rest.
+          {t('Only the first {count} lines are shown. A clone has the rest.', {
+            count: MAX_SHOWN_LINES,
+          })}
         </p>
       )}
       {discussion &&
@@ -200,7 +214,8 @@ function FileComment({ path, onOpen }: { path: string; onOpen: () => void }): VN
   return (
     <p class="inside">
       <button type="button" class="small" onClick={onOpen}>
-        Comment on the file<span class="hidden"> {path}</span>
+        {t('Comment on the file')}
+        <span class="hidden"> {path}</span>
       </button>
     </p>
   )
@@ -381,14 +396,15 @@ function GapAbove({ line, remarks }: { line: MarkedLine; remarks: Remarks }): VN
 
 function GapButton(props: { gap: Gap; path: string; onOpen: () => void }): VNode {
   const { gap, path, onOpen } = props
-  const lines = gap.to === undefined ? `lines from ${gap.from}` : `lines ${gap.from} to ${gap.to}`
+  const from = String(gap.from)
+  const about =
+    gap.to === undefined
+      ? t('of the lines from {from} of {file}', { from, file: path })
+      : t('of the lines {from} to {to} of {file}', { from, to: String(gap.to), file: path })
   return (
     <button type="button" class="small" onClick={onOpen}>
-      Show more
-      <span class="hidden">
-        {' '}
-        of the {lines} of {path}
-      </span>
+      {t('Show more')}
+      <span class="hidden"> {about}</span>
     </button>
   )
 }
@@ -515,7 +531,7 @@ function LineNumber(props: {
       type="button"
       class="pick"
       tabIndex={line === remarks.entry ? 0 : -1}
-      aria-label={`Comment on ${placeText(place)}`}
+      aria-label={t('Comment on {place}', { place: placeText(place) })}
       onClick={() => remarks.onOpen(place)}
     >
       {number}

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
-import { counted } from '../components/formats.tsx'
 import { Field } from '../components/forms.tsx'
 import { fragmentName } from '../components/fragments.ts'
 import { type Loaded, useLoad } from '../components/load.tsx'
 import { useFragment } from '../components/navigation.ts'
 import { useChoice } from '../components/stored.ts'
+import { plural, T, t } from '../language/texts.tsx'
 import { DiffFile, type DiffView, fileFragment, MAX_OPEN_LINES, useNearView } from './diff-file.tsx'
 import type { WhiteSpace } from './diff-rows.ts'
 import { type DiffFiles, type FileDiff, readDiffFiles } from './diff-text.ts'
@@ -35,34 +35,42 @@ export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
   )
   const [, target = ''] = FILE.exec(fragmentName(useFragment())) ?? []
   const groups = useMemo(() => groupsOf(files), [files])
-  if (files.length === 0) return isComplete ? <p>No file differs.</p> : <p>Loading…</p>
+  if (files.length === 0)
+    return isComplete ? <p>{t('No file differs.')}</p> : <p>{t('Loading…')}</p>
   return (
-    <section aria-label="Changed files">
+    <section aria-label={t('Changed files')}>
       <p role="status">
-        {counted(files.length, 'changed file')}
-        {!isComplete && ' so far. More are loading.'}
+        {isComplete
+          ? plural(files.length, '{count} changed file', '{count} changed files')
+          : plural(
+              files.length,
+              '{count} changed file so far. More are loading.',
+              '{count} changed files so far. More are loading.',
+            )}
       </p>
       {isCut && (
         <p class="note">
-          The changes are too large to show all of them here. Fetch the commits and use{' '}
-          <code>git diff</code> to see the rest.
+          <T
+            text="The changes are too large to show all of them here. Fetch the commits and use {command} to see the rest."
+            command={<code>git diff</code>}
+          />
         </p>
       )}
       <div class="row">
         <label>
-          Layout
+          {t('Layout')}
           <select
             value={layout}
             onChange={({ currentTarget: { value } }) =>
               setLayout(value === 'split' ? 'split' : 'unified')
             }
           >
-            <option value="unified">Unified</option>
-            <option value="split">Side by side</option>
+            <option value="unified">{t('Unified')}</option>
+            <option value="split">{t('Side by side')}</option>
           </select>
         </label>
         <label>
-          White space
+          {t('White space')}
           <select
             value={whiteSpace}
             onChange={({ currentTarget: { value } }) => setWhiteSpace(whiteSpaceOf(value))}
@@ -90,10 +98,10 @@ export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
 }
 
 const WHITE_SPACE: readonly (readonly [WhiteSpace, string])[] = [
-  ['', 'Show all changes'],
-  ['ignore-eol', 'Ignore changes at the end of lines'],
-  ['ignore-change', 'Ignore changes of the amount'],
-  ['ignore-all', 'Ignore all white space'],
+  ['', t('Show all changes')],
+  ['ignore-eol', t('Ignore changes at the end of lines')],
+  ['ignore-change', t('Ignore changes of the amount')],
+  ['ignore-all', t('Ignore all white space')],
 ]
 
 function whiteSpaceOf(value: string): WhiteSpace {
@@ -120,11 +128,11 @@ function FileList({ files }: { files: readonly FileDiff[] }): VNode {
       class="box"
       onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}
     >
-      <summary class="inside">List of files</summary>
+      <summary class="inside">{t('List of files')}</summary>
       {isOpen && (
-        <nav aria-label="Changed files">
+        <nav aria-label={t('Changed files')}>
           <Field
-            label="Filter by path"
+            label={t('Filter by path')}
             type="search"
             value={part}
             onInput={({ currentTarget }) => setPart(currentTarget.value)}
@@ -138,8 +146,8 @@ function FileList({ files }: { files: readonly FileDiff[] }): VNode {
           </ul>
           <p role="status">
             {found.length > MAX_LISTED
-              ? `${(found.length - MAX_LISTED).toLocaleString()} more. Filter to see them.`
-              : found.length === 0 && 'No path contains this text.'}
+              ? t('{count} more. Filter to see them.', { count: found.length - MAX_LISTED })
+              : found.length === 0 && t('No path contains this text.')}
           </p>
         </nav>
       )}

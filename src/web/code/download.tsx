@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Command, quoted } from '../components/command.tsx'
 import { sizeText } from '../components/formats.tsx'
 import { FailureNote, useAction } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import { readFile } from './received.ts'
 
 /** A browser holds the whole file until the file is stored. Larger ones are for a program. */
@@ -83,13 +84,14 @@ function DownloadButton({ file, children }: Parameters<typeof Download>[0]): VNo
           <label for={id}>{progressText(received, file.bytes)}</label>
           <progress id={id} value={file.bytes && received} max={file.bytes} />
           <button type="button" onClick={() => ended.current?.abort()}>
-            Stop<span class="hidden"> the download of {file.name}</span>
+            {t('Stop')}
+            <span class="hidden"> {t('the download of {file}', { file: file.name })}</span>
           </button>
         </>
       )}
       <span role="status">
-        {result === 'saved' && 'Downloaded.'}
-        {result === 'stopped' && 'The download was stopped.'}
+        {result === 'saved' && t('Downloaded.')}
+        {result === 'stopped' && t('The download was stopped.')}
       </span>
       {result === 'large' && <LargeFile file={file} />}
       {loading.failure && <FailureNote failure={loading.failure} />}
@@ -98,8 +100,8 @@ function DownloadButton({ file, children }: Parameters<typeof Download>[0]): VNo
 }
 
 function progressText(received: number, bytes: number | undefined): string {
-  if (bytes === undefined) return `${sizeText(received)} so far`
-  return `${sizeText(received)} of ${sizeText(bytes)}`
+  if (bytes === undefined) return t('{size} so far', { size: sizeText(received) })
+  return t('{size} of {all}', { size: sizeText(received), all: sizeText(bytes) })
 }
 
 /** How a program downloads what is too large for a page. */
@@ -108,12 +110,15 @@ function LargeFile({ file: { name, href } }: { file: RemoteFile }): VNode {
   return (
     <div class="note">
       <p>
-        The file has more than {sizeText(MAX_BYTES)}, which is too large for a page. Download the
-        file by this command. <code>TOKEN</code> is an{' '}
-        <a href="/user/settings/tokens">access token</a> that may read repositories.
+        <T
+          text="The file has more than {size}, which is too large for a page. Download the file by this command. {variable} is an {token} that may read repositories."
+          size={sizeText(MAX_BYTES)}
+          variable={<code>TOKEN</code>}
+          token={<a href="/user/settings/tokens">{t('access token')}</a>}
+        />
       </p>
       <Command
-        label={`Command that downloads ${name}`}
+        label={t('Command that downloads {file}', { file: name })}
         text={`curl -fL -H "Authorization: Bearer $TOKEN" -o ${quoted(name)} ${quoted(url)}`}
       />
     </div>

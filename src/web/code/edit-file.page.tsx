@@ -3,6 +3,7 @@ import { codeHref, encodePath, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../components/load.tsx'
 import { NotFound } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { type WritePlace, Writing } from './commit-fields.tsx'
@@ -10,7 +11,7 @@ import { FileEditor, loadEdited } from './file-editor.tsx'
 
 /** The editor of a file on a branch. */
 export function EditFilePage({ owner, repo, rest }: PageProps): VNode {
-  const title = `Edit ${rest.slice(1).join('/')}`
+  const title = t('Edit {file}', { file: rest.slice(1).join('/') })
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Code" title={title}>
       {(repository) => (
@@ -35,9 +36,11 @@ function Edit({ place }: { place: WritePlace }): VNode {
         if (value === null)
           return (
             <p class="note">
-              <a href={codeHref(name, { kind: 'branch', name: branch }, path)}>{path}</a> is no text
-              in UTF-8, or has more than a mebibyte. <a href={upload}>Upload a new version</a>, or
-              change it in a clone.
+              <T
+                text="{file} is no text in UTF-8, or has more than a mebibyte. {upload}, or change it in a clone."
+                file={<a href={codeHref(name, { kind: 'branch', name: branch }, path)}>{path}</a>}
+                upload={<a href={upload}>{t('Upload a new version')}</a>}
+              />
             </p>
           )
         return value.sha === '' ? (

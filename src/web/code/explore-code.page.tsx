@@ -1,11 +1,11 @@
 import type { VNode } from 'preact'
 import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { Checkbox, Field, fieldOf, isChecked, onSubmit } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf, useTitle } from '../components/page.tsx'
+import { plural, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { FoundFileView } from './found-file.tsx'
 
@@ -15,10 +15,10 @@ const LIMIT = 20
 /** Search in the code of all repositories that the user may read. The address has the query. */
 export function ExploreCodePage({ query }: PageProps): VNode {
   const text = query.get('q') ?? ''
-  useTitle(text === '' ? 'Search code' : `${text} · Search code`)
+  useTitle(text === '' ? t('Search code') : `${text} · ${t('Search code')}`)
   return (
     <>
-      <h1>Search code</h1>
+      <h1>{t('Search code')}</h1>
       <SearchForm key={String(query)} query={query} />
       {text.trim() !== '' && <Results query={query} />}
     </>
@@ -39,7 +39,7 @@ function SearchForm({ query }: Pick<PageProps, 'query'>): VNode {
     <search>
       <form class="row" onSubmit={onSubmit(send)}>
         <Field
-          label="Search code"
+          label={t('Search code')}
           type="search"
           name="q"
           required
@@ -49,24 +49,24 @@ function SearchForm({ query }: Pick<PageProps, 'query'>): VNode {
           defaultValue={query.get('q') ?? ''}
         />
         <Field
-          label="Paths"
+          label={t('Paths')}
           name="path"
           placeholder="src/**/*.ts !test"
           autocapitalize="none"
           defaultValue={query.get('path') ?? ''}
         />
         <Field
-          label="Owner"
+          label={t('Owner')}
           name="owner"
           autocapitalize="none"
           defaultValue={query.get('owner') ?? ''}
         />
         <Checkbox
-          label="Match case"
+          label={t('Match case')}
           name="case_sensitive"
           isChecked={query.get('case_sensitive') === 'true'}
         />
-        <button type="submit">Search</button>
+        <button type="submit">{t('Search')}</button>
       </form>
     </search>
   )
@@ -95,11 +95,13 @@ function Results({ query }: Pick<PageProps, 'query'>): VNode {
       {({ files, total, limit, incomplete }) => (
         <>
           <p role="status">
-            {total === 0n ? 'No file has such a line.' : `${counted(Number(total), 'file')}.`}
+            {total === 0n
+              ? t('No file has such a line.')
+              : `${plural(total, '{count} file', '{count} files')}.`}
           </p>
           {incomplete && (
             <p class="note">
-              There may be more files. A longer text, paths or an owner find the rest.
+              {t('There may be more files. A longer text, paths or an owner find the rest.')}
             </p>
           )}
           {files.map(

@@ -9,6 +9,7 @@ import { fromBase64, toBase64 } from '../components/formats.tsx'
 import { Confirmed, Field, onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
+import { t } from '../language/texts.tsx'
 import { CommitFields, commitOf, goToCommitted, type WritePlace } from './commit-fields.tsx'
 import { ContentField } from './content-field.tsx'
 import { type DraftedFile, type FileVersion, useFileDraft } from './file-draft.ts'
@@ -110,7 +111,7 @@ export function FileEditor({ place, path, file }: EditorProps): VNode {
   })
   return (
     <form
-      aria-label={isNew ? 'New file' : 'Edit the file'}
+      aria-label={isNew ? t('New file') : t('Edit the file')}
       onSubmit={onSubmit(saving.run)}
       onKeyDown={(event) => {
         if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
@@ -120,11 +121,11 @@ export function FileEditor({ place, path, file }: EditorProps): VNode {
       {saving.failure && <FailureNote failure={saving.failure} />}
       {draft.sha !== latest.sha && <Conflict {...{ place, path, latest, drafted }} />}
       <Field
-        label="Path of the file"
+        label={t('Path of the file')}
         required
         autocapitalize="none"
         value={draft.path}
-        hint="Another path moves the file. Slashes separate folders."
+        hint={t('Another path moves the file. Slashes separate folders.')}
         onInput={({ currentTarget: { value } }) => drafted.change({ path: value })}
       />
       <Views view={view} onView={setView} />
@@ -134,7 +135,7 @@ export function FileEditor({ place, path, file }: EditorProps): VNode {
         isHidden={view !== 'text'}
         onText={(text) => drafted.change({ text })}
       />
-      {file.isMixed && <p class="hint">The ends of all lines become line feeds.</p>}
+      {file.isMixed && <p class="hint">{t('The ends of all lines become line feeds.')}</p>}
       {view === 'preview' && <Preview place={place} path={draft.path} text={draft.text} />}
       {view === 'changes' && (
         <Later
@@ -145,11 +146,11 @@ export function FileEditor({ place, path, file }: EditorProps): VNode {
       <CommitFields place={place} proposed={proposedMessage(path, draft.path, isNew)} />
       <p class="buttons">
         <button class="main" type="submit" disabled={saving.isRunning}>
-          Commit
+          {t('Commit @action')}
         </button>
         <Confirmed
-          action="Discard what you typed"
-          question="The text in this form is lost."
+          action={t('Discard what you typed')}
+          question={t('The text in this form is lost.')}
           act={async () => {
             drafted.forget()
             goToCommitted(place, '', isNew ? place.path : path)
@@ -183,15 +184,15 @@ function proposedMessage(path: string, newPath: string, isNew: boolean): string 
 }
 
 const VIEWS: readonly (readonly [View, string])[] = [
-  ['text', 'Edit'],
-  ['preview', 'Preview'],
-  ['changes', 'Changes'],
+  ['text', t('Edit')],
+  ['preview', t('Preview')],
+  ['changes', t('Changes')],
 ]
 
 function Views({ view, onView }: { view: View; onView: (view: View) => void }): VNode {
   return (
     <fieldset class="buttons">
-      <legend class="hidden">View</legend>
+      <legend class="hidden">{t('View @noun')}</legend>
       {VIEWS.map(([known, text]) => (
         <button
           key={known}
@@ -216,7 +217,7 @@ function Preview(props: { place: WritePlace; path: string; text: string }): VNod
     raw: `${repositoryHref(name)}/raw/branch/${encodePath([branch, folder].join('/'))}`,
   }
   return (
-    <section class="note" aria-label="Preview">
+    <section class="note" aria-label={t('Preview')}>
       {MARKDOWN.test(path) ? <Markup text={text} base={base} /> : <pre>{text}</pre>}
     </section>
   )
@@ -231,26 +232,27 @@ function Conflict(props: {
 }): VNode {
   const { place, path, latest, drafted } = props
   const { draft } = drafted
+  const { branch } = place
   const isGone = latest.sha === ''
   return (
-    <section class="note problem" aria-label="Conflict">
+    <section class="note problem" aria-label={t('Conflict')}>
       <p role="alert">
         <strong>
           {isGone
-            ? `The branch ${place.branch} no longer has the file.`
-            : `The file has changed on the branch ${place.branch} since you began.`}
+            ? t('The branch {branch} no longer has the file.', { branch })
+            : t('The file has changed on the branch {branch} since you began.', { branch })}
         </strong>{' '}
-        Your text is still here, and is not saved yet.
+        {t('Your text is still here, and is not saved yet.')}
       </p>
       {!isGone && <OthersChanges {...{ place, path, latest, sha: draft.sha }} />}
       <p class="buttons">
         <button type="button" onClick={() => drafted.change({ sha: latest.sha })}>
-          {isGone ? 'Create the file again' : 'Go on with my text'}
+          {isGone ? t('Create the file again') : t('Go on with my text')}
         </button>
         {!isGone && (
           <Confirmed
-            action="Take the newer version"
-            question="What you have typed is replaced by the version of the branch."
+            action={t('Take the newer version')}
+            question={t('What you have typed is replaced by the version of the branch.')}
             act={async () => drafted.change({ sha: latest.sha, text: latest.text })}
           />
         )}
@@ -279,7 +281,7 @@ function OthersChanges(props: {
     <Show of={begun}>
       {(text) => (
         <>
-          <p>What changed on the branch:</p>
+          <p>{t('What changed on the branch:')}</p>
           <Later load={loadChanges} with={{ path, from: path, before: text, after: latest.text }} />
         </>
       )}

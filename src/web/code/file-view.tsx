@@ -12,6 +12,7 @@ import { Fragment, Markup } from '../components/markup.tsx'
 import { useFragment } from '../components/navigation.ts'
 import { Scrolling } from '../components/page.tsx'
 import { pictureType } from '../components/pictures.ts'
+import { t } from '../language/texts.tsx'
 import { isCodeOwnersFile } from './code-owners-file.ts'
 import { Download, saveFile, useIsPublic } from './download.tsx'
 import { readFile } from './received.ts'
@@ -53,7 +54,9 @@ export function FileView({ repository, at, entry }: FileProps): VNode {
           with={{ name: nameOf(repository), at, paths: [entry.path] }}
         />
       )}
-      {entry.type === 'symlink' && <p>A symbolic link to {entry.target}.</p>}
+      {entry.type === 'symlink' && (
+        <p>{t('A symbolic link to {target}.', { target: entry.target ?? '' })}</p>
+      )}
       {entry.type === 'file' && bytes === undefined && (
         <LargeFile repository={repository} at={at} entry={entry} />
       )}
@@ -68,7 +71,7 @@ export function FileView({ repository, at, entry }: FileProps): VNode {
 function SaveButton({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuffer> }): VNode {
   return (
     <button type="button" onClick={() => saveFile(name, new Blob([bytes]))}>
-      Download
+      {t('Download')}
     </button>
   )
 }
@@ -107,7 +110,7 @@ function LfsFile({ repository, at, entry }: FileProps): VNode {
           return (
             <>
               {isMissing ? (
-                <p class="note">The server does not have the content of this file.</p>
+                <p class="note">{t('The server does not have the content of this file.')}</p>
               ) : (
                 <SaveButton name={entry.name} bytes={bytes} />
               )}
@@ -146,8 +149,8 @@ function LargeFile({ repository, at, entry }: FileProps): VNode {
   }
   return (
     <div class="note">
-      <p>The file is too large to show here.</p>
-      <Download file={file}>Download {entry.name}</Download>
+      <p>{t('The file is too large to show here.')}</p>
+      <Download file={file}>{t('Download {file}', { file: entry.name })}</Download>
     </div>
   )
 }
@@ -162,7 +165,7 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
     return (
       <img class="picture" src={`data:${picture};base64,${toBase64(bytes)}`} alt={entry.name} />
     )
-  if (text === undefined) return <p class="note">A binary file.</p>
+  if (text === undefined) return <p class="note">{t('A binary file.')}</p>
   // A text in Markdown shows no lines.
   if (lines || !/\.(md|markdown)$/i.test(entry.name))
     return <Source text={text} path={entry.path} />
@@ -234,9 +237,9 @@ function Source({ text, path }: { text: string; path: string }): VNode {
   return (
     <>
       {shown.length < text.length && (
-        <p class="note">Only the beginning is shown. Download the file to see all of it.</p>
+        <p class="note">{t('Only the beginning is shown. Download the file to see all of it.')}</p>
       )}
-      <Scrolling className="source" label={`Content of ${path}`}>
+      <Scrolling className="source" label={t('Content of {file}', { file: path })}>
         <LineNumbers count={count} />
         <pre>{colours ? <Fragment of={colours} tag="code" /> : <code>{shown}</code>}</pre>
       </Scrolling>

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import type { FoundFile, FoundLine } from '#gen/branchline/v1/code_search_service_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
 import { Scrolling } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 
 /** A file that a search has found: the lines that match, with marks and links. */
 export function FoundFileView(props: {
@@ -28,12 +29,15 @@ export function FoundFileView(props: {
         )}
         <a href={href}>{path}</a>
       </h2>
-      <Scrolling className="source" label={`Lines of ${path}`}>
+      <Scrolling className="source" label={t('Lines of {file}', { file: path })}>
         <pre class="numbers">
           {lines.map(({ number }, i) => (
             <span key={number}>
               {isAfterGap(i) && '⋯\n'}
-              <a href={`${href}#L${number}`} aria-label={`Line ${number} of ${path}`}>
+              <a
+                href={`${href}#L${number}`}
+                aria-label={t('Line {line} of {file}', { line: String(number), file: path })}
+              >
                 {number}
               </a>
               {'\n'}
@@ -54,7 +58,7 @@ export function FoundFileView(props: {
       </Scrolling>
       {moreMatches && (
         <p class="facts">
-          More lines match. <a href={href}>The whole file</a>
+          {t('More lines match.')} <a href={href}>{t('The whole file')}</a>
         </p>
       )}
     </section>

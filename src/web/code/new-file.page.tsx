@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { Writing } from './commit-fields.tsx'
@@ -7,7 +8,7 @@ import { FileEditor, NO_FILE } from './file-editor.tsx'
 /** The form for a new file in a folder of a branch. */
 export function NewFilePage({ owner, repo, rest }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Code" title="New file">
+    <RepositoryFrame owner={owner} repo={repo} tab="Code" title={t('New file')}>
       {(repository) => (
         <Writing repository={repository} rest={rest}>
           {(place) => {

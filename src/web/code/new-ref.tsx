@@ -6,10 +6,24 @@ import { codeHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { ActionForm, Field, fieldOf } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 
 /** Returns whether the user may create and delete branches and tags, as far as no rule forbids it. */
 export function mayWriteRefs({ permissions, archived, empty }: Repository): boolean {
   return permissions?.push === true && !archived && !empty
+}
+
+const TEXTS = {
+  branch: {
+    heading: t('New branch'),
+    submit: t('Create the branch'),
+    name: t('Name of the new branch'),
+  },
+  tag: {
+    heading: t('New tag'),
+    submit: t('Create the tag'),
+    name: t('Name of the new tag'),
+  },
 }
 
 /** The form that creates a branch or a tag. */
@@ -17,6 +31,7 @@ export function NewRef(props: { repository: Repository; kind: 'branch' | 'tag' }
   const { of } = useApi()
   const { repository, kind } = props
   if (!mayWriteRefs(repository)) return null
+  const texts = TEXTS[kind]
   const name = { owner: repository.owner?.login ?? '', repo: repository.name }
   const create = async (form: HTMLFormElement) => {
     const ref = fieldOf(form, 'ref').trim()
@@ -33,15 +48,15 @@ export function NewRef(props: { repository: Repository; kind: 'branch' | 'tag' }
     goTo(codeHref(name, { kind, name: ref }, ''))
   }
   return (
-    <ActionForm label={`New ${kind}`} submit={`Create the ${kind}`} act={create} isRow>
-      <Field label={`Name of the new ${kind}`} name="ref" required autocapitalize="none" />
+    <ActionForm label={texts.heading} submit={texts.submit} act={create} isRow>
+      <Field label={texts.name} name="ref" required autocapitalize="none" />
       <Field
-        label="From branch, tag or commit"
+        label={t('From branch, tag or commit')}
         name="target"
         autocapitalize="none"
         placeholder={repository.defaultBranch}
       />
-      {kind === 'tag' && <Field label="Message (optional)" name="message" />}
+      {kind === 'tag' && <Field label={t('Message (optional)')} name="message" />}
     </ActionForm>
   )
 }

@@ -9,6 +9,7 @@ import { type Api, useApi } from '../api/client.ts'
 import { Icon } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Menu } from '../components/menu.tsx'
+import { t } from '../language/texts.tsx'
 
 /** No ref of a person has more parts. */
 const MAX_REF_PARTS = 10
@@ -61,6 +62,12 @@ export async function findRef(
 /** The most entries that the API has on one page. */
 const LIMIT = 50
 
+const PRESENT = {
+  branch: 'branch {name}',
+  tag: 'tag {name}',
+  commit: 'commit {name}',
+} as const
+
 interface RefChoiceProps {
   readonly name: { readonly owner: string; readonly repo: string }
   readonly place: RefAndPath
@@ -76,9 +83,7 @@ export function RefChoice({ name, place }: RefChoiceProps): VNode {
       button={
         <>
           <Icon name={kind === 'tag' ? 'tag' : 'git-branch'} />
-          <span>
-            {kind} {kind === 'commit' ? ref.slice(0, 10) : ref}
-          </span>
+          <span>{t(PRESENT[kind], { name: kind === 'commit' ? ref.slice(0, 10) : ref })}</span>
           <Icon name="chevron-down" />
         </>
       }
@@ -104,9 +109,11 @@ function Refs({ name, place }: RefChoiceProps): VNode {
       {([{ branches, total }, { tags, total: totalTags }]) => (
         <>
           <RefLinks kind="branch" names={branches.map(({ name }) => name)} {...{ name, place }} />
-          {total > branches.length && <a href={`${repositoryHref(name)}/branches`}>All branches</a>}
+          {total > branches.length && (
+            <a href={`${repositoryHref(name)}/branches`}>{t('All branches')}</a>
+          )}
           <RefLinks kind="tag" names={tags.map(({ name }) => name)} {...{ name, place }} />
-          {totalTags > tags.length && <a href={`${repositoryHref(name)}/tags`}>All tags</a>}
+          {totalTags > tags.length && <a href={`${repositoryHref(name)}/tags`}>{t('All tags')}</a>}
         </>
       )}
     </Show>
@@ -120,7 +127,7 @@ function RefLinks(
   if (names.length === 0) return null
   const isCurrent = (ref: string) => place.ref.kind === kind && place.ref.name === ref
   return (
-    <ul aria-label={kind === 'branch' ? 'Branches' : 'Tags'}>
+    <ul aria-label={kind === 'branch' ? t('Branches') : t('Tags')}>
       {names.map((ref) => (
         <li key={ref}>
           <a
@@ -143,7 +150,7 @@ export function Breadcrumbs(props: {
   const { name, place } = props
   const parts = place.path === '' ? [] : place.path.split('/')
   return (
-    <nav class="path" aria-label="Path">
+    <nav class="path" aria-label={t('Path')}>
       <a href={codeHref(name, place.ref, '')}>{name.repo}</a>
       {parts.map((part, i) => {
         const path = parts.slice(0, i + 1).join('/')

@@ -2,11 +2,11 @@ import type { VNode } from 'preact'
 import { CodeSearchService } from '#gen/branchline/v1/code_search_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import { Checkbox, Field, fieldOf, isChecked, onSubmit } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { plural, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { FoundFileView } from './found-file.tsx'
@@ -22,7 +22,7 @@ interface RepositoryName {
 /** Search in the files of a repository. The address has the query. */
 export function SearchPage({ owner, repo, query }: PageProps): VNode {
   const text = query.get('q') ?? ''
-  const title = text === '' ? 'Search code' : `${text} · Search code`
+  const title = text === '' ? t('Search code') : `${text} · ${t('Search code')}`
   const name = { owner, repo }
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Code" title={title}>
@@ -52,7 +52,7 @@ function SearchForm({ name, query }: { name: RepositoryName; query: URLSearchPar
     <search>
       <form class="row" onSubmit={onSubmit(send)}>
         <Field
-          label="Search code"
+          label={t('Search code')}
           type="search"
           name="q"
           required
@@ -61,29 +61,29 @@ function SearchForm({ name, query }: { name: RepositoryName; query: URLSearchPar
           defaultValue={query.get('q') ?? ''}
         />
         <Field
-          label="Paths"
+          label={t('Paths')}
           name="path"
           placeholder="src/**/*.ts !test"
           autocapitalize="none"
           defaultValue={query.get('path') ?? ''}
         />
         <Field
-          label="Branch, tag or commit"
+          label={t('Branch, tag or commit')}
           name="ref"
           autocapitalize="none"
           defaultValue={query.get('ref') ?? ''}
         />
         <Checkbox
-          label="Regular expression"
+          label={t('Regular expression')}
           name="regexp"
           isChecked={query.get('regexp') === 'true'}
         />
         <Checkbox
-          label="Match case"
+          label={t('Match case')}
           name="case_sensitive"
           isChecked={query.get('case_sensitive') === 'true'}
         />
-        <button type="submit">Search</button>
+        <button type="submit">{t('Search')}</button>
       </form>
     </search>
   )
@@ -114,11 +114,15 @@ function Results({ name, query }: { name: RepositoryName; query: URLSearchParams
       {({ files, total, limit, incomplete, sha }) => (
         <>
           <p role="status">
-            {total === 0n ? 'No file has such a line.' : `${counted(Number(total), 'file')}.`}
+            {total === 0n
+              ? t('No file has such a line.')
+              : `${plural(total, '{count} file', '{count} files')}.`}
           </p>
           {incomplete && (
             <p class="note">
-              The search ended before it had read all files. A longer text, or paths, find the rest.
+              {t(
+                'The search ended before it had read all files. A longer text, or paths, find the rest.',
+              )}
             </p>
           )}
           {files.map((file) => (

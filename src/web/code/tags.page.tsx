@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Confirmed } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { mayWriteRefs, NewRef } from './new-ref.tsx'
@@ -13,7 +14,7 @@ import { mayWriteRefs, NewRef } from './new-ref.tsx'
 /** The tags of a repository. */
 export function TagsPage({ owner, repo, query }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Tags" title="Tags">
+    <RepositoryFrame owner={owner} repo={repo} tab="Tags" title={t('Tags')}>
       {(repository) => <Tags repository={repository} page={pageOf(query)} />}
     </RepositoryFrame>
   )
@@ -28,7 +29,7 @@ function Tags({ repository, page }: { repository: Repository; page: number }): V
       {({ tags, total, limit }) => (
         <>
           <NewRef repository={repository} kind="tag" />
-          {tags.length === 0 && <p class="empty">No tags.</p>}
+          {tags.length === 0 && <p class="empty">{t('No tags.')}</p>}
           <ul class="list">
             {tags.map((tag) => (
               <li key={tag.name}>
@@ -43,9 +44,9 @@ function Tags({ repository, page }: { repository: Repository; page: number }): V
                 </p>
                 {mayWriteRefs(repository) && (
                   <Confirmed
-                    action="Delete"
+                    action={t('Delete')}
                     about={tag.name}
-                    question="Clones keep the tag."
+                    question={t('Clones keep the tag.')}
                     isSmall
                     act={async () => {
                       await of(TagService).deleteTag({ ...name, tag: tag.name })

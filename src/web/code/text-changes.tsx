@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { t } from '../language/texts.tsx'
 import { Diff } from './diff.tsx'
 import { lineDiff } from './line-diff.ts'
 
@@ -17,6 +18,6 @@ export function TextChanges(props: {
     const file = { path, previousPath: isMoved ? from : undefined, isBinary: false }
     return [{ ...file, change: 'changed' as const, lines: lineDiff(before, after) }]
   }, [path, from, before, after])
-  if (files[0]?.lines.length === 0) return <p role="status">The text has no changes.</p>
+  if (files[0]?.lines.length === 0) return <p role="status">{t('The text has no changes.')}</p>
   return <Diff files={files} isCut={false} isComplete />
 }

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
-import { counted, sizeText, toBase64 } from '../components/formats.tsx'
+import { sizeText, toBase64 } from '../components/formats.tsx'
 import { ActionForm } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { plural, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import {
@@ -19,7 +20,7 @@ import {
 /** The form that uploads files into a folder of a branch. */
 export function UploadFilesPage({ owner, repo, rest }: PageProps): VNode {
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Code" title="Upload files">
+    <RepositoryFrame owner={owner} repo={repo} tab="Code" title={t('Upload files')}>
       {(repository) => (
         <Writing repository={repository} rest={rest}>
           {(place) => <Uploads key={`${place.branch} ${place.path}`} place={place} />}
@@ -77,8 +78,8 @@ function UploadForm({ place, folder, present }: UploadProps): VNode {
   const proposed = files.length === 1 ? `Upload ${first?.name}` : `Upload ${files.length} files`
   return (
     <ActionForm
-      label="Upload files"
-      submit="Commit"
+      label={t('Upload files')}
+      submit={t('Commit @action')}
       isDisabled={files.length === 0}
       act={(form) => send(withProposed(form, proposed))}
     >
@@ -92,7 +93,9 @@ function UploadForm({ place, folder, present }: UploadProps): VNode {
         }}
       >
         <label>
-          Files for {folder === '' ? 'the root of the repository' : folder}
+          {folder === ''
+            ? t('Files for the root of the repository')
+            : t('Files for {folder}', { folder })}
           <input
             type="file"
             multiple
@@ -102,21 +105,25 @@ function UploadForm({ place, folder, present }: UploadProps): VNode {
               currentTarget.value = ''
             }}
           />
-          <span class="hint">Choose several, or drop them here.</span>
+          <span class="hint">{t('Choose several, or drop them here.')}</span>
         </label>
       </div>
-      <p role="status">{files.length > 0 && `${counted(files.length, 'file')} to upload.`}</p>
-      <ul class="list" aria-label="Files to upload">
+      <p role="status">
+        {files.length > 0 &&
+          plural(files.length, '{count} file to upload.', '{count} files to upload.')}
+      </p>
+      <ul class="list" aria-label={t('Files to upload')}>
         {files.map((file) => (
           <li key={file.name}>
             {file.name} <span class="facts">{sizeText(file.size)}</span>{' '}
-            {present.has(file.name) && <span class="tag">replaces a file</span>}{' '}
+            {present.has(file.name) && <span class="tag">{t('replaces a file')}</span>}{' '}
             <button
               type="button"
               class="small"
               onClick={() => setFiles(files.filter((other) => other !== file))}
             >
-              Remove<span class="hidden"> {file.name}</span>
+              {t('Remove')}
+              <span class="hidden"> {file.name}</span>
             </button>
           </li>
         ))}

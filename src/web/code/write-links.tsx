@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { encodePath, repositoryHref } from '../addresses.ts'
+import { t } from '../language/texts.tsx'
 import type { RefAndPath } from './refs.tsx'
 
 /** Links to the forms that change a file, or add files to a folder. */
@@ -17,13 +18,13 @@ export function WriteLinks(props: {
     `${base}/_${page}/${encodeURIComponent(ref.name)}${path === '' ? '' : `/${encodePath(path)}`}`
   return isFile ? (
     <>
-      <a href={hrefOf('edit')}>Edit</a>
-      <a href={hrefOf('delete')}>Delete</a>
+      <a href={hrefOf('edit')}>{t('Edit')}</a>
+      <a href={hrefOf('delete')}>{t('Delete')}</a>
     </>
   ) : (
     <>
-      <a href={hrefOf('new')}>New file</a>
-      <a href={hrefOf('upload')}>Upload files</a>
+      <a href={hrefOf('new')}>{t('New file')}</a>
+      <a href={hrefOf('upload')}>{t('Upload files')}</a>
     </>
   )
 }
