@@ -531,7 +531,7 @@ function LineNumber(props: {
       type="button"
       class="pick"
       tabIndex={line === remarks.entry ? 0 : -1}
-      aria-label={t('Comment on {place}', { place: placeText(place) })}
+      aria-label={t('Comment on {place} @action', { place: placeText(place) })}
       onClick={() => remarks.onOpen(place)}
     >
       {number}

@@ -134,7 +134,7 @@ export const french = {
   'Only the first {count} lines are shown. A clone has the rest.':
     'Seules les {count} premières lignes sont affichées. Un clone contient le reste.',
   'Comment on the file': 'Commenter le fichier',
-  'Comment on {place}': 'Commenter : {place}',
+  'Comment on {place} @action': 'Commenter : {place}',
   'Show more': 'Afficher plus',
   'of the lines from {from} of {file}': 'des lignes à partir de {from} de {file}',
   'of the lines {from} to {to} of {file}': 'des lignes {from} à {to} de {file}',

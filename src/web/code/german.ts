@@ -134,7 +134,7 @@ export const german = {
   'Only the first {count} lines are shown. A clone has the rest.':
     'Nur die ersten {count} Zeilen werden angezeigt. Ein Klon enthält den Rest.',
   'Comment on the file': 'Datei kommentieren',
-  'Comment on {place}': 'Kommentieren: {place}',
+  'Comment on {place} @action': 'Kommentieren: {place}',
   'Show more': 'Mehr anzeigen',
   'of the lines from {from} of {file}': 'der Zeilen ab {from} von {file}',
   'of the lines {from} to {to} of {file}': 'der Zeilen {from} bis {to} von {file}',
