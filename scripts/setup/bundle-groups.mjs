@@ -155,15 +155,15 @@ function importsOfEntries(graph) {
   const common = commonModules(graph)
   const groups = joined(groupsOf(graph, common))
   return new Map(
-    graph.entries.map((entry) => [
-      entry,
-      [
-        ...common,
-        ...groups
-          .filter(({ entries }) => entries.has(entry) || isLoadedBefore(graph, entry, entries))
-          .flatMap(({ modules }) => [...modules]),
-      ],
-    ]),
+    graph.entries.map((entry) => {
+      const modules = groups
+        .filter(({ entries }) => entries.has(entry) || isLoadedBefore(graph, entry, entries))
+        .flatMap((group) => [...group.modules])
+      const needed = [entry, ...modules].flatMap((module) => graph.needs.get(module) ?? [])
+      // The catalogue of a language needs none of the common modules, and they wait for the catalogue.
+      const needsCommon = graph.pages.has(entry) || needed.some((module) => common.has(module))
+      return [entry, [...(needsCommon ? common : []), ...modules]]
+    }),
   )
 }
 

@@ -1,8 +1,10 @@
+import type { ShellText } from './texts.ts'
+
 /** The resource that the address of a page names. */
 export type PageAddress =
   | { readonly kind: 'home' }
   /** A page that is the same on every instance. */
-  | { readonly kind: 'fixed'; readonly title: string }
+  | { readonly kind: 'fixed'; readonly title: ShellText }
   | { readonly kind: 'account'; readonly owner: string }
   | { readonly kind: 'repository'; readonly owner: string; readonly repo: string }
   | { readonly kind: 'unknown' }
@@ -49,7 +51,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'tags',
 ])
 
-const FIXED_PAGES: Readonly<Record<string, string>> = {
+const FIXED_PAGES: Readonly<Record<string, ShellText>> = {
   '/explore': 'Explore',
   '/explore/code': 'Search code',
   '/user/login': 'Sign in',
@@ -71,7 +73,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
 }
 
 /** Pages below `/-/`, which no account can be named. They show a stranger the same for every name. */
-const OWN_PAGES: ReadonlyMap<string, string> = new Map([
+const OWN_PAGES: ReadonlyMap<string, ShellText> = new Map([
   ['admin', 'Administration'],
   ['components', 'Components of the pages'],
   ['import', 'Import a repository'],

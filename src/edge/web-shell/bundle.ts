@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Language } from '../../web/language/languages.ts'
 import type { PageName } from '../../web/routes.ts'
 import { type ConstantContent, weakTag } from '../operator-pages/constant-page.ts'
 
@@ -12,6 +13,8 @@ interface Manifest {
   readonly scripts: readonly string[]
   /** The other files that each page loads, its own file first. */
   readonly pages: Readonly<Partial<Record<PageName, readonly string[]>>>
+  /** The files with the texts of each language but English. */
+  readonly languages: Readonly<Partial<Record<Language, readonly string[]>>>
   readonly style: string
   readonly icon: string
   /** Names of all files, each with a hash of its content. */

@@ -13,12 +13,14 @@ import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { feedLinks } from '../../web/feed-links.ts'
+import type { Language } from '../../web/language/languages.ts'
 import { routeOf } from '../../web/routes.ts'
 import type { PeerOf } from '../authentication/peers.ts'
 import { sendContent } from '../operator-pages/constant-page.ts'
 import { type PageAddress, readPageAddress } from './addresses.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
-import { MISSING, printShell, SHELL_HEADERS, type ShellContent } from './shell.ts'
+import { printShell, SHELL_HEADERS, type ShellContent } from './shell.ts'
+import { languageOfRequest, translated } from './texts.ts'
 
 /** Dependencies of the web pages besides the application. */
 interface WebOptions {
@@ -67,12 +69,14 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
     return async (asked, response) => {
       if (answerTo(asked)?.fullBound()) return sendBusy(response, 429)
       try {
-        const answer = await answerFor(app, peerOf, address, asked)
+        const language = languageOfRequest(asked)
+        const answer = await answerFor({ app, peerOf, language }, address, asked)
         if ('location' in answer) return redirect(response, answer)
         const session = proxySignsIn || readRefreshCookie(cookiesOf(asked)) !== undefined
         const { status, content, firstRun } = answer
         const { privateInstance, registration, passwordSignIn } = app.settings
         const hints = {
+          language,
           page: routeOf({ pathname: path, searchParams: new URLSearchParams() })?.name,
           session,
           firstRun,
@@ -80,6 +84,7 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
           isPrivateInstance: privateInstance,
           isRegistrationOpen: registration === 'open' && passwordSignIn,
         }
+        response.setHeader('content-language', language)
         send(response, status, printShell(bundle, content, hints))
       } catch (error) {
         const refusal = outsideError(error)
@@ -97,10 +102,16 @@ function prefersHtml(request: HttpRequest): boolean {
   return new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
 }
 
+/** What answers depend on besides the address. */
+interface Asking {
+  readonly app: App
+  readonly peerOf: PeerOf
+  readonly language: Language
+}
+
 /** Finds what an address shows to a stranger. */
 async function answerFor(
-  app: App,
-  peerOf: PeerOf,
+  { app, peerOf, language }: Asking,
   address: PageAddress,
   request: HttpRequest,
 ): Promise<Answer | Redirect> {
@@ -108,42 +119,56 @@ async function answerFor(
   const stranger = { kind: 'anonymous', peer } as const
   switch (address.kind) {
     case 'home':
-      return homeAnswer((await hasNoAccount(app)) && (peer.loopback ? 'here' : 'elsewhere'))
-    case 'fixed':
-      return found({ title: address.title, main: html`<h1>${address.title}</h1>` })
+      return homeAnswer(
+        language,
+        (await hasNoAccount(app)) && (peer.loopback ? 'here' : 'elsewhere'),
+      )
+    case 'fixed': {
+      const title = translated(language, address.title)
+      return found({ title, main: html`<h1>${title}</h1>` })
+    }
     case 'account': {
       const account = await findPublicAccount(app, stranger, address.owner)
-      return account ? found(accountContent(app, account)) : MISSING_ANSWER
+      return account ? found(accountContent(app, account)) : missing(language)
     }
     case 'repository': {
       if (/\.git$/i.test(address.repo)) {
         const location = withoutGit(request.url ?? '')
-        return staysHere(location) ? { location } : MISSING_ANSWER
+        return staysHere(location) ? { location } : missing(language)
       }
       const repository = await findPublicRepository(app, stranger, address)
-      if (!repository) return MISSING_ANSWER
+      if (!repository) return missing(language)
       const { owner, name, isMoved } = repository
       if (isMoved) return { location: movedUrl(request.url ?? '', `${owner}/${name}`) }
-      return found(repositoryContent(app, repository))
+      return found(repositoryContent(app, language, repository))
     }
     case 'unknown':
-      return MISSING_ANSWER
+      return missing(language)
   }
 }
 
-const MISSING_ANSWER: Answer = { status: 404, content: MISSING }
+/** The page for an address that shows nothing to a stranger. */
+function missing(language: Language): Answer {
+  const main = html`<h1>${translated(language, 'Page not found')}</h1>
+<p>${translated(language, 'There is nothing at this address, or it is for signed-in users.')}</p>`
+  return { status: 404, content: { main } }
+}
 
 function found(content: ShellContent): Answer {
   return { status: 200, content }
 }
 
-function homeAnswer(firstRun: 'here' | 'elsewhere' | false): Answer {
+function homeAnswer(language: Language, firstRun: 'here' | 'elsewhere' | false): Answer {
+  const description = translated(
+    language,
+    'A self-hosted home for Git repositories and pull requests.',
+  )
   const content = {
-    title: 'Git repositories and pull requests',
-    description: 'A self-hosted home for Git repositories and pull requests.',
+    title: translated(language, 'Git repositories and pull requests'),
+    description,
     main: html`<h1>Branchline</h1>
-<p>A self-hosted home for Git repositories and pull requests.</p>
-<p><a href="/explore">Explore repositories</a></p>`,
+<p>${description}</p>
+<p><a href="/explore">${translated(language, 'Explore repositories')}</a></p>`,
   }
   return { ...found(content), firstRun: firstRun || undefined }
 }
@@ -162,9 +187,11 @@ function accountContent(
 
 function repositoryContent(
   app: App,
+  language: Language,
   { owner, name, description, feeds }: PublicRepository,
 ): ShellContent {
   const url = `${app.publicUrl()}/${owner}/${name}`
+  const [before = '', after = ''] = translated(language, 'Clone it by {command}').split('{command}')
   return {
     title: `${owner}/${name}`,
     description,
@@ -172,7 +199,7 @@ function repositoryContent(
     feeds: feeds && feedLinks(`${owner}/${name}`, feeds),
     main: html`<h1>${owner}/${name}</h1>
 <p>${description}</p>
-<p>Clone it by <code>git clone ${url}.git</code></p>`,
+<p>${before}<code>git clone ${url}.git</code>${after}</p>`,
   }
 }
 

@@ -1,7 +1,9 @@
 import { type Html, html } from '../../platform/http/html.ts'
 import type { FeedLink } from '../../web/feed-links.ts'
+import type { Language } from '../../web/language/languages.ts'
 import type { PageName } from '../../web/routes.ts'
 import { ASSETS, type WebBundle } from './bundle.ts'
+import { translated } from './texts.ts'
 
 /** Content of a page for strangers and readers without a script. */
 export interface ShellContent {
@@ -18,6 +20,7 @@ export interface ShellContent {
 
 /** Facts about the request that spare the script waiting, and calls which would fail. */
 interface ShellHints {
+  readonly language: Language
   /**
    * The page that the script will show, whose files the browser loads together with the script. The
    * address alone decides, so that a private repository and a missing one still look the same.
@@ -63,25 +66,27 @@ export const SHELL_HEADERS: Readonly<Record<string, string>> = {
   ].join('; '),
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
-  // The page depends on whether a browser asks, and whether it has a cookie.
-  vary: 'Origin, Accept, Cookie',
+  // The page depends on whether a browser asks, in which language, and whether it has a cookie.
+  vary: 'Origin, Accept, Accept-Language, Cookie',
   'x-frame-options': 'DENY',
-}
-
-/** The text of the page for an address that shows nothing to a stranger. */
-export const MISSING: ShellContent = {
-  main: html`<h1>Page not found</h1>
-<p>There is nothing at this address, or it is for signed-in users.</p>`,
 }
 
 /** Prints the page that loads the script. */
 export function printShell(
-  { scripts, pages, style, icon }: WebBundle,
+  { scripts, pages, languages, style, icon }: WebBundle,
   { title, description, url, feeds = [], main }: ShellContent,
-  { page, session, firstRun, isMissing, isPrivateInstance, isRegistrationOpen }: ShellHints,
+  {
+    language,
+    page,
+    session,
+    firstRun,
+    isMissing,
+    isPrivateInstance,
+    isRegistrationOpen,
+  }: ShellHints,
 ): string {
   const [entry = '', ...imported] = scripts
-  const early = [...imported, ...((page && pages[page]) ?? [])]
+  const early = [...(languages[language] ?? []), ...imported, ...((page && pages[page]) ?? [])]
   const name = title === undefined ? 'Branchline' : `${title} · Branchline`
   const preview =
     title === undefined
@@ -94,7 +99,7 @@ export function printShell(
           ...(description ? [property('og:description', description)] : []),
         ]
   return html`<!doctype html>
-<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}" data-instance="${isPrivateInstance ? 'private' : 'open'}" data-registration="${isRegistrationOpen ? 'open' : 'closed'}">
+<html lang="${language}" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}" data-instance="${isPrivateInstance ? 'private' : 'open'}" data-registration="${isRegistrationOpen ? 'open' : 'closed'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -113,7 +118,10 @@ ${early.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`
 <body>
 <div id="app"><main>
 ${main}
-<noscript><p>The pages need JavaScript. Everything is also available over Git and the API.</p></noscript>
+<noscript><p>${translated(
+    language,
+    'The pages need JavaScript. Everything is also available over Git and the API.',
+  )}</p></noscript>
 </main></div>
 </body>
 </html>

@@ -161,7 +161,7 @@ function EntryHead({ entry }: Pick<EntryProps, 'entry'>): VNode {
       {time}
     </a>
   )
-  return <T text={`{who} ${did} {time}`} who={author} time={key === '' ? time : place} />
+  return <T text={`{who} ${did} {time}` as const} who={author} time={key === '' ? time : place} />
 }
 
 const loadReactions = async () => (await import('./conversation.later.ts')).Reactions

@@ -68,7 +68,7 @@ function aboutFacts({ entry, kind }: Happened): VNode | undefined {
       const did = body === '1' ? 'added' : 'removed'
       return (
         <T
-          text={`{who} ${did} the label {label} {time}`}
+          text={`{who} ${did} the label {label} {time}` as const}
           {...parts}
           label={<LabelTag label={label} />}
         />
@@ -77,7 +77,9 @@ function aboutFacts({ entry, kind }: Happened): VNode | undefined {
     case 'milestone': {
       const did = milestone ? 'set' : 'removed'
       const { title = '' } = milestone ?? oldMilestone ?? {}
-      return <T text={`{who} ${did} the milestone {title} {time}`} {...parts} title={title} />
+      return (
+        <T text={`{who} ${did} the milestone {title} {time}` as const} {...parts} title={title} />
+      )
     }
     case 'assignees':
       return assignmentOf({ entry, kind })
@@ -86,7 +88,7 @@ function aboutFacts({ entry, kind }: Happened): VNode | undefined {
     case 'dismiss_review':
       return (
         <T
-          text={`{who} dismissed a review${body && ': {reason}'} {time}`}
+          text={`{who} dismissed a review${body && ': {reason}'} {time}` as const}
           {...parts}
           reason={body}
         />
@@ -94,14 +96,14 @@ function aboutFacts({ entry, kind }: Happened): VNode | undefined {
     case 'lock':
       return (
         <T
-          text={`{who} locked the conversation${body && ': {reason}'} {time}`}
+          text={`{who} locked the conversation${body && ': {reason}'} {time}` as const}
           {...parts}
           reason={body}
         />
       )
     case 'pin':
     case 'unpin':
-      return <T text={`{who} ${type}ned the ${kind} {time}`} {...parts} />
+      return <T text={`{who} ${type}ned the ${kind} {time}` as const} {...parts} />
     case 'pull_restack_failed':
       return (
         <T
@@ -172,9 +174,11 @@ function assignmentOf({ entry, kind }: Omit<Happened, 'name'>): VNode {
   const parts = partsOf(entry)
   const isOwn = user?.login === assignee?.login
   if (isOwn && removedAssignee) return <T text="{who} is no longer assigned {time}" {...parts} />
-  if (isOwn) return <T text={`{who} took the ${kind} on {time}`} {...parts} />
+  if (isOwn) return <T text={`{who} took the ${kind} on {time}` as const} {...parts} />
   const did = removedAssignee ? 'removed the assignee' : 'assigned'
-  return <T text={`{who} ${did} {assignee} {time}`} {...parts} assignee={assignee?.login} />
+  return (
+    <T text={`{who} ${did} {assignee} {time}` as const} {...parts} assignee={assignee?.login} />
+  )
 }
 
 function requestOf(entry: TimelineComment): VNode {
@@ -184,14 +188,14 @@ function requestOf(entry: TimelineComment): VNode {
   if (assigneeTeam)
     return (
       <T
-        text={`{who} ${asked} the team {team} for a review {time}`}
+        text={`{who} ${asked} the team {team} for a review {time}` as const}
         {...parts}
         team={assigneeTeam.name}
       />
     )
   return (
     <T
-      text={`{who} ${asked} {reviewer} for a review {time}`}
+      text={`{who} ${asked} {reviewer} for a review {time}` as const}
       {...parts}
       reviewer={assignee?.login ?? t('a team')}
     />
@@ -218,22 +222,24 @@ function aboutCommits({ entry, name, kind }: Happened): VNode | undefined {
     case 'close': {
       const how = isReason(body) ? CLOSED[body] : ''
       return kind === 'issue' ? (
-        <T text={`{who} closed the issue${how}${by} {time}`} {...parts} />
+        <T text={`{who} closed the issue${how}${by} {time}` as const} {...parts} />
       ) : (
-        <T text={`{who} closed the pull request${by} {time}`} {...parts} />
+        <T text={`{who} closed the pull request${by} {time}` as const} {...parts} />
       )
     }
     case 'reopen':
-      return <T text={`{who} opened the ${kind} again${by} {time}`} {...parts} />
+      return <T text={`{who} opened the ${kind} again${by} {time}` as const} {...parts} />
     case 'merge_pull':
-      return <T text={`{who} merged the pull request${by} {time}`} {...parts} />
+      return <T text={`{who} merged the pull request${by} {time}` as const} {...parts} />
     case 'pull_push': {
       if (oldCommitSha === '')
         return <T text="{who} moved the branch to {commit} {time}" {...parts} />
       const href = `${repositoryHref(name)}/compare/${oldCommitSha}...${sha}`
       return (
         <T
-          text={`{who} ${isForcePush ? 'force-pushed' : 'moved'} the branch from {old} to {commit} {compare} {time}`}
+          text={
+            `{who} ${isForcePush ? 'force-pushed' : 'moved'} the branch from {old} to {commit} {compare} {time}` as const
+          }
           {...parts}
           old={<Commit name={name} sha={oldCommitSha} />}
           compare={<a href={href}>{t('Compare')}</a>}
@@ -259,7 +265,7 @@ function aboutOthers({ entry, kind }: Happened): VNode | undefined {
   if (type === 'commit_ref')
     return (
       <T
-        text={`{who} named the ${kind} in the commit {commit} {time}`}
+        text={`{who} named the ${kind} in the commit {commit} {time}` as const}
         {...partsOf(entry)}
         commit={<NamedCommit html={body} />}
       />

@@ -10,6 +10,7 @@ import { FailureNote, useAction } from '../components/load.tsx'
 import { Menu } from '../components/menu.tsx'
 import { goTo } from '../components/navigation.ts'
 import { ThemeChoice } from '../components/theme-choice.tsx'
+import { LanguageChoice } from '../language/language-choice.tsx'
 import { numberText, t } from '../language/texts.tsx'
 
 /** The search and the menus of the header. */
@@ -21,6 +22,7 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
       {!user && (
         <Menu label={t('Display')} button={<Icon name="sun-moon" />}>
           <ThemeChoice />
+          <LanguageChoice />
         </Menu>
       )}
       <Menu label={t('Places')} className="plain phone" button={<Icon name="menu" />}>
@@ -95,6 +97,7 @@ function UserMenus({ user }: { user: User }): VNode {
           </a>
         )}
         <ThemeChoice />
+        <LanguageChoice />
         <hr />
         <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
           <Icon name="log-out" /> {t('Sign out')}

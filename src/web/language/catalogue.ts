@@ -23,5 +23,7 @@ export function englishOf(key: string): string {
 
 /** Returns a text with values in place of names. Names without a value stay. */
 export function filled(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\{(\w+)\}/g, (name, key: string) => values[key] ?? name)
+  return text.replace(/\{(\w+)\}/g, (name, key: string) =>
+    Object.hasOwn(values, key) ? (values[key] ?? name) : name,
+  )
 }

@@ -41,4 +41,18 @@ const texts: AllTexts = {
 }
 
 /** All texts of the pages in French. */
-export const french: Catalogue = texts
+export const french: Catalogue = withHardSpaces(texts)
+
+/**
+ * Returns texts in which no line begins with a sign that follows a space in French. The catalogues
+ * have ordinary spaces, since nobody sees the difference in a source.
+ */
+export function withHardSpaces(texts: Catalogue): Catalogue {
+  const hard = (text: string) => text.replace(/ (?=[:;!?»])|(?<=«) /g, '\u00a0')
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? hard(value) : { one: hard(value.one), other: hard(value.other) },
+    ]),
+  )
+}

@@ -37,3 +37,11 @@ export const german = {
   ...repositories,
   ...webhooks,
 }
+
+type German = typeof german
+
+/** The English texts of the pages, which all languages have. */
+export type Text = { [Key in keyof German]: German[Key] extends string ? Key : never }[keyof German]
+
+/** The English plurals of the texts about numbers. */
+export type PluralText = Exclude<keyof German, Text>

@@ -1,15 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { type Catalogue, englishOf, type Forms, filled, type ValueName } from './catalogue.ts'
-import type { german } from './german.ts'
+import type { PluralText, Text } from './german.ts'
 import { type Language, languageOf } from './languages.ts'
-
-type German = typeof german
-
-/** The English texts of the pages, which all languages have. */
-export type Text = { [Key in keyof German]: German[Key] extends string ? Key : never }[keyof German]
-
-/** The English plurals of the texts about numbers. */
-export type PluralText = Exclude<keyof German, Text>
 
 type Value = string | number | bigint
 
