@@ -134,7 +134,7 @@ function inSentence(text: string): string {
 
 /** Words other than nouns with which German texts of buttons begin. */
 const GERMAN_SMALL_WORDS =
-  /^(Alle|Als|Auch|Aus|Das|Den|Der|Die|Diese[nrs]?|Für|Neue[nrs]?|Nicht|Ohne|Trotzdem|Von|Wieder|Zum|Zur) /
+  /^(Alle|Als|Ausstehende[nrs]?|Diese[nrs]?|Neue(re)?[nrs]?|Nicht|Sofort|Wieder) /
 
 /** A dangerous action, which needs the typed name of its object. */
 export function ConfirmedForm(props: {
