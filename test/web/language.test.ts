@@ -10,13 +10,16 @@ import { german as germanOfPages } from '../../src/web/language/german.ts'
 const german: Catalogue = { ...germanOfPages, ...germanOfServer }
 const french: Catalogue = { ...frenchOfPages, ...frenchOfServer }
 
+/** What the server says for a reason. English pages show the message of the server itself. */
+const REASON = / @reason$/
+
 const root = new URL('../../src/', import.meta.url)
 const paths = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((path) => /^(web|edge\/web-shell)\/.*\.tsx?$/.test(path))
   .sort()
 const sources = paths
-  .filter((path) => !/\/(german|french)\.ts$/.test(path))
-  .map((path) => ({ path, text: readFileSync(new URL(path, root), 'utf8') }))
+  .filter((path) => !/\/(german|french)(-reasons)?\.ts$/.test(path))
+  .map((path) => ({ path, nodes: treeOf(path) }))
 
 /** Returns the texts of an entry: one, or one for each plural category. */
 function textsOf(entry: Catalogue[string] | undefined): string[] {
@@ -42,7 +45,7 @@ describe.each([
       textsOf(entry).filter((text, i) => {
         // The singular may do without the number.
         const names = namesOf(text)
-        const expected = namesOf(key)
+        const expected = REASON.test(key) ? namesOf(textsOf(german[key])[0] ?? '') : namesOf(key)
         const without = expected.filter((name) => name !== '{count}')
         const isSingular = typeof entry === 'object' && i === 0
         return names.join() !== expected.join() && !(isSingular && names.join() === without.join())
@@ -63,20 +66,25 @@ describe.each([
 it('is in the catalogue of one subject only', () => {
   const keys = paths
     .filter((path) => path.endsWith('/german.ts') && !path.startsWith('web/language/'))
-    .flatMap((path) => keysOf(new URL(path, root)))
+    .flatMap(keysOf)
   expect(keys.length).toBeGreaterThan(1000)
   expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
 })
 
 it('is used by a page', () => {
-  const literals = new Set(sources.flatMap(({ path, text }) => literalsOf(path, text)))
-  expect(Object.keys(german).filter((key) => !literals.has(key))).toEqual([])
+  const literals = new Set(sources.flatMap(({ nodes }) => literalsOf(nodes)))
+  const patterns = sources.flatMap(({ nodes }) => patternsOf(nodes))
+  const unused = Object.keys(german).filter(
+    (key) =>
+      !REASON.test(key) && !literals.has(key) && !patterns.some((pattern) => pattern.test(key)),
+  )
+  expect(unused).toEqual([])
 })
 
 it('passes through the catalogues wherever a page has a text', () => {
   const loose = sources
     .filter(({ path }) => path.endsWith('.tsx'))
-    .flatMap(({ path, text }) => looseTextsOf(path, text).map((found) => `${path}: ${found}`))
+    .flatMap(({ path, nodes }) => looseTextsOf(nodes).map((found) => `${path}: ${found}`))
   expect(loose).toEqual([])
 })
 
@@ -100,20 +108,37 @@ function* nodesOf(value: unknown): Generator<Node> {
   }
 }
 
-function treeOf(path: string, text: string): Node[] {
+/** Returns the nodes of the syntax tree of a file. */
+function treeOf(path: string): Node[] {
+  const text = readFileSync(new URL(path, root), 'utf8')
   return [...nodesOf(parseAst(text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }))]
 }
 
 /** Returns the values of all literals of a file. */
-function literalsOf(path: string, text: string): string[] {
-  return treeOf(path, text).flatMap((node) =>
+function literalsOf(nodes: readonly Node[]): string[] {
+  return nodes.flatMap((node) =>
     node.type === 'Literal' && typeof node.value === 'string' ? [node.value] : [],
   )
 }
 
+/** Returns patterns of the texts that the templates of a file make. */
+function patternsOf(nodes: readonly Node[]): RegExp[] {
+  return nodes.flatMap((node) => {
+    if (node.type !== 'TemplateLiteral') return []
+    const quasis = node.quasis as { value: { cooked: string } }[]
+    const parts = quasis.map(({ value }) => value.cooked)
+    // One without a word could be anything.
+    return parts.some(isWords) ? [new RegExp(`^${parts.map(escaped).join('.*')}$`)] : []
+  })
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
 /** Returns the keys of a catalogue, those of its forms left out. */
-function keysOf(file: URL): string[] {
-  return treeOf(file.pathname, readFileSync(file, 'utf8')).flatMap((node) => {
+function keysOf(path: string): string[] {
+  return treeOf(path).flatMap((node) => {
     if (node.type !== 'Property') return []
     const { name, value } = node.key as { name?: string; value?: string }
     const key = name ?? value ?? ''
@@ -140,14 +165,15 @@ const TEXT_ATTRIBUTES: readonly string[] = [
   'title',
 ]
 
-/** Words of the elements of code and of names are the same in all languages. */
+/** Names and examples of code, which are the same in all languages. */
+const NAMES: readonly string[] = ['Branchline', 'LFS', 'LFS:', 'Markdown.', 'src/**/*.ts !test']
+
 function isWords(text: string): boolean {
-  return /\p{L}{2}/u.test(text)
+  return /\p{L}{2}/u.test(text) && !NAMES.includes(text.trim())
 }
 
 /** Returns the texts of elements and attributes that stand in the file itself. */
-function looseTextsOf(path: string, source: string): string[] {
-  const nodes = treeOf(path, source)
+function looseTextsOf(nodes: readonly Node[]): string[] {
   const inCode = new Set(
     nodes
       .filter((node) => node.type === 'JSXElement' && /^(code|kbd|pre|title)$/.test(tagOf(node)))

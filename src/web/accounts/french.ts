@@ -36,7 +36,6 @@ export const french = {
   'Users can no longer sign in to the application. Its tokens stop working at once.':
     'Les utilisateurs ne peuvent plus se connecter à l’application. Ses jetons cessent aussitôt de fonctionner.',
   'New application': 'Nouvelle application',
-  'Client secret': 'Secret client',
   'Create the application': 'Créer l’application',
   'It is in the list.': 'Elle est dans la liste.',
   'Name of the application': 'Nom de l’application',
@@ -82,7 +81,6 @@ export const french = {
     'Les commits avec cette adresse ne sont plus présentés comme les vôtres.',
   'The server verifies the signatures of your commits and tags by these keys. Git reaches the server over HTTPS, and signs in by an {token}.':
     'Le serveur vérifie les signatures de vos commits et tags avec ces clés. Git atteint le serveur par HTTPS et se connecte avec un {token}.',
-  'access token': 'jeton d’accès',
   'SSH keys': 'Clés SSH',
   'You have no SSH keys.': 'Vous n’avez aucune clé SSH.',
   '{type}, added {time}': '{type}, ajoutée {time}',
@@ -127,7 +125,6 @@ export const french = {
     'Votre compte a un second facteur. Saisissez les six chiffres de votre application ou un code de récupération.',
   'Forgotten password': 'Mot de passe oublié',
   Role: 'Rôle',
-  administrator: 'administrateur',
   user: 'utilisateur',
   'Account created': 'Création du compte',
   'Save the profile': 'Enregistrer le profil',

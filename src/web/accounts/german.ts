@@ -36,7 +36,6 @@ export const german = {
   'Users can no longer sign in to the application. Its tokens stop working at once.':
     'Benutzer können sich nicht mehr bei der Anwendung anmelden. Ihre Token werden sofort ungültig.',
   'New application': 'Neue Anwendung',
-  'Client secret': 'Client-Geheimnis',
   'Create the application': 'Anwendung anlegen',
   'It is in the list.': 'Sie steht in der Liste.',
   'Name of the application': 'Name der Anwendung',
@@ -81,7 +80,6 @@ export const german = {
     'Commits mit der Adresse werden nicht mehr als Ihre angezeigt.',
   'The server verifies the signatures of your commits and tags by these keys. Git reaches the server over HTTPS, and signs in by an {token}.':
     'Mit diesen Schlüsseln prüft der Server die Signaturen Ihrer Commits und Tags. Git erreicht den Server über HTTPS und meldet sich mit einem {token} an.',
-  'access token': 'Zugangstoken',
   'SSH keys': 'SSH-Schlüssel',
   'You have no SSH keys.': 'Sie haben keine SSH-Schlüssel.',
   '{type}, added {time}': '{type}, hinzugefügt {time}',
@@ -127,7 +125,6 @@ export const german = {
     'Ihr Konto hat einen zweiten Faktor. Geben Sie die sechs Ziffern Ihrer App oder einen Wiederherstellungscode ein.',
   'Forgotten password': 'Passwort vergessen',
   Role: 'Rolle',
-  administrator: 'Administrator',
   user: 'Benutzer',
   'Account created': 'Konto angelegt',
   'Save the profile': 'Profil speichern',

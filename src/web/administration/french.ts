@@ -14,7 +14,6 @@ export const french = {
   'off @setting': 'désactivé',
   Version: 'Version',
   Registration: 'Création de comptes',
-  everybody: 'tout le monde',
   'by administrators': 'par les administrateurs',
   'Git over HTTP': 'Git par HTTP',
   'Import of repositories': 'Importation de dépôts',
@@ -23,8 +22,6 @@ export const french = {
   '{size} MiB': '{size} Mio',
   Accounts: 'Comptes',
   '{count} accounts': { one: '{count} compte', other: '{count} comptes' },
-  administrator: 'administrateur',
-  archived: 'archivé',
   restricted: 'restreint',
   'New account': 'Nouveau compte',
   'Tell the password to the user, who can change it.':
@@ -100,7 +97,6 @@ export const french = {
   connections: 'connexions',
   streams: 'flux',
   'Answers that wait for readers': 'Réponses qui attendent leurs lecteurs',
-  waiting: 'en attente',
   'Users sign in through these providers by OAuth 2.0 or OpenID Connect.':
     'Les utilisateurs se connectent par ces fournisseurs avec OAuth 2.0 ou OpenID Connect.',
   'No identity providers.': 'Aucun fournisseur d’identité.',
@@ -138,11 +134,9 @@ export const french = {
   'A regular expression, such as @example\\.org$.':
     'Une expression régulière, par exemple @example\\.org$.',
   'Client secret (empty: unchanged)': 'Secret du client (vide : inchangé)',
-  'Client secret': 'Secret du client',
   'A server without a secret is a public client.': 'Un serveur sans secret est un client public.',
   'Stored bytes, the largest first': 'Octets stockés, les plus grands d’abord',
   Owners: 'Propriétaires',
-  Owner: 'Propriétaire',
   Groups: 'Groupes',
   'A group allows what all of its rules allow. For a user or an organisation with several groups, one that allows it is enough.':
     'Un groupe permet ce que toutes ses règles permettent. Pour un utilisateur ou une organisation avec plusieurs groupes, il suffit qu’un seul le permette.',

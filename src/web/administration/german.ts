@@ -14,7 +14,6 @@ export const german = {
   'off @setting': 'aus',
   Version: 'Version',
   Registration: 'Anlegen von Konten',
-  everybody: 'alle',
   'by administrators': 'durch Administratoren',
   'Git over HTTP': 'Git über HTTP',
   'Import of repositories': 'Import von Repositorys',
@@ -23,8 +22,6 @@ export const german = {
   '{size} MiB': '{size} MiB',
   Accounts: 'Konten',
   '{count} accounts': { one: '{count} Konto', other: '{count} Konten' },
-  administrator: 'Administrator',
-  archived: 'archiviert',
   restricted: 'eingeschränkt',
   'New account': 'Neues Konto',
   'Tell the password to the user, who can change it.':
@@ -99,7 +96,6 @@ export const german = {
   connections: 'Verbindungen',
   streams: 'Streams',
   'Answers that wait for readers': 'Antworten, die auf Leser warten',
-  waiting: 'wartend',
   'Users sign in through these providers by OAuth 2.0 or OpenID Connect.':
     'Über diese Anbieter melden sich Benutzer mit OAuth 2.0 oder OpenID Connect an.',
   'No identity providers.': 'Keine Identitätsanbieter.',
@@ -135,12 +131,10 @@ export const german = {
     'Muster der Kennungen, die sich anmelden dürfen (leer: alle)',
   'A regular expression, such as @example\\.org$.': 'Ein regulärer Ausdruck, etwa @example\\.org$.',
   'Client secret (empty: unchanged)': 'Client-Geheimnis (leer: unverändert)',
-  'Client secret': 'Client-Geheimnis',
   'A server without a secret is a public client.':
     'Ein Server ohne Geheimnis ist ein öffentlicher Client.',
   'Stored bytes, the largest first': 'Gespeicherte Bytes, die größten zuerst',
   Owners: 'Eigentümer',
-  Owner: 'Eigentümer',
   Groups: 'Gruppen',
   'A group allows what all of its rules allow. For a user or an organisation with several groups, one that allows it is enough.':
     'Eine Gruppe erlaubt, was alle ihre Regeln erlauben. Hat ein Benutzer oder eine Organisation mehrere Gruppen, genügt eine, die es erlaubt.',

@@ -49,7 +49,6 @@ export const french = {
   '{size} of {all}': '{size} sur {all}',
   'The file has more than {size}, which is too large for a page. Download the file by this command. {variable} is an {token} that may read repositories.':
     'Le fichier dépasse {size}, ce qui est trop volumineux pour une page. Téléchargez-le avec cette commande. {variable} est un {token} qui peut lire des dépôts.',
-  'access token': 'jeton d’accès',
   'Command that downloads {file}': 'Commande pour télécharger {file}',
   'Blame of {file}': 'Blame de {file}',
   'Without authors': 'Sans auteurs',
@@ -139,7 +138,6 @@ export const french = {
   'of the lines from {from} of {file}': 'des lignes à partir de {from} de {file}',
   'of the lines {from} to {to} of {file}': 'des lignes {from} à {to} de {file}',
   Paths: 'Chemins',
-  Owner: 'Propriétaire',
   'Branch, tag or commit': 'Branche, tag ou commit',
   'Regular expression': 'Expression régulière',
   'Match case': 'Respecter la casse',

@@ -49,7 +49,6 @@ export const german = {
   '{size} of {all}': '{size} von {all}',
   'The file has more than {size}, which is too large for a page. Download the file by this command. {variable} is an {token} that may read repositories.':
     'Die Datei hat mehr als {size} und ist damit zu groß für eine Seite. Laden Sie die Datei mit diesem Befehl herunter. {variable} ist ein {token}, das Repositorys lesen darf.',
-  'access token': 'Zugangstoken',
   'Command that downloads {file}': 'Befehl zum Herunterladen von {file}',
   'Blame of {file}': 'Blame von {file}',
   'Without authors': 'Ohne Autoren',
@@ -139,7 +138,6 @@ export const german = {
   'of the lines from {from} of {file}': 'der Zeilen ab {from} von {file}',
   'of the lines {from} to {to} of {file}': 'der Zeilen {from} bis {to} von {file}',
   Paths: 'Pfade',
-  Owner: 'Eigentümer',
   'Branch, tag or commit': 'Branch, Tag oder Commit',
   'Regular expression': 'Regulärer Ausdruck',
   'Match case': 'Groß-/Kleinschreibung beachten',

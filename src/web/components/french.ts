@@ -135,4 +135,14 @@ export const french = {
   'You are signed out.': 'Vous êtes déconnecté.',
   '{signedOut} Your session has ended: somebody ended it or set a new password, or it was not used for 30 days. {signIn}':
     '{signedOut} Votre session est terminée : quelqu’un y a mis fin ou a défini un nouveau mot de passe, ou elle n’a pas servi pendant 30 jours. {signIn}',
+  administrator: 'administrateur',
+  'Client secret': 'Secret client',
+  'access token': 'jeton d’accès',
+  Owner: 'Propriétaire',
+  archived: 'archivé',
+  everybody: 'tout le monde',
+  waiting: 'en attente',
+  API: 'API',
+  issue: 'ticket',
+  'pull request': 'pull request',
 } satisfies Catalogue

@@ -136,4 +136,14 @@ export const german = {
   'You are signed out.': 'Sie sind abgemeldet.',
   '{signedOut} Your session has ended: somebody ended it or set a new password, or it was not used for 30 days. {signIn}':
     '{signedOut} Ihre Sitzung ist beendet: Jemand hat sie beendet oder ein neues Passwort festgelegt, oder sie wurde 30 Tage lang nicht benutzt. {signIn}',
+  administrator: 'Administrator',
+  'Client secret': 'Client-Geheimnis',
+  'access token': 'Zugangstoken',
+  Owner: 'Eigentümer',
+  archived: 'archiviert',
+  everybody: 'alle',
+  waiting: 'wartend',
+  API: 'API',
+  issue: 'Issue',
+  'pull request': 'Pull-Request',
 } satisfies Catalogue

@@ -6,7 +6,6 @@ export const french = {
   Places: 'Lieux',
   Site: 'Site',
   Create: 'Créer',
-  API: 'API',
   'Import of a repository': 'Importation d’un dépôt',
   Organisation: 'Organisation',
   'Access token': 'Jeton d’accès',

@@ -6,7 +6,6 @@ export const german = {
   Places: 'Orte',
   Site: 'Website',
   Create: 'Anlegen',
-  API: 'API',
   'Import of a repository': 'Import eines Repositorys',
   Organisation: 'Organisation',
   'Access token': 'Zugangstoken',

@@ -25,8 +25,6 @@ export const french = {
   'No issue and no pull request waits for you.':
     'Aucun ticket et aucune pull request ne vous attend.',
   'All of this list': 'Toute la liste',
-  issue: 'ticket',
-  'pull request': 'pull request',
   'updated {time}': 'mise à jour {time}',
   '{count} comments': { one: '{count} commentaire', other: '{count} commentaires' },
   'Newest first': 'Plus récents d’abord',
@@ -133,7 +131,6 @@ export const french = {
   'An issue without a template.': 'Un ticket sans modèle.',
   'Choose…': 'Choisir…',
   'No labels.': 'Aucune étiquette.',
-  archived: 'archivé',
   exclusive: 'exclusive',
   'Add a label': 'Ajouter une étiquette',
   'Create the label': 'Créer l’étiquette',

@@ -15,7 +15,6 @@ export const french = {
   '{time}, seen by everybody': '{time}, visible par tout le monde',
   'only you': 'vous uniquement',
   'all users': 'tous les utilisateurs',
-  everybody: 'tout le monde',
   'pinned @state': 'épinglé',
   Restore: 'Restaurer',
   'The memo and all comments on it are deleted.':

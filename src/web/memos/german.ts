@@ -15,7 +15,6 @@ export const german = {
   '{time}, seen by everybody': '{time}, für alle sichtbar',
   'only you': 'nur Sie',
   'all users': 'alle Benutzer',
-  everybody: 'alle',
   'pinned @state': 'angeheftet',
   Restore: 'Wiederherstellen',
   'The memo and all comments on it are deleted.':

@@ -9,7 +9,6 @@ export const french = {
   'Body of the request': 'Corps de la requête',
   'Body of the response': 'Corps de la réponse',
   'Webhooks of your repositories': 'Webhooks de vos dépôts',
-  waiting: 'en attente',
   delivered: 'livrée',
   'failed @state': 'échouée',
   'New webhook of your account': 'Nouveau webhook de votre compte',

@@ -9,7 +9,6 @@ export const german = {
   'Body of the request': 'Inhalt der Anfrage',
   'Body of the response': 'Inhalt der Antwort',
   'Webhooks of your repositories': 'Webhooks Ihrer Repositorys',
-  waiting: 'wartet',
   delivered: 'zugestellt',
   'failed @state': 'fehlgeschlagen',
   'New webhook of your account': 'Neuer Webhook Ihres Kontos',
