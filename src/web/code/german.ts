@@ -114,7 +114,7 @@ export const german = {
   'White space': 'Leerraum',
   'Show all changes': 'Alle Änderungen anzeigen',
   'Ignore changes at the end of lines': 'Änderungen am Zeilenende ignorieren',
-  'Ignore changes of the amount': 'Änderungen der Anzahl ignorieren',
+  'Ignore changes of the amount': 'Änderungen der Menge ignorieren',
   'Ignore all white space': 'Jeden Leerraum ignorieren',
   'List of files': 'Liste der Dateien',
   'Filter by path': 'Nach Pfad filtern',
