@@ -130,6 +130,8 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
     const { page, dialogs } = bob
     await page.goBack()
     await page.getByRole('img', { name: 'a drawing' }).waitFor()
+    // The page shows the picture without an address until the bytes have arrived.
+    await expect.poll(() => addressOf(page, 'a drawing')).toMatch(/^data:/)
     const outcome = await page.evaluate<string>(`(() => {
       const link = document.createElement('a')
       link.href = document.querySelector('img[alt="a drawing"]').src
