@@ -4,7 +4,7 @@ import type { ReasonKey } from './reason-key.ts'
  * What the server says about the reasons that readers of pages meet most, in French. The names in braces are
  * keys of the metadata, or `message` for the English message of the server.
  */
-export const reasons = {
+export const frenchReasons = {
   'MALFORMED_REQUEST @reason': 'Le serveur ne peut pas lire la requête',
   'REQUEST_TOO_LARGE @reason': 'La requête dépasse la taille que le serveur accepte',
   'RATE_LIMITED @reason':

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../language/catalogue.ts'
-import { reasons } from './french-reasons.ts'
+import { frenchReasons } from './french-reasons.ts'
 
 /** Texts of calls to the server and their failures, in French. */
 export const french = {
@@ -86,5 +86,5 @@ export const french = {
     'aucune connexion de cet onglet n’attend cette réponse',
   'the provider refused the sign-in: {why}': 'le fournisseur a refusé la connexion : {why}',
   'it gave no reason': 'il n’a donné aucune raison',
-  ...reasons,
+  ...frenchReasons,
 } satisfies Catalogue

@@ -4,7 +4,7 @@ import type { ReasonKey } from './reason-key.ts'
  * What the server says about the reasons that readers of pages meet most, in German. The names in braces are
  * keys of the metadata, or `message` for the English message of the server.
  */
-export const reasons = {
+export const germanReasons = {
   'MALFORMED_REQUEST @reason': 'Der Server kann die Anfrage nicht lesen',
   'REQUEST_TOO_LARGE @reason': 'Die Anfrage ist größer, als der Server erlaubt',
   'RATE_LIMITED @reason':

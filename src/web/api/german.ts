@@ -1,5 +1,5 @@
 import type { Catalogue } from '../language/catalogue.ts'
-import { reasons } from './german-reasons.ts'
+import { germanReasons } from './german-reasons.ts'
 
 /** Texts of calls to the server and their failures, in German. */
 export const german = {
@@ -90,5 +90,5 @@ export const german = {
     'keine Anmeldung dieses Tabs wartet auf diese Antwort',
   'the provider refused the sign-in: {why}': 'der Anbieter hat die Anmeldung abgelehnt: {why}',
   'it gave no reason': 'er hat keinen Grund genannt',
-  ...reasons,
+  ...germanReasons,
 } satisfies Catalogue

@@ -3,7 +3,7 @@ import { hasOwnJson, isObject, memberOf } from './draft.ts'
 import { accessOf, bindingsOf, type RestBinding } from './method-facts.ts'
 
 /** Ways to repeat a call, by the names that users know. */
-export const LANGUAGES = {
+export const EXAMPLE_LANGUAGES = {
   curl: 'curl (REST)',
   curlConnect: 'curl (Connect)',
   buf: 'buf curl',
@@ -12,10 +12,10 @@ export const LANGUAGES = {
   go: 'Go (connect-go)',
 } as const
 
-export type Language = keyof typeof LANGUAGES
+export type ExampleLanguage = keyof typeof EXAMPLE_LANGUAGES
 
 /** Returns the text to copy; undefined if the language cannot make the call. */
-export function exampleText(language: Language, example: Example): string | undefined {
+export function exampleText(language: ExampleLanguage, example: Example): string | undefined {
   const { methodKind } = example.method
   const sendsStream = methodKind === 'client_streaming' || methodKind === 'bidi_streaming'
   if (sendsStream && language !== 'buf') return undefined

@@ -25,7 +25,12 @@ import { numberText, plural, T, t } from '../language/texts.tsx'
 import { type DraftFields, fieldsOfJson, isObject, isRequired, jsonOfFields } from './draft.ts'
 import { DraftForm, NeedContext } from './draft-form.tsx'
 import { fieldsInPaths, obstacleTo } from './method-facts.ts'
-import { exampleOf, exampleText, LANGUAGES, type Language } from './request-examples.ts'
+import {
+  EXAMPLE_LANGUAGES,
+  type ExampleLanguage,
+  exampleOf,
+  exampleText,
+} from './request-examples.ts'
 
 /** A request that somebody writes: by the fields of a form, or as JSON. */
 type Written =
@@ -152,8 +157,8 @@ function Buttons({ method, call }: { method: DescMethod; call: Call }): VNode {
 function Examples({ method, json }: { method: DescMethod; json: JsonObject }): VNode | null {
   const isSignedIn = useApi().session.user !== undefined
   const example = exampleOf(method, json, { origin: location.origin, isSignedIn })
-  const texts = Object.entries(LANGUAGES).flatMap(([language, name]) => {
-    const text = exampleText(language as Language, example)
+  const texts = Object.entries(EXAMPLE_LANGUAGES).flatMap(([language, name]) => {
+    const text = exampleText(language as ExampleLanguage, example)
     return text === undefined ? [] : [{ name, text }]
   })
   const [chosen, setChosen] = useState('')
