@@ -233,8 +233,8 @@ export type IssueImport = Message<"branchline.v1.IssueImport"> & {
   filesDone: number;
 
   /**
-   * What was left out, at most 1000 entries: files that could not be read, and links to issues that are
-   * not there.
+   * What was left out, at most 1000 entries: files that could not be read, and links to issues and
+   * references of commits that are not there. An entry goes when a later request brings the issue.
    *
    * @generated from field: repeated string problems = 8;
    */
@@ -277,8 +277,11 @@ export const IssueExchangeService: GenService<{
    * Imports records. Each is stored by itself, in the order of labels, milestones and issues by number.
    * When the server stops in the middle, GetIssueImport tells how many records are stored, and the same
    * request with the same `request_id` goes on. Links to other issues and references of the texts are
-   * made at the end, as far as the caller may read what they name. An issue that is not there yet, such
-   * as one of a later request, is left out. Then the server downloads the files in the `attachments` of
+   * made at the end, as far as the caller may read what they name. What an issue has to do with an issue of
+   * the same repository that is not there yet waits for a later request of the caller, until the first
+   * request after 24 hours: at most 10,000 links, events and references in a repository, and nothing with
+   * `preserve_numbers` false. References of commits (`commit_ref`) are kept for commits that the repository
+   * has, at most 1000 in a request. Then the server downloads the files in the `attachments` of
    * issues and comments from their `url`: from this server if the caller may read the file, such as an
    * upload by CreateIssueUpload, or from another server without a token. GetIssueImport tells what was left out.
    * Users are not told, and webhooks get nothing. For administrators of the repository.

@@ -454,6 +454,25 @@ interface IssueImportsTable {
   create_time: number
 }
 
+/** What imported issues have to do with an issue that a later request of the import may bring. */
+interface IssueImportWaitsTable {
+  id: Generated<number>
+  /** The import that brought the issue that waits. */
+  import_id: number
+  /** Where the missing issue is to be, with its number. */
+  repository_id: number
+  number: number
+  /** The issue that waits, and the comment with the reference; null if no comment waits. */
+  issue_id: number
+  comment_id: number | null
+  /** `text`: a reference. The others are the names of the parts of records. */
+  kind: 'text' | 'event' | 'dependencies' | 'blocks' | 'children' | 'parent' | 'duplicate_of'
+  /** An event as it is stored, in JSON; empty for another kind. */
+  entry: string
+  /** The problem of the import that says what is missing; empty for a text. */
+  problem: string
+}
+
 /** The former numbers of issues that other repositories have now. */
 interface IssueTransfersTable {
   repository_id: number
@@ -480,6 +499,7 @@ declare module '../../platform/database/schema.ts' {
     issue_transfers: IssueTransfersTable
     sub_issues: SubIssuesTable
     issue_imports: IssueImportsTable
+    issue_import_waits: IssueImportWaitsTable
     contributions: ContributionsTable
     issue_mentions: IssueMentionsTable
     labels: LabelsTable

@@ -79,6 +79,8 @@ export async function recordReferences(
 /**
  * Records the references of an imported text that has none, with its writer and its time. What the text
  * names keeps the time of its last change. What the importer may not read gets no references.
+ *
+ * @returns the numbers of its repository that the text names and that no conversation has.
  */
 export async function recordImportedReferences(
   app: ReposApp,
@@ -86,11 +88,51 @@ export async function recordImportedReferences(
   importer: SignedIn,
   { text, ...source }: Omit<StoredText, 'isNew'>,
   writing: Pick<NewReference, 'writer_id' | 'create_time'>,
-): Promise<void> {
+): Promise<number[]> {
   const references = referencesInText(text, app.publicUrl())
-  if (references.length === 0 || (await referencesOfText(tx, source)).length > 0) return
-  const targets = await openTargets(app, tx, importer, await namedByText(tx, source, references))
-  await insertReferences(tx, referencesTo(targets, source, writing))
+  if (references.length === 0 || (await referencesOfText(tx, source)).length > 0) return []
+  const named = await namedByText(tx, source, references)
+  await insertReferences(
+    tx,
+    referencesTo(await openTargets(app, tx, importer, named), source, writing),
+  )
+  return numbersNotHere(tx, source, references)
+}
+
+async function numbersNotHere(
+  tx: Tx,
+  { conversation: { repository_id } }: ReferenceSource,
+  references: readonly Reference[],
+): Promise<number[]> {
+  const numbers = new Set<number>()
+  for (const { repository, number } of references)
+    if (!repository || (await repositoryOf(tx, repository_id, repository))?.id === repository_id)
+      numbers.add(number)
+  for (const { number } of await conversationsNumbered(tx, repository_id, [...numbers]))
+    numbers.delete(number)
+  return [...numbers]
+}
+
+/**
+ * Records the reference of an imported text to a conversation that was not there at first, unless the
+ * text names it no longer or has the reference.
+ */
+export async function recordLateReference(
+  app: ReposApp,
+  tx: Tx,
+  importer: SignedIn,
+  { text, ...source }: Omit<StoredText, 'isNew'>,
+  { target_id, ...writing }: Pick<NewReference, 'target_id' | 'writer_id' | 'create_time'>,
+): Promise<void> {
+  const before = await referencesOfText(tx, source)
+  if (before.some((one) => one.target_id === target_id)) return
+  const references = referencesInText(text, app.publicUrl())
+  const named = await namedByText(tx, source, references)
+  const late = named.filter(({ target }) => target.id === target_id)
+  await insertReferences(
+    tx,
+    referencesTo(await openTargets(app, tx, importer, late), source, writing),
+  )
 }
 
 /** Returns the other conversations that a text names. */

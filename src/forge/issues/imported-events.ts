@@ -5,7 +5,7 @@ import type { NewTimelineEntry, TimelineTable } from '../conversations/schema.ts
 import { insertTimelineEntries } from '../conversations/timeline.rows.ts'
 import type { ImportRecord } from './import-records.ts'
 import { accountOf, importedAuthor, type Users } from './imported-issues.ts'
-import { type FindOther, type ImportedIssue, keyOfOther } from './imported-links.ts'
+import { type FindOther, type ImportedIssue, keyOfOther, waitFor } from './imported-links.ts'
 
 /** The types of events that records bring and that are about one issue each. */
 const TYPES: ReadonlySet<string> = new Set<TimelineTable['type']>([
@@ -25,25 +25,25 @@ const TYPES: ReadonlySet<string> = new Set<TimelineTable['type']>([
   'unpin',
 ])
 
-/** Stores the events of an imported issue. Those about what is not here are left out. */
+/** Stores the events of an imported issue. Those about what is not here wait, or are left out. */
 export async function storeEvents(
   tx: Tx,
-  { id: issue_id, repository, record: issue }: ImportedIssue,
+  imported: ImportedIssue,
   users: Users,
   find: FindOther,
   now: number,
 ): Promise<void> {
+  const { id: issue_id, repository, record: issue } = imported
   const entries: NewTimelineEntry[] = []
   for (const record of issue.parts('timeline')) {
     const type = record.text('type')
     const key = keyOfOther(type)
     if (key === undefined && !TYPES.has(type)) continue
     const other = key === undefined ? undefined : await find(record.part(key))
-    if (key !== undefined && !other) continue
-    const values = other ? NO_VALUES : await valuesOf(tx, repository.id, users, record)
+    const values = key === undefined ? await valuesOf(tx, repository.id, users, record) : NO_VALUES
     if (!values) continue
     const { id: actor_id, ...original } = importedAuthor(users, record.part('actor'))
-    entries.push({
+    const entry = {
       issue_id,
       type: type as TimelineTable['type'],
       actor_id,
@@ -51,7 +51,9 @@ export async function storeEvents(
       create_time: record.time('created_at') ?? now,
       ...values,
       source_id: other?.id ?? null,
-    })
+    }
+    if (key === undefined || other) entries.push(entry)
+    else waitFor(imported, record.part(key), { kind: 'event', entry: JSON.stringify(entry) })
   }
   for (let i = 0; i < entries.length; i += 100)
     await insertTimelineEntries(tx, entries.slice(i, i + 100))

@@ -15,6 +15,7 @@ import { suffices } from '../core/levels.ts'
 import type { ReposApp } from '../repositories/ports.ts'
 import type { Repository } from '../repositories/schema.ts'
 import type { ImportRecord } from './import-records.ts'
+import type { NewWait } from './imported-waits.rows.ts'
 import { updateIssue } from './issues.rows.ts'
 import { childrenOf, parentOf, storeChildren } from './sub-issues.rows.ts'
 import { checkFits } from './sub-issues.ts'
@@ -30,9 +31,16 @@ export interface ImportedIssue {
   /** The ids of the issues of the import by their numbers in the records. */
   readonly ids: ReadonlyMap<number, number>
   readonly keepsNumbers: boolean
+  /** Begins what is noted about the issue. */
+  readonly nameOfIssue: string
+  /** What waits for an issue of a later request. */
+  readonly waits: Wait[]
   /** Notes what is left out. */
   leftOut(message: string): void
 }
+
+/** Something about an issue that waits for another one. */
+export type Wait = Pick<NewWait, 'number' | 'comment_id' | 'kind' | 'entry' | 'problem'>
 
 /** Events about two conversations, with the keys of the other one. */
 const OTHERS: Readonly<Partial<Record<TimelineTable['type'], string>>> = {
@@ -103,7 +111,7 @@ export async function othersOf(
     const key = `${name ? `${name.owner}/${name.repo}` : ''}#${number}`
     if (!found.has(key)) {
       found.set(key, name ? await elsewhere(name, number) : localOne(number))
-      if (!found.get(key)) leftOut(`${metadataText(key)} is not here`)
+      if (!found.get(key)) leftOut(notHere(name ? `${name.owner}/${name.repo}` : '', number))
     }
     return found.get(key)
   }
@@ -124,28 +132,75 @@ function namedIn(record: ImportRecord): ImportRecord[] {
   return [...lists, ...[...ones, ...events].flatMap((part) => part ?? [])]
 }
 
+const LINKS = ['dependencies', 'blocks', 'children', 'parent', 'duplicate_of'] as const
+
+/** What an issue has to do with another one: the name of a part of a record. */
+export type LinkKind = (typeof LINKS)[number]
+
 /** Stores the dependencies, the parts, the parent and the original of an issue. */
 export async function storeLinks(tx: Tx, issue: ImportedIssue, find: FindOther): Promise<void> {
-  const { id, record, leftOut } = issue
-  for (const part of record.parts('dependencies')) {
-    const other = await find(part)
-    if (other) await storeDependency(tx, id, other.id, leftOut)
+  const { record } = issue
+  const isClosed = record.text('state') === 'closed'
+  for (const kind of LINKS) {
+    const one = kind === 'parent' || kind === 'duplicate_of'
+    const parts = one ? [record.part(kind)].flatMap((part) => part ?? []) : record.parts(kind)
+    for (const part of parts) {
+      const other = await find(part)
+      if (other) await storeLink(tx, { ...issue, isClosed }, kind, other)
+      else waitFor(issue, part, { kind })
+    }
   }
-  for (const part of record.parts('blocks')) {
-    const other = await find(part)
-    if (other?.isWritable) await storeDependency(tx, other.id, id, leftOut)
-    else if (other) leftOut('a conversation of another repository that the caller may not change')
-  }
-  for (const part of record.parts('children')) {
-    const other = await find(part)
-    if (other) await storePart(tx, issue, id, other.id, other)
-  }
-  const parent = await find(record.part('parent'))
-  if (parent) await storePart(tx, issue, parent.id, id, parent)
-  const original = await find(record.part('duplicate_of'))
-  if (original && original.id !== id && record.text('state') === 'closed')
-    await updateIssue(tx, id, { duplicate_of_id: original.id })
 }
+
+/** An issue that is linked with another one. */
+interface Linked extends Pick<ImportedIssue, 'id' | 'repository' | 'leftOut'> {
+  readonly isClosed: boolean
+}
+
+/** Stores one link of an issue. */
+export async function storeLink(
+  tx: Tx,
+  issue: Linked,
+  kind: LinkKind,
+  other: Other,
+): Promise<void> {
+  const { id, leftOut } = issue
+  switch (kind) {
+    case 'dependencies':
+      return storeDependency(tx, id, other.id, leftOut)
+    case 'blocks':
+      return other.isWritable
+        ? storeDependency(tx, other.id, id, leftOut)
+        : leftOut('a conversation of another repository that the caller may not change')
+    case 'children':
+      return storePart(tx, issue, id, other.id, other)
+    case 'parent':
+      return storePart(tx, issue, other.id, id, other)
+    default:
+      if (other.id !== id && issue.isClosed)
+        await updateIssue(tx, id, { duplicate_of_id: other.id })
+  }
+}
+
+/** Keeps what an issue has to do with one that is not here, if a later request may bring that one. */
+export function waitFor(
+  { keepsNumbers, waits, nameOfIssue }: ImportedIssue,
+  part: ImportRecord | undefined,
+  { kind, entry = '' }: Pick<Wait, 'kind'> & { readonly entry?: string },
+): void {
+  const number = part?.number('number') ?? 0
+  if (!part || !keepsNumbers || number === 0 || nameOf(part)) return
+  waits.push({
+    number,
+    comment_id: null,
+    kind,
+    entry,
+    problem: `${nameOfIssue}: ${notHere('', number)}`,
+  })
+}
+
+const notHere = (repository: string, number: number) =>
+  `${metadataText(`${repository}#${number}`)} is not here`
 
 async function storeDependency(
   tx: Tx,
@@ -163,7 +218,7 @@ async function storeDependency(
 /** Makes an issue the last part of another one. `other` is the one of both that the record names. */
 async function storePart(
   tx: Tx,
-  { repository, leftOut }: ImportedIssue,
+  { repository, leftOut }: Linked,
   parentId: number,
   partId: number,
   other: Other,

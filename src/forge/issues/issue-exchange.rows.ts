@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Schema, Tx } from '../../platform/database/schema.ts'
+import type { StoredReference } from '../conversations/schema.ts'
 import { sourceReadable } from '../conversations/timeline.rows.ts'
 import type { RepositoryReader } from '../repositories/access/repository-readers.rows.ts'
 
@@ -102,6 +103,23 @@ export function eventsOf(
     .where((eb) => eb.or([eb('event.source_id', 'is', null), sourceReadable(reader)]))
     .orderBy('event.create_time')
     .orderBy('event.id')
+    .execute()
+}
+
+/** Returns the references of the commits of a repository to some of its issues, oldest first. */
+export function commitReferencesOf(
+  db: Db,
+  repositoryId: number,
+  issueIds: readonly number[],
+): Promise<StoredReference[]> {
+  return db
+    .selectFrom('issue_references')
+    .selectAll()
+    .where('target_id', 'in', issueIds)
+    .where('type', '=', 'commit_ref')
+    .where('repository_id', '=', repositoryId)
+    .orderBy('create_time')
+    .orderBy('id')
     .execute()
 }
 
@@ -314,6 +332,14 @@ export async function addProblems(tx: Tx, id: number, added: readonly string[]):
   const found = added.length === 0 ? undefined : await importById(tx, id)
   if (!found) return
   const problems = JSON.stringify([...problemsOf(found), ...added].slice(0, MAX_PROBLEMS))
+  await tx.updateTable('issue_imports').set({ problems }).where('id', '=', id).execute()
+}
+
+/** Removes what an import no longer leaves out. */
+export async function removeProblem(tx: Tx, id: number, problem: string): Promise<void> {
+  const found = problem === '' ? undefined : await importById(tx, id)
+  if (!found) return
+  const problems = JSON.stringify(problemsOf(found).filter((one) => one !== problem))
   await tx.updateTable('issue_imports').set({ problems }).where('id', '=', id).execute()
 }
 

@@ -8,7 +8,13 @@ import { grouped } from '../conversations/conversations.rows.ts'
 import { findLabelsByIds, labelsOfConversations } from '../conversations/labels.rows.ts'
 import { findMilestonesByIds } from '../conversations/milestones.rows.ts'
 import { assigneesOfConversations } from '../conversations/participants.rows.ts'
-import type { Conversation, IssueAttachment, Label, Milestone } from '../conversations/schema.ts'
+import type {
+  Conversation,
+  IssueAttachment,
+  Label,
+  Milestone,
+  StoredReference,
+} from '../conversations/schema.ts'
 import type { Caller } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { suffices } from '../core/levels.ts'
@@ -52,7 +58,11 @@ export async function* exportIssues(
     const ids = issues.map(({ id }) => id)
     const files = suffices(units.code, 'admin') ? await filesOf(app, ids) : NO_FILES
     const others = await othersOf(app, caller, repository.id, ids)
-    yield* await issueRecords(app, issues, files, others)
+    // Only readers of code see commits.
+    const commits = suffices(units.code, 'read')
+      ? await rows.commitReferencesOf(app.db, repository.id, ids)
+      : []
+    yield* await issueRecords(app, issues, files, { ...others, commits })
     last = final.number
   }
 }
@@ -92,6 +102,8 @@ async function filesOf(app: ReposApp, ids: readonly number[]): Promise<Files> {
 /** The conversations that issues and their events name, as far as the caller may read these. */
 interface Others {
   readonly events: readonly rows.ExportedEvent[]
+  /** The references of commits of the repository. */
+  readonly commits: readonly StoredReference[]
   /** Returns what an issue names: by lists and single ones, without empty ones. */
   linksOf(issueId: number): ExchangeRecord
   /** Returns the other conversation of an event; undefined for an event about one. */
@@ -105,7 +117,7 @@ async function othersOf(
   caller: Caller,
   repositoryId: number,
   ids: readonly number[],
-): Promise<Others> {
+): Promise<Omit<Others, 'commits'>> {
   const reader = repositoryReader(app, caller)
   const events = await rows.eventsOf(app.db, ids, reader)
   const links = await rows.linksOf(app.db, ids, reader)
@@ -150,8 +162,9 @@ async function issueRecords(
   { db }: ReposApp,
   issues: readonly rows.ExportedIssue[],
   files: Files,
-  { events, linksOf, otherOf }: Others,
+  others: Others,
 ): Promise<ExchangeRecord[]> {
+  const { events, commits, linksOf } = others
   const ids = issues.map(({ id }) => id)
   const comments = await rows.commentsOfIssues(db, ids)
   const reactions = await rows.reactionsOf(db, ids)
@@ -173,6 +186,7 @@ async function issueRecords(
     ...[...issues, ...comments].map(({ poster_id }) => poster_id),
     ...reactions.map(({ user_id }) => user_id),
     ...events.map(({ actor_id }) => actor_id),
+    ...commits.map(({ writer_id }) => writer_id),
     ...idsIn(['assignees']),
     ...[...assignees.values()].flat(),
   ]
@@ -191,7 +205,7 @@ async function issueRecords(
   })
   const commentsById = grouped(comments.map((row) => [row.issue_id, row] as const))
   const reactionsById = grouped(reactions.map((row) => [row.issue_id, row] as const))
-  const eventsById = grouped(events.map((row) => [row.issue_id, row] as const))
+  const timelineOf = timelines(others, person, { labels: eventLabels, milestones, user })
   return issues.map((issue) => {
     const said = reactionsById.get(issue.id) ?? []
     const milestone = milestones.get(issue.milestone_id ?? 0)
@@ -210,17 +224,38 @@ async function issueRecords(
         reactions: said.filter((row) => row.comment_id === comment.id).map(reactionRecord),
         ...withSome('attachments', files.ofComment(comment.id)),
       })),
-      timeline: (eventsById.get(issue.id) ?? []).map((event) => ({
-        type: event.type,
-        actor: person({ ...event, id: event.actor_id }),
-        created_at: time(event.create_time),
-        ...(otherRecord(event, otherOf(event)) ??
-          valuesOf(event, { labels: eventLabels, milestones, user })),
-      })),
+      timeline: timelineOf(issue.id),
       attachments: files.ofIssue(issue.id),
       ...linksOf(issue.id),
     }
   })
+}
+
+/** Returns what makes the events of an issue, oldest first. */
+function timelines(
+  { events, commits, otherOf }: Others,
+  person: Person,
+  named: Named,
+): (issueId: number) => ExchangeRecord[] {
+  const eventsById = grouped(events.map((row) => [row.issue_id, row] as const))
+  const commitsById = grouped(commits.map((row) => [row.target_id, row] as const))
+  const eventRecord = (event: rows.ExportedEvent) => ({
+    type: event.type,
+    actor: person({ ...event, id: event.actor_id }),
+    created_at: time(event.create_time),
+    ...(otherRecord(event, otherOf(event)) ?? valuesOf(event, named)),
+  })
+  const commitRecord = ({ writer_id, create_time, commit_id }: StoredReference) => ({
+    type: 'commit_ref',
+    actor: person({ id: writer_id, original_author: '', original_name: '' }),
+    created_at: time(create_time),
+    ref_commit_sha: commit_id,
+  })
+  return (id) =>
+    [
+      ...(eventsById.get(id) ?? []).map(eventRecord),
+      ...(commitsById.get(id) ?? []).map(commitRecord),
+    ].sort((one, other) => Date.parse(one.created_at) - Date.parse(other.created_at))
 }
 
 /** The properties of an issue that have no other row. */

@@ -15,10 +15,13 @@ import { findRepositoryById } from '../repositories/lifecycle/repositories.rows.
 import type { ReposApp } from '../repositories/ports.ts'
 import type { ExchangeRecord, RecordValue } from './exchange-records.ts'
 import { ImportRecord } from './import-records.ts'
+import { findNamedCommits, type KnownCommits, storeCommitReferences } from './imported-commits.ts'
 import { storeEvents } from './imported-events.ts'
 import { checkFiles, filesOfRecords, importIssueFiles } from './imported-issue-files.ts'
 import { storeRecord, type Users } from './imported-issues.ts'
-import { type ImportedIssue, othersOf, storeLinks } from './imported-links.ts'
+import { type ImportedIssue, othersOf, storeLinks, type Wait } from './imported-links.ts'
+import { insertWaits } from './imported-waits.rows.ts'
+import { completeWaits } from './imported-waits.ts'
 import * as rows from './issue-exchange.rows.ts'
 
 const LIFETIME_S = 24 * 60 * 60
@@ -80,7 +83,8 @@ export async function importIssues(
   if (keepsNumbers) await checkNumbers(app, repository.id, rest)
   const files = filesOfRecords(issuesIn(records))
   checkFiles(files)
-  const work = { importer: caller, repository, users, keepsNumbers, records, now }
+  const commits = await findNamedCommits(app, repository.id, issuesIn(records))
+  const work = { importer: caller, repository, users, keepsNumbers, records, commits, now }
   if (request.validateOnly) return check(app, work)
   const row = { repository_id: repository.id, user_id: userId, request_id, digest }
   const counts = { total: records.length, files: files.length, create_time: now }
@@ -103,6 +107,7 @@ export async function importIssues(
     })
   const linkNext = (tx: Tx) => linkNextIssue(app, tx, work, id)
   while (await transaction(app.db, linkNext));
+  await completeWaits(app, { id, importer: caller, repository })
   const job = { id, importer: caller, repository, signal }
   const bring = () => importIssueFiles(app, job, files)
   if (files.length > 0) await app.copies(holderOf(caller), bring)
@@ -113,6 +118,8 @@ export async function importIssues(
 interface ImportWork extends Pick<ImportedIssue, 'importer' | 'repository' | 'keepsNumbers'> {
   readonly users: Users
   readonly records: readonly ImportRecord[]
+  /** Those that the records name. */
+  readonly commits: KnownCommits
   /** Unix seconds. */
   readonly now: number
 }
@@ -134,62 +141,80 @@ async function linkNextIssue(
   const next = await rows.countReferring(tx, importId)
   if (!next) return false
   const found = await rows.importById(tx, importId)
-  const problems = await linkIssue(
-    app,
-    tx,
-    work,
-    found ? rows.importedIds(found) : [],
-    next.position,
-  )
-  await rows.addProblems(tx, importId, problems)
+  const ids = found ? rows.importedIds(found) : []
+  const { problems, waits } = await linkIssue(app, tx, work, ids, next.position)
   const conversation = await findConversation(tx, next.id)
   // The issue may be deleted meanwhile.
-  if (conversation) await makeReferences(app, tx, work.importer, conversation)
+  if (!conversation) return true
+  const named = await makeReferences(app, tx, work.importer, conversation)
+  const place = { import_id: importId, repository_id: work.repository.id, issue_id: next.id }
+  const all = [...waits, ...(work.keepsNumbers ? named : [])].map((one) => ({ ...one, ...place }))
+  const doesWait = await insertWaits(tx, work.repository.id, all)
+  const tooMany = `issue ${conversation.number}: too much waits for issues that are not here`
+  await rows.addProblems(tx, importId, doesWait ? problems : [...problems, tooMany])
   return true
 }
 
-/** @returns what was left out. */
+/** What an issue of an import has no other issue for. */
+interface Missing {
+  readonly problems: readonly string[]
+  readonly waits: readonly Wait[]
+}
+
+/** @returns what was left out, and what waits for a later request. */
 async function linkIssue(
   app: ReposApp,
   tx: Tx,
-  { users, records, now, ...work }: ImportWork,
+  { users, records, commits, now, ...work }: ImportWork,
   ids: readonly number[],
   position: number,
-): Promise<readonly string[]> {
+): Promise<Missing> {
   const issues = issuesIn(records)
   const [record, id] = [issues[position], ids[position]]
-  if (!record || id === undefined || !(await findConversation(tx, id))) return []
+  if (!record || id === undefined || !(await findConversation(tx, id)))
+    return { problems: [], waits: [] }
   const problems = new Set<string>()
+  const waits: Wait[] = []
   const byNumber = issues.map((one, i) => [one.number('number'), ids[i] ?? 0] as const)
-  const name = record.number('number') || record.text('title').slice(0, 100)
+  const nameOfIssue = `issue ${record.number('number') || record.text('title').slice(0, 100)}`
   const issue = {
     ...work,
     id,
     record,
+    nameOfIssue,
+    waits,
     ids: new Map(byNumber.filter(([number]) => number > 0)),
-    leftOut: (message: string) => problems.add(`issue ${name}: ${message}`),
+    leftOut: (message: string) => problems.add(`${nameOfIssue}: ${message}`),
   }
   const find = await othersOf(app, tx, issue)
   await storeEvents(tx, issue, users, find, now)
+  await storeCommitReferences(tx, issue, users, commits, now)
   await storeLinks(tx, issue, find)
-  return [...problems]
+  return { problems: [...problems], waits }
 }
 
-/** Makes the references of the texts of an issue, as far as the importer may read what they name. */
+/**
+ * Makes the references of the texts of an issue, as far as the importer may read what they name.
+ *
+ * @returns the references to issues that are not here.
+ */
 async function makeReferences(
   app: ReposApp,
   tx: Tx,
   importer: SignedIn,
   conversation: Conversation,
-): Promise<void> {
-  const { poster_id: writer_id, create_time } = conversation
-  const ofIssue = { conversation, text: conversation }
-  await recordImportedReferences(app, tx, importer, ofIssue, { writer_id, create_time })
-  for (const { id: commentId, ...comment } of await rows.commentsOfIssues(tx, [conversation.id])) {
-    const { poster_id: writer_id, create_time } = comment
-    const ofComment = { conversation, commentId, text: comment }
-    await recordImportedReferences(app, tx, importer, ofComment, { writer_id, create_time })
+): Promise<Wait[]> {
+  const comments = await rows.commentsOfIssues(tx, [conversation.id])
+  const waits: Wait[] = []
+  for (const text of [conversation, ...comments]) {
+    const { poster_id: writer_id, create_time } = text
+    const comment_id = text === conversation ? null : text.id
+    const source = { conversation, ...(comment_id !== null && { commentId: comment_id }), text }
+    const writing = { writer_id, create_time }
+    for (const number of await recordImportedReferences(app, tx, importer, source, writing))
+      waits.push({ number, comment_id, kind: 'text', entry: '', problem: '' })
   }
+  return waits
 }
 
 /** Stores records and takes them back. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { createYielder } from '../../platform/concurrency/yielding.ts'
 import { transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
@@ -32,6 +31,7 @@ import { findBranch } from '../repositories/refs/branches.rows.ts'
 import { recordObserver } from '../repositories/refs/ref-index.ts'
 import type { Repository } from '../repositories/schema.ts'
 import { actOnIssue, mayClose } from './closing-commits.ts'
+import { changeKeyOf, MAX_COMMIT_BYTES } from './commit-changes.ts'
 
 /**
  * References and closing words of the commits that a push brings to a branch, and those of the texts
@@ -51,7 +51,6 @@ const MAX_WORDS = 250
 
 /** Bounds the memory of the commits, which are those of a client. */
 const BATCH = 50
-const MAX_COMMIT_BYTES = 64 * 1024
 const MAX_BATCH_BYTES = 1024 * 1024
 
 /** Limits of pieces that run at once. One after the other in a repository, in the order of pushes. */
@@ -252,14 +251,12 @@ async function recordCommit(
   app: ReposApp,
   tx: Tx,
   { repository, actor }: Place,
-  { id, author, message }: Commit,
+  commit: Commit,
   targets: readonly OpenTarget[],
 ): Promise<void> {
   if (targets.length === 0) return
-  const { name, email, time, offsetMinutes } = author
-  const change_key = createHash('sha256')
-    .update(JSON.stringify([name, email, time, offsetMinutes, message]))
-    .digest('hex')
+  const { id } = commit
+  const change_key = changeKeyOf(commit)
   const targetIds = targets.map(({ target }) => target.id)
   const known = await rows.referencesByChange(tx, repository.id, change_key, targetIds)
   await rows.replaceCommit(

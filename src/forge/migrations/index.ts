@@ -97,6 +97,7 @@ import * as issueImportFiles from './0121-issue-import-files.ts'
 import * as queryLeads from './0122-query-leads.ts'
 import * as queuedStacks from './0123-queued-stacks.ts'
 import * as queryRanges from './0124-query-ranges.ts'
+import * as importWaits from './0125-import-waits.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
 
 /**
@@ -201,6 +202,7 @@ export const migrations: readonly Migration[] = [
   { name: '0127-author-adoptions', ...authorAdoptions },
   // The position is the version, and 0127 came first.
   { name: '0124-query-ranges', ...queryRanges },
+  { name: '0125-import-waits', ...importWaits },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

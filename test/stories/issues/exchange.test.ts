@@ -176,11 +176,78 @@ describe('imported files', () => {
     expect(await forge.ask(users.bob, 'GET', `${path}/issues/5/dependencies`)).toMatchObject([
       { number: 6 },
     ])
+    expect(
+      (await forge.ask(users.bob, 'GET', `${path}/issue_import/${first.body.id}`)).problems,
+    ).toEqual([])
     const circular = [{ ...plain, number: 7, dependencies: [{ number: 7 }] }]
     const { body } = await bring(path, { records: circular })
     expect((await forge.ask(users.bob, 'GET', `${path}/issue_import/${body.id}`)).problems).toEqual(
       ['issue 7: a dependency that would be circular'],
     )
+  })
+
+  it('complete what an earlier request has about the issues of a later one, once', async () => {
+    const path = await fresh('completed')
+    const comment = (body: string) => ({
+      author: { login: 'rat' },
+      body,
+      created_at: '2020-02-02T03:04:05Z',
+    })
+    const actor = { login: 'mole' }
+    const created_at = '2020-03-01T00:00:00Z'
+    const early = {
+      ...ISSUE,
+      number: 1,
+      body: 'closes #2',
+      comments: [comment('and bob/completed#3'), comment('not #2 any more')],
+      children: [{ number: 3 }],
+      duplicate_of: { number: 2 },
+      timeline: [
+        { type: 'add_dependency', actor, created_at, dependent_issue: { number: 2 } },
+        { type: 'transferred', actor, created_at, ref_issue: { number: 9 } },
+      ],
+    }
+    const plain = { ...ISSUE, body: '', comments: [] }
+    const first = { records: [early], users: { rat: 'eve' }, request_id: 'first' }
+    const { body } = await bring(path, first)
+    const problems = async () =>
+      (await forge.ask(users.bob, 'GET', `${path}/issue_import/${body.id}`)).problems
+    expect(await problems()).toEqual([2, 9, 3].map((number) => `issue 1: #${number} is not here`))
+    // Whoever edits a text decides what it names.
+    const comments = await forge.ask(users.bob, 'GET', `${path}/issues/1/comments`)
+    const edited = comments.find((one: { body: string }) => one.body.startsWith('not'))
+    await forge.ask(users.bob, 'PATCH', `${path}/issues/comments/${edited.id}`, { body: 'no' })
+    const later = {
+      records: [
+        { ...plain, number: 2 },
+        { ...plain, number: 3 },
+      ],
+      request_id: 'later',
+    }
+    for (const request of [later, first, later]) await bring(path, request)
+    expect(await problems()).toEqual(['issue 1: #9 is not here'])
+    const timelineOf = async (number: number) =>
+      (await forge.ask(users.eve, 'GET', `${path}/issues/${number}/timeline`)).filter(
+        ({ type }: { type: string }) => type !== 'comment',
+      )
+    expect(await timelineOf(1)).toMatchObject([
+      { type: 'add_dependency', created_at, dependent_issue: { number: 2 } },
+    ])
+    expect(await timelineOf(2)).toMatchObject([
+      { type: 'issue_ref', user: { login: 'Ghost' }, created_at: '2020-01-02T03:04:05Z' },
+    ])
+    expect(await timelineOf(3)).toMatchObject([
+      { type: 'comment_ref', user: { login: 'eve' }, created_at: '2020-02-02T03:04:05Z' },
+    ])
+    expect(await forge.ask(users.eve, 'GET', `${path}/issues/1`)).toMatchObject({
+      duplicate_of: { number: 2 },
+    })
+    expect(await forge.ask(users.eve, 'GET', `${path}/issues/2`)).toMatchObject({
+      updated_at: '2021-01-02T03:04:05Z',
+    })
+    expect(await forge.ask(users.eve, 'GET', `${path}/issues/1/sub_issues`)).toMatchObject([
+      { number: 3 },
+    ])
   })
 })
 
@@ -368,6 +435,40 @@ describe('an export', () => {
     expect(await (await fetch(file.url, { headers })).text()).toBe('It broke.')
     const closed = await forge.rest(users.bob, 'PATCH', `${copy}/issues/1`, { state: 'closed' })
     expect(closed.status).toBe(412)
+  })
+
+  it('brings the references of commits along, where the commits are', async () => {
+    const path = await fresh('committed')
+    await forge.ask(users.bob, 'POST', `${path}/issues`, { title: 'one' })
+    const { commit } = await forge.ask(users.bob, 'POST', `${path}/contents/a.txt`, {
+      content: '',
+      message: 'See #1',
+    })
+    const timeline = () => forge.ask(users.bob, 'GET', `${path}/issues/1/timeline`)
+    await expect.poll(timeline).toMatchObject([{ type: 'commit_ref', ref_commit_sha: commit.sha }])
+    const [before] = await timeline()
+    const [record] = await exported(path)
+    expect(record.timeline).toMatchObject([
+      { type: 'commit_ref', actor: { login: 'bob' }, ref_commit_sha: commit.sha },
+    ])
+    const lost = { ...record.timeline[0], ref_commit_sha: 'f'.repeat(40) }
+    const records = [{ ...record, timeline: [...record.timeline, lost, ...record.timeline] }]
+    await forge.ask(users.bob, 'DELETE', `${path}/issues/1`)
+    const { body } = await bring(path, { records, users: { bob: 'bob' } })
+    expect((await forge.ask(users.bob, 'GET', `${path}/issue_import/${body.id}`)).problems).toEqual(
+      [`issue 1: commit ${lost.ref_commit_sha} is not here`],
+    )
+    expect(await timeline()).toMatchObject([
+      {
+        type: 'commit_ref',
+        user: { login: 'bob' },
+        created_at: before.created_at,
+        ref_commit_sha: commit.sha,
+      },
+    ])
+    await forge.ask(users.bob, 'PATCH', path, { private: true })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
+    expect((await exported(path, '', users.carol))[0].timeline).toHaveLength(1)
   })
 
   it('leaves issues out that the reader may not read', async () => {
