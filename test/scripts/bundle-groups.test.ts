@@ -111,3 +111,13 @@ it('keeps parts to the groups that their pages have loaded', async () => {
   expect(found.get('a.page.tsx')).toEqual(['x'])
   expect(found.get('part.tsx')).toEqual(['own', 'x'])
 })
+
+it('adds nothing to a part that needs nothing which its pages have loaded', async () => {
+  const found = await importsOf({
+    ...pages({ 'a.page.tsx': ['x'], 'b.page.tsx': ['x'] }, ['german.ts']),
+    'german.ts': { bytes: 1, imports: ['texts'] },
+    x: { bytes: 900 },
+    texts: { bytes: 900 },
+  })
+  expect(found.get('german.ts')).toEqual(['texts'])
+})
