@@ -38,6 +38,11 @@ const MAX_RANKED = 1_000
  * index leads to few that have the properties. It bounds the time that a search blocks the process.
  */
 const MAX_EXAMINED = 50_000
+
+function maxExaminedIn({ maxExamined = MAX_EXAMINED }: ReadablePlace): number {
+  return maxExamined
+}
+
 /** The number up to which a list is counted. */
 export const MAX_COUNTED = 10_000
 /** The maximum number of labels whose lists are merged. */
@@ -209,13 +214,15 @@ function rangesOf(selection: Reading): SearchRange[] {
     statesOf(selection).map((isOpen) => ({
       kinds: [kind],
       selection: { ...selection, filter: { ...selection.filter, isOpen: isOpen === 1 } },
-      condition: isBounded ? sql<SqlBool>`${IS_PUBLIC} and ${isRecent(kind, isOpen)}` : IS_PUBLIC,
+      condition: isBounded
+        ? sql<SqlBool>`${IS_PUBLIC} and ${isRecent(place, kind, isOpen)}`
+        : IS_PUBLIC,
     })),
   )
   if (publicOnly || (userId === undefined && administrator === 'none')) return open
   const own = (isPrivate: Expression<SqlBool>) => ({ selection, kinds, condition: isPrivate })
   const isPrivate = sql<SqlBool>`issues.is_public = 0`
-  const isNew = sql<SqlBool>`issues.id > (select max(newest.id) from issues as newest) - ${sql.lit(MAX_EXAMINED)}`
+  const isNew = sql<SqlBool>`issues.id > (select max(newest.id) from issues as newest) - ${sql.lit(maxExaminedIn(place))}`
   if (administrator !== 'none')
     return [...open, own(isBounded ? sql<SqlBool>`${isPrivate} and ${isNew}` : isPrivate)]
   const isNear = sql<SqlBool>`issues.repository_id in (${nearRepositories(userId ?? 0, restricted)})`
@@ -246,10 +253,11 @@ export async function isCut(db: Db, asked: IssueSelection): Promise<boolean> {
   if (!('reader' in asked.place) || !isExamined(asked)) return false
   const selection = await readingOf(db, asked)
   if (!isMerged(selection) || selection.repositoryIds) return false
+  const maxExamined = maxExaminedIn(asked.place)
   const ranges = kindsOf(selection.kinds).flatMap((kind) =>
     statesOf(selection).map(
       (isOpen) => sql`exists (select 1 from issues where is_public = 1 and is_pull = ${kind}
-        and ${isInState(isOpen)} order by create_time desc limit 1 offset ${sql.lit(MAX_EXAMINED)})`,
+        and ${isInState(isOpen)} order by create_time desc limit 1 offset ${sql.lit(maxExamined)})`,
     ),
   )
   const isPrivate =
@@ -257,7 +265,7 @@ export async function isCut(db: Db, asked: IssueSelection): Promise<boolean> {
       ? []
       : [
           sql`exists (select 1 from issues where is_public = 0
-            and id <= (select max(newest.id) from issues as newest) - ${sql.lit(MAX_EXAMINED)})`,
+            and id <= (select max(newest.id) from issues as newest) - ${sql.lit(maxExamined)})`,
         ]
   const { rows } = await sql<{ cut: number }>`select case when
     ${sql.join([...ranges, ...isPrivate], sql` or `)} then 1 else 0 end as cut`.execute(db)
@@ -499,10 +507,10 @@ function isExamined({ filter: { isOpen: _, ...others } }: IssueSelection): boole
 }
 
 /** The condition that a public conversation is one of the newest of its kind and state. */
-function isRecent(kind: 0 | 1, isOpen: 0 | 1): Expression<SqlBool> {
+function isRecent(place: ReadablePlace, kind: 0 | 1, isOpen: 0 | 1): Expression<SqlBool> {
   return sql<SqlBool>`issues.create_time >= coalesce((select newest.create_time from issues as newest
     where newest.is_public = 1 and newest.is_pull = ${kind} and ${isInState(isOpen)}
-    order by newest.create_time desc limit 1 offset ${sql.lit(MAX_EXAMINED)}), 0)`
+    order by newest.create_time desc limit 1 offset ${sql.lit(maxExaminedIn(place) - 1)}), 0)`
 }
 
 /** The expression of the indexes. */

@@ -248,12 +248,16 @@ function kindsAsked(type: string): ConversationKinds {
 
 /**
  * Returns the conversations of all repositories that match a query and that the caller can read.
+ *
+ * @param maxExamined the newest conversations of a kind and state that are tested, where no filter leads to
+ *   few. Left out: the usual number.
  */
 export async function searchIssues(
   app: ReposApp,
   caller: Caller,
   query: IssueSearchQuery,
   page: PageOfIssues,
+  maxExamined?: number,
 ): Promise<ConversationPage> {
   const owner = query.owner === '' ? undefined : await findFilterOwner(app, caller, query.owner)
   const team = await findFilterTeam(app, caller, owner, query.team)
@@ -279,7 +283,7 @@ export async function searchIssues(
     mentionedId: mine(query.mentioned),
   }
   const teamId = team?.hasAll ? undefined : team?.id
-  const place = { reader: repositoryReader(app, caller), ownerId: owner?.id, teamId }
+  const place = { reader: repositoryReader(app, caller), ownerId: owner?.id, teamId, maxExamined }
   const selection = { place, ...withQuery({ kinds: kindsAsked(query.type), filter }, condition) }
   const firstRepositoryId = query.priorityRepoId || undefined
   const order = orderOf(query, sort)

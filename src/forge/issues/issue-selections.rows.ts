@@ -42,6 +42,8 @@ export interface ReadablePlace {
   readonly ownerId: number | undefined
   /** The team to which the repositories are assigned. */
   readonly teamId?: number | undefined
+  /** The number of conversations of a kind and state that a search tests; undefined for the usual one. */
+  readonly maxExamined?: number | undefined
 }
 
 /** The conversations of a list. */
