@@ -229,9 +229,10 @@ function mayImport(file: string, target: string): boolean {
     case 'app':
       return !target.startsWith('..') && !target.startsWith('web/')
     case 'edge':
-      // The shell of the web pages names the scripts and the feeds of the page that an address has.
+      // The shell of the web pages names the scripts and the feeds of the page that an address has, and
+      // has texts in the languages of the pages.
       return (
-        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/(routes|feed-links)\.ts$/.test(
+        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/(routes\.ts|feed-links\.ts|language\/)/.test(
           target,
         ) || isTaken(target)
       )
@@ -382,7 +383,8 @@ function realmOf(file: string): string {
 function repeatedNames(): string[] {
   const places = new Map<string, string[]>()
   for (const [file, { text }] of sources) {
-    if (roleOf(file) === 'migration') continue
+    // Each migration has the same names, and each subject has a catalogue for each language.
+    if (roleOf(file) === 'migration' || /\/(german|french)\.ts$/.test(file)) continue
     for (const [, name] of text.matchAll(exportedDeclaration)) {
       const key = `${realmOf(file)}: ${name}`
       places.set(key, [...(places.get(key) ?? []), file])

@@ -1,5 +1,4 @@
 // What each visitor of a conversation who may write loads after its first view, in one script.
 export { CommentEditor } from './comment-editor.tsx'
 export { CommentForm } from './comment-form.tsx'
-export { FileField } from './file-field.tsx'
 export { Reactions } from './reactions.tsx'

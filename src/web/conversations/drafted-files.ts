@@ -11,4 +11,4 @@ export function useDraftedFiles(draft: string): DraftedFiles {
   }
 }
 
-export const loadFileField = async () => (await import('./conversation.later.ts')).FileField
+export const loadFileField = async () => (await import('./file-field.tsx')).FileField
