@@ -89,6 +89,40 @@ describe('a navigation', () => {
     expect(text).toContain(`<title>${title}</title>`)
   })
 
+  it.each([
+    ['the default', {}, 'en', 'Explore'],
+    ['a region', { 'accept-language': 'de-CH,de;q=0.9,en;q=0.8' }, 'de', 'Entdecken'],
+    [
+      'the first one that pages have',
+      { 'accept-language': 'pt-BR,fr;q=0.5,en;q=0.4' },
+      'fr',
+      'Explorer',
+    ],
+    ['none that pages have', { 'accept-language': 'pt-BR' }, 'en', 'Explore'],
+    ['one that is refused', { 'accept-language': 'de;q=0,en;q=0.1' }, 'en', 'Explore'],
+    ['nonsense', { 'accept-language': `;;,${'x'.repeat(500)}` }, 'en', 'Explore'],
+    [
+      'the choice of the reader',
+      { cookie: 'branchline-language=fr', 'accept-language': 'de' },
+      'fr',
+      'Explorer',
+    ],
+    [
+      'no language as a choice',
+      { cookie: 'branchline-language=%22%3E', 'accept-language': 'de' },
+      'de',
+      'Entdecken',
+    ],
+  ])('is in the language of %s', async (_, asked, language, title) => {
+    const { text, headers } = await get('/explore', { accept: BROWSER, ...asked })
+    expect(text).toContain(`<html lang="${language}"`)
+    expect(text).toContain(`<title>${title} · Branchline</title>`)
+    expect(headers.get('content-language')).toBe(language)
+    expect(headers.get('vary')).toContain('Accept-Language')
+    const catalogue = /modulepreload" href="[^"]*(german|french)-/.exec(text)?.[1]
+    expect(catalogue).toBe({ de: 'german', fr: 'french' }[language])
+  })
+
   it('does not tell a private repository from a missing one', async () => {
     const paths = ['/bob/secret', '/bob/missing', '/nobody/missing', '/nobody/missing/src']
     const answers = await Promise.all(paths.map((path) => get(path)))
