@@ -37,7 +37,7 @@ const loadStack = async () => (await import('./pull-stack.tsx')).PullStack
 const loadChosenSuggestions = async () =>
   (await import('../conversations/suggestion.tsx')).ChosenSuggestions
 
-const loadHistory = () => import('./pull.later.ts')
+const loadHistory = () => import('../conversations/history.tsx')
 
 const loadMergeBox = async () => (await import('./pull.later.ts')).MergeBox
 

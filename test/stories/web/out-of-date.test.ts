@@ -71,12 +71,12 @@ describe.skipIf(!hasChromium)(browserSuite('a page whose script does not load'),
 
   it('keeps what is there when a part does not load', async () => {
     const { page, leave } = await web.open('/explore', 'bob')
-    await page.route('**/-/assets/pull-details-*.js', missing)
+    await page.route('**/-/assets/pull.later-*.js', missing)
     await page.goto('/bob/tools/pulls/1')
-    await page.getByRole('alert').getByText('A part of this page has not loaded.').waitFor()
+    await page.getByText('A part of this page has not loaded.').first().waitFor()
     await page.getByLabel('Comment').fill('Typed')
-    await page.unroute('**/-/assets/pull-details-*.js')
-    await page.getByRole('button', { name: 'Reload the page' }).click()
+    await page.unroute('**/-/assets/pull.later-*.js')
+    await page.getByRole('button', { name: 'Reload the page' }).first().click()
     await page.getByRole('heading', { name: 'Details' }).waitFor()
     await expect.poll(() => page.getByLabel('Comment').inputValue()).toBe('Typed')
     await leave()
