@@ -145,4 +145,5 @@ export const french = {
   API: 'API',
   issue: 'ticket',
   'pull request': 'pull request',
+  'merge queue': 'file de fusion',
 } satisfies Catalogue

@@ -146,4 +146,5 @@ export const german = {
   API: 'API',
   issue: 'Issue',
   'pull request': 'Pull-Request',
+  'merge queue': 'Merge-Warteschlange',
 } satisfies Catalogue

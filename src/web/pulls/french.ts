@@ -74,7 +74,6 @@ export const french = {
     '{branch} contient des commits que la pull request n’a pas.',
   'Update the branch by a merge': 'Mettre à jour la branche par une fusion',
   'Update the branch by a rebase': 'Mettre à jour la branche par un rebase',
-  'merge queue': 'file de fusion',
   '{branch} has a {queue}, which merges once the required checks have succeeded together with the pull requests before.':
     '{branch} a une {queue}, qui fusionne une fois que les vérifications requises ont réussi avec les pull requests précédentes.',
   '{branch} has a {queue}, which takes a stack in its order.':

@@ -74,7 +74,6 @@ export const german = {
     '{branch} enthält Commits, die der Pull-Request nicht hat.',
   'Update the branch by a merge': 'Branch durch eine Zusammenführung aktualisieren',
   'Update the branch by a rebase': 'Branch durch ein Rebase aktualisieren',
-  'merge queue': 'Merge-Warteschlange',
   '{branch} has a {queue}, which merges once the required checks have succeeded together with the pull requests before.':
     '{branch} hat eine {queue}. Diese führt zusammen, sobald die verlangten Prüfungen gemeinsam mit den vorherigen Pull-Requests erfolgreich sind.',
   '{branch} has a {queue}, which takes a stack in its order.':

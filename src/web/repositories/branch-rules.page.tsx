@@ -4,7 +4,6 @@ import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_se
 import { isOrganization } from '../accounts/account.tsx'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { counted } from '../components/formats.tsx'
 import {
   ActionForm,
   Checkbox,
@@ -19,6 +18,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { plural, T, t } from '../language/texts.tsx'
 import { MERGE_STYLES } from '../pulls/merge-styles.ts'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
@@ -66,7 +66,11 @@ function Rules({ owner, repo, isNew, rule, isFrozen }: RulesProps): VNode {
           <OneRule {...props} rule={edited} />
         ) : (
           <p>
-            There is no rule {rule}. <a href={base}>All rules</a>
+            <T
+              text="There is no rule {rule}. {all}"
+              rule={rule}
+              all={<a href={base}>{t('All rules')}</a>}
+            />
           </p>
         )
       }}
@@ -82,8 +86,8 @@ function RuleList(props: {
   const { rules, base, isFrozen } = props
   return (
     <>
-      <p>The first rule that matches the name of a branch applies, and no other rule.</p>
-      {rules.length === 0 && <p class="empty">No rules.</p>}
+      <p>{t('The first rule that matches the name of a branch applies, and no other rule.')}</p>
+      {rules.length === 0 && <p class="empty">{t('No rules.')}</p>}
       <ol class="list">
         {rules.map((rule) => (
           <li key={rule.ruleName}>
@@ -96,7 +100,7 @@ function RuleList(props: {
           </li>
         ))}
       </ol>
-      {!isFrozen && <a href={`${base}/new`}>New rule</a>}
+      {!isFrozen && <a href={`${base}/new`}>{t('New rule')}</a>}
     </>
   )
 }
@@ -104,16 +108,16 @@ function RuleList(props: {
 /** Returns what a rule demands, in words. */
 function factsOf(rule: BranchProtection): string[] {
   const { requiredApprovals: approvals, enablePush, enablePushWhitelist } = rule
-  const pushes = enablePushWhitelist ? 'pushes by some' : 'pushes allowed'
+  const pushes = enablePushWhitelist ? t('pushes by some') : t('pushes allowed')
   const facts = [
-    enablePush ? pushes : 'no pushes',
-    approvals > 0n && counted(approvals, 'approval'),
-    rule.enableStatusCheck && 'checks',
-    rule.requireSignedCommits && 'signed commits',
-    PATTERNS.some(([field]) => rule[field] !== '') && 'texts of commits and names of branches',
-    rule.maxFileBytes > 0n && 'sizes of files',
-    rule.enableMergeWhitelist && 'merges by some',
-    rule.enableMergeQueue && 'merge queue',
+    enablePush ? pushes : t('no pushes'),
+    approvals > 0n && plural(approvals, '{count} approval', '{count} approvals'),
+    rule.enableStatusCheck && t('checks'),
+    rule.requireSignedCommits && t('signed commits'),
+    PATTERNS.some(([field]) => rule[field] !== '') && t('texts of commits and names of branches'),
+    rule.maxFileBytes > 0n && t('sizes of files'),
+    rule.enableMergeWhitelist && t('merges by some'),
+    rule.enableMergeQueue && t('merge queue'),
   ]
   return facts.filter((fact) => fact !== false)
 }
@@ -129,13 +133,13 @@ function OneRule(props: {
   return (
     <>
       <p>
-        <a href={base}>All rules</a>
+        <a href={base}>{t('All rules')}</a>
       </p>
       <RuleForm name={name} rule={rule} hasTeams={hasTeams} onSaved={() => goTo(base)} />
       <section class="box" aria-labelledby="danger">
-        <h3 id="danger">Danger zone</h3>
+        <h3 id="danger">{t('Danger zone')}</h3>
         <ConfirmedForm
-          action="Delete the rule"
+          action={t('Delete the rule')}
           name={rule.ruleName}
           act={async () => {
             await of(BranchProtectionService).deleteBranchProtection({
@@ -145,7 +149,7 @@ function OneRule(props: {
             goTo(base)
           }}
         >
-          <p>Branches that match no other rule lose their protection.</p>
+          <p>{t('Branches that match no other rule lose their protection.')}</p>
         </ConfirmedForm>
       </section>
     </>
@@ -154,19 +158,19 @@ function OneRule(props: {
 
 /** Parts of a rule that are on or off, with their names in the API. */
 const SWITCHES = [
-  ['blockOnRejectedReviews', 'A review that asks for changes blocks the merge'],
-  ['blockOnOfficialReviewRequests', 'A requested review that is missing blocks the merge'],
-  ['dismissStaleApprovals', 'A push dismisses approvals of the code that changes'],
-  ['ignoreStaleApprovals', 'Approvals of code that has changed since do not count'],
-  ['blockOnOutdatedBranch', 'The pull request must have all commits of the branch'],
-  ['requireSignedCommits', 'Each commit needs a verified signature'],
-  ['blockAdminMergeOverride', 'Administrators of the repository must keep the rule too'],
+  ['blockOnRejectedReviews', t('A review that asks for changes blocks the merge')],
+  ['blockOnOfficialReviewRequests', t('A requested review that is missing blocks the merge')],
+  ['dismissStaleApprovals', t('A push dismisses approvals of the code that changes')],
+  ['ignoreStaleApprovals', t('Approvals of code that has changed since do not count')],
+  ['blockOnOutdatedBranch', t('The pull request must have all commits of the branch')],
+  ['requireSignedCommits', t('Each commit needs a verified signature')],
+  ['blockAdminMergeOverride', t('Administrators of the repository must keep the rule too')],
 ] as const
 
 const WHO = [
-  ['nobody', 'Nobody'],
-  ['writers', 'Everybody who may write to the repository'],
-  ['some', 'Only those below'],
+  ['nobody', t('Nobody')],
+  ['writers', t('Everybody who may write to the repository')],
+  ['some', t('Only those below')],
 ] as const
 
 /** Creates a branch protection rule, or changes one. */
@@ -195,18 +199,22 @@ function RuleForm(props: {
     onSaved()
   }
   return (
-    <ActionForm label="Branch rule" submit={rule ? 'Save the rule' : 'Create the rule'} act={save}>
+    <ActionForm
+      label={t('Branch rule')}
+      submit={rule ? t('Save the rule') : t('Create the rule')}
+      act={save}
+    >
       {rule ? (
         <h3>{rule.ruleName}</h3>
       ) : (
         <Field
-          label="Branches"
+          label={t('Branches')}
           name="name"
           autocapitalize="none"
           autocomplete="off"
           maxLength={255}
           required
-          hint="A name or a pattern, such as main, release/* or **."
+          hint={t('A name or a pattern, such as main, release/* or **.')}
         />
       )}
       <Pushes rule={rule} hasTeams={hasTeams} />
@@ -223,42 +231,46 @@ type RuleProps = { rule: BranchProtection | undefined; hasTeams: boolean }
 function Pushes({ rule, hasTeams }: RuleProps): VNode {
   return (
     <fieldset>
-      <legend>Pushes</legend>
+      <legend>{t('Pushes')}</legend>
       <Select
-        label="Who may push"
+        label={t('Who may push')}
         name="push"
         value={who(rule?.enablePush, rule?.enablePushWhitelist)}
         options={WHO}
       />
       <Lines
-        label="Users who may push"
+        label={t('Users who may push')}
         name="pushUsers"
         lines={rule?.pushWhitelistUsernames ?? []}
-        hint="One on each line, for the choice “Only those below”."
+        hint={t('One on each line, for the choice “Only those below”.')}
       />
       {hasTeams && (
-        <Lines label="Teams who may push" name="pushTeams" lines={rule?.pushWhitelistTeams ?? []} />
+        <Lines
+          label={t('Teams who may push')}
+          name="pushTeams"
+          lines={rule?.pushWhitelistTeams ?? []}
+        />
       )}
       <Checkbox
-        label="Deploy keys that may write may push too"
+        label={t('Deploy keys that may write may push too')}
         name="pushKeys"
         isChecked={rule?.pushWhitelistDeployKeys ?? false}
       />
       <Select
-        label="Who may force pushes"
+        label={t('Who may force pushes')}
         name="force"
         value={who(rule?.enableForcePush, rule?.enableForcePushAllowlist)}
         options={WHO}
       />
       <Lines
-        label="Users who may force pushes"
+        label={t('Users who may force pushes')}
         name="forceUsers"
         lines={rule?.forcePushAllowlistUsernames ?? []}
-        hint="One on each line, for the choice “Only those below”."
+        hint={t('One on each line, for the choice “Only those below”.')}
       />
       {hasTeams && (
         <Lines
-          label="Teams who may force pushes"
+          label={t('Teams who may force pushes')}
           name="forceTeams"
           lines={rule?.forcePushAllowlistTeams ?? []}
         />
@@ -270,9 +282,9 @@ function Pushes({ rule, hasTeams }: RuleProps): VNode {
 function Merges({ rule, hasTeams }: RuleProps): VNode {
   return (
     <fieldset>
-      <legend>Pull requests</legend>
+      <legend>{t('Pull requests')}</legend>
       <Field
-        label="Approvals that a pull request needs"
+        label={t('Approvals that a pull request needs')}
         name="approvals"
         type="number"
         min={0}
@@ -280,20 +292,22 @@ function Merges({ rule, hasTeams }: RuleProps): VNode {
         defaultValue={String(rule?.requiredApprovals ?? 0)}
       />
       <Lines
-        label="Checks that must succeed"
+        label={t('Checks that must succeed')}
         name="checks"
         lines={rule?.statusCheckContexts ?? []}
-        hint="One on each line: names or patterns, such as ci/*."
+        hint={t('One on each line: names or patterns, such as ci/*.')}
       />
       <Lines
-        label="Users who may merge"
+        label={t('Users who may merge')}
         name="mergeUsers"
         lines={rule?.mergeWhitelistUsernames ?? []}
-        hint="One on each line. Without users and teams: everybody who may write to the repository."
+        hint={t(
+          'One on each line. Without users and teams: everybody who may write to the repository.',
+        )}
       />
       {hasTeams && (
         <Lines
-          label="Teams who may merge"
+          label={t('Teams who may merge')}
           name="mergeTeams"
           lines={rule?.mergeWhitelistTeams ?? []}
         />
@@ -306,38 +320,38 @@ function Merges({ rule, hasTeams }: RuleProps): VNode {
 }
 
 const QUEUE_STYLES = [
-  ['', 'The default style of the repository'],
+  ['', t('The default style of the repository')],
   ...MERGE_STYLES.filter(([style]) => style !== 'fast-forward-only').map(
     ([style, text]) => [style, text] as const,
   ),
 ] as const
 
 const BYPASSES = [
-  ['nobody', 'Nobody'],
-  ['administrators', 'Administrators of the repository'],
-  ['bypass_allowlist', 'Everybody who may merge what is not ready'],
+  ['nobody', t('Nobody')],
+  ['administrators', t('Administrators of the repository')],
+  ['bypass_allowlist', t('Everybody who may merge what is not ready')],
 ] as const
 
 /** Whole numbers of a rule about its queue: field, label, least and largest value, default. */
 const QUEUE_NUMBERS = [
-  ['mergeQueueMaxGroup', 'Pull requests that are tried together', 1, 50, 5n],
-  ['mergeQueueParallel', 'Groups that wait for checks at once', 1, 10, 2n],
-  ['mergeQueueWaitSeconds', 'Seconds that a pull request waits for others', 0, 3600, 5n],
-  ['mergeQueueCheckTimeoutSeconds', 'Seconds that checks may take', 10, 86_400, 3600n],
+  ['mergeQueueMaxGroup', t('Pull requests that are tried together'), 1, 50, 5n],
+  ['mergeQueueParallel', t('Groups that wait for checks at once'), 1, 10, 2n],
+  ['mergeQueueWaitSeconds', t('Seconds that a pull request waits for others'), 0, 3600, 5n],
+  ['mergeQueueCheckTimeoutSeconds', t('Seconds that checks may take'), 10, 86_400, 3600n],
 ] as const
 
 function Queue({ rule }: Pick<RuleProps, 'rule'>): VNode {
   return (
     <fieldset>
-      <legend>Merge queue</legend>
+      <legend>{t('Merge queue')}</legend>
       <Checkbox
-        label="Merge through a queue"
+        label={t('Merge through a queue')}
         name="queue"
         isChecked={rule?.enableMergeQueue ?? false}
-        hint="Needs a rule for one branch, and the names of checks."
+        hint={t('Needs a rule for one branch, and the names of checks.')}
       />
       <Select
-        label="Style of the merges"
+        label={t('Style of the merges')}
         name="queueStyle"
         value={rule?.mergeQueueStyle ?? ''}
         options={QUEUE_STYLES}
@@ -355,19 +369,19 @@ function Queue({ rule }: Pick<RuleProps, 'rule'>): VNode {
         />
       ))}
       <Lines
-        label="Checks that only the queue needs"
+        label={t('Checks that only the queue needs')}
         name="queueOnly"
         lines={rule?.mergeQueueOnlyContexts ?? []}
-        hint="One on each line. A pull request enters the queue without them."
+        hint={t('One on each line. A pull request enters the queue without them.')}
       />
       <Lines
-        label="Checks that only entering needs"
+        label={t('Checks that only entering needs')}
         name="queueHead"
         lines={rule?.mergeQueueHeadContexts ?? []}
-        hint="One on each line, such as checks of review bots."
+        hint={t('One on each line, such as checks of review bots.')}
       />
       <Select
-        label="Who may merge past the queue"
+        label={t('Who may merge past the queue')}
         name="queueBypass"
         value={rule?.mergeQueueBypass ?? 'bypass_allowlist'}
         options={BYPASSES}
@@ -390,18 +404,18 @@ function readQueue(form: HTMLFormElement) {
 function Files({ rule }: Pick<RuleProps, 'rule'>): VNode {
   return (
     <fieldset>
-      <legend>Files</legend>
+      <legend>{t('Files')}</legend>
       <Field
-        label="Files that nobody may change by a push"
+        label={t('Files that nobody may change by a push')}
         name="protected"
         defaultValue={rule?.protectedFilePatterns ?? ''}
-        hint="Patterns of paths, separated by semicolons."
+        hint={t('Patterns of paths, separated by semicolons.')}
       />
       <Field
-        label="Files that everybody who may write may change"
+        label={t('Files that everybody who may write may change')}
         name="unprotected"
         defaultValue={rule?.unprotectedFilePatterns ?? ''}
-        hint="Patterns of paths, separated by semicolons."
+        hint={t('Patterns of paths, separated by semicolons.')}
       />
     </fieldset>
   )
@@ -411,25 +425,25 @@ function Files({ rule }: Pick<RuleProps, 'rule'>): VNode {
 const PATTERNS = [
   [
     'commitMessagePattern',
-    'Messages of commits match',
-    'A regular expression (RE2), such as #[0-9]+. Merges are left out.',
+    t('Messages of commits match'),
+    t('A regular expression (RE2), such as #[0-9]+. Merges are left out.'),
   ],
   [
     'commitAuthorEmailPattern',
-    'Addresses of authors match',
-    'A regular expression (RE2), such as @example[.]org$.',
+    t('Addresses of authors match'),
+    t('A regular expression (RE2), such as @example[.]org$.'),
   ],
   [
     'branchNamePattern',
-    'Name of a new branch matches',
-    'A regular expression (RE2), such as ^(feature|fix)/.',
+    t('Name of a new branch matches'),
+    t('A regular expression (RE2), such as ^(feature|fix)/.'),
   ],
 ] as const
 
 function Commits({ rule }: Pick<RuleProps, 'rule'>): VNode {
   return (
     <fieldset>
-      <legend>New commits and branches</legend>
+      <legend>{t('New commits and branches')}</legend>
       {PATTERNS.map(([field, label, hint]) => (
         <Field
           key={field}
@@ -444,13 +458,13 @@ function Commits({ rule }: Pick<RuleProps, 'rule'>): VNode {
         />
       ))}
       <Field
-        label="Largest file, in bytes"
+        label={t('Largest file, in bytes')}
         name="maxFileBytes"
         type="number"
         min={0}
         required
         defaultValue={String(rule?.maxFileBytes ?? 0)}
-        hint="0 for no limit. Larger files can be in Git LFS."
+        hint={t('0 for no limit. Larger files can be in Git LFS.')}
       />
     </fieldset>
   )

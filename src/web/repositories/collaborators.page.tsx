@@ -4,13 +4,14 @@ import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
 import { type Loaded, Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
 const LEVELS = [
-  ['read', 'Read'],
-  ['write', 'Write: push and merge'],
-  ['admin', 'Administer: change settings too'],
+  ['read', t('Read')],
+  ['write', t('Write: push and merge')],
+  ['admin', t('Administer: change settings too')],
 ] as const
 
 /** The users who have access to one repository by name. */
@@ -70,7 +71,7 @@ function People(props: {
     <Show of={list}>
       {({ people, total, limit }) => (
         <>
-          {people.length === 0 && <p class="empty">No collaborators.</p>}
+          {people.length === 0 && <p class="empty">{t('No collaborators.')}</p>}
           <ul class="list">
             {people.map(({ login, level }) => (
               <li key={login}>
@@ -99,8 +100,8 @@ function Change(props: {
   return (
     <div class="row">
       <ActionForm
-        label={`Access of ${login}`}
-        submit="Change"
+        label={t('Access of {user}', { user: login })}
+        submit={t('Change')}
         isRow
         act={async (form) => {
           const permission = fieldOf(form, 'level')
@@ -113,7 +114,7 @@ function Change(props: {
         }}
       >
         <Select
-          label={`Access of ${login}`}
+          label={t('Access of {user}', { user: login })}
           name="level"
           value={level}
           options={LEVELS}
@@ -121,7 +122,7 @@ function Change(props: {
         />
       </ActionForm>
       <ActionButton
-        text="Remove"
+        text={t('Remove')}
         about={login}
         act={async () => {
           await of(CollaboratorService).deleteCollaborator({ ...name, collaborator: login })
@@ -136,11 +137,11 @@ function NewCollaborator({ name, onAdded }: { name: RepositoryName; onAdded: () 
   const { of } = useApi()
   return (
     <>
-      <h3>Add a collaborator</h3>
+      <h3>{t('Add a collaborator')}</h3>
       <ActionForm
-        label="Add a collaborator"
-        submit="Add the collaborator"
-        done="Added."
+        label={t('Add a collaborator')}
+        submit={t('Add the collaborator')}
+        done={t('Added.')}
         isEmptied
         act={async (form) => {
           const collaborator = fieldOf(form, 'username')
@@ -149,8 +150,14 @@ function NewCollaborator({ name, onAdded }: { name: RepositoryName; onAdded: () 
           onAdded()
         }}
       >
-        <Field label="Username" name="username" autocapitalize="none" autocomplete="off" required />
-        <Select label="Access" name="level" value="write" options={LEVELS} />
+        <Field
+          label={t('Username')}
+          name="username"
+          autocapitalize="none"
+          autocomplete="off"
+          required
+        />
+        <Select label={t('Access')} name="level" value="write" options={LEVELS} />
       </ActionForm>
     </>
   )

@@ -14,6 +14,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -44,13 +45,14 @@ function DeployKeys(props: { name: RepositoryName; page: number; isFrozen: boole
   return (
     <>
       <p>
-        A deploy key is an SSH key of the repository instead of a user. Where Git over SSH is on,
-        the key fetches from this repository, and pushes to it unless it is read-only.
+        {t(
+          'A deploy key is an SSH key of the repository instead of a user. Where Git over SSH is on, the key fetches from this repository, and pushes to it unless it is read-only.',
+        )}
       </p>
       <Show of={list}>
         {({ keys, total, limit }) => (
           <>
-            {total === 0n && <p class="empty">No deploy keys.</p>}
+            {total === 0n && <p class="empty">{t('No deploy keys.')}</p>}
             <ul class="list">
               {keys.map((key) => (
                 <KeyItem
@@ -85,18 +87,18 @@ function KeyItem(props: {
   const { title, readOnly, fingerprint, key, createdAt } = deployKey
   return (
     <li>
-      <strong>{title}</strong> <span class="tag">{readOnly ? 'read' : 'read and write'}</span>
+      <strong>{title}</strong> <span class="tag">{readOnly ? t('read') : t('read and write')}</span>
       <p>
         <code>{fingerprint}</code>
       </p>
       <p class="facts">
-        {key.split(' ', 1)[0]}, added <Time at={createdAt} />
+        <T text="{type}, added {time}" type={key.split(' ', 1)[0]} time={<Time at={createdAt} />} />
       </p>
       {remove && (
         <Confirmed
-          action="Delete"
-          about={`the deploy key ${title}`}
-          question="Other repositories keep the key."
+          action={t('Delete')}
+          about={t('the deploy key {name}', { name: title })}
+          question={t('Other repositories keep the key.')}
           act={remove}
         />
       )}
@@ -117,24 +119,24 @@ function NewKey({ name, onAdded }: { name: RepositoryName; onAdded: () => void }
   }
   return (
     <>
-      <h3>Add a deploy key</h3>
+      <h3>{t('Add a deploy key')}</h3>
       <ActionForm
-        label="Add a deploy key"
-        submit="Add the deploy key"
-        done="The deploy key is added."
+        label={t('Add a deploy key')}
+        submit={t('Add the deploy key')}
+        done={t('The deploy key is added.')}
         isEmptied
         act={add}
       >
-        <Field label="Name of the deploy key" name="title" maxLength={255} required />
+        <Field label={t('Name of the deploy key')} name="title" maxLength={255} required />
         <TextArea
-          label="Public SSH key"
+          label={t('Public SSH key')}
           name="key"
           rows={4}
           required
           spellcheck={false}
-          hint="One line, which begins with ssh-ed25519 or another type."
+          hint={t('One line, which begins with ssh-ed25519 or another type.')}
         />
-        <Checkbox label="The key may write" name="write" />
+        <Checkbox label={t('The key may write')} name="write" />
       </ActionForm>
     </>
   )

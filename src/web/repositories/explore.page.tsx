@@ -5,13 +5,14 @@ import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf, useTitle } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositoryList } from './repository-list.tsx'
 
 /** The repositories of the instance, with a search. */
 export function Explore({ query }: PageProps): VNode {
   const { of } = useApi()
-  useTitle('Explore')
+  useTitle(t('Explore'))
   const [q, topic, page] = [query.get('q') ?? '', query.get('topic') ?? '', pageOf(query)]
   const search = useLoad(
     (signal) =>
@@ -28,7 +29,7 @@ export function Explore({ query }: PageProps): VNode {
   )
   return (
     <>
-      <h1>Explore</h1>
+      <h1>{t('Explore')}</h1>
       <search>
         <form
           class="row"
@@ -36,13 +37,13 @@ export function Explore({ query }: PageProps): VNode {
             goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`),
           )}
         >
-          <Field label="Search repositories" name="q" type="search" defaultValue={q} />
-          <button type="submit">Search</button>
+          <Field label={t('Search repositories')} name="q" type="search" defaultValue={q} />
+          <button type="submit">{t('Search')}</button>
         </form>
       </search>
       {topic !== '' && (
         <h2>
-          Repositories with the topic <span class="tag">{topic}</span>
+          <T text="Repositories with the topic {topic}" topic={<span class="tag">{topic}</span>} />
         </h2>
       )}
       <Show of={search}>

@@ -19,6 +19,7 @@ import {
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 import { MERGE_STYLES } from '../pulls/merge-styles.ts'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
@@ -69,32 +70,37 @@ function Description({ name, repository, reload }: SettingsProps): VNode {
     reload()
   }
   return (
-    <ActionForm label="Description" submit="Save the description" done="Saved." act={save}>
+    <ActionForm
+      label={t('Description')}
+      submit={t('Save the description')}
+      done={t('Saved.')}
+      act={save}
+    >
       <Field
-        label="Description"
+        label={t('Description')}
         name="description"
         maxLength={2048}
         defaultValue={repository.description}
       />
       <Field
-        label="Website"
+        label={t('Website')}
         name="website"
         type="url"
         maxLength={1024}
         defaultValue={repository.website}
       />
       <Select
-        label="Visibility"
+        label={t('Visibility')}
         name="visibility"
         value={repository.private ? 'private' : 'public'}
         options={[
-          ['public', 'Public: everybody who may see the owner'],
-          ['private', 'Private: the owner, collaborators and teams'],
+          ['public', t('Public: everybody who may see the owner')],
+          ['private', t('Private: the owner, collaborators and teams')],
         ]}
       />
       <DefaultBranch name={name} branch={repository.defaultBranch} />
       <Checkbox
-        label="New repositories may begin as a copy of this one (template)"
+        label={t('New repositories may begin as a copy of this one (template)')}
         name="template"
         isChecked={repository.template}
       />
@@ -113,7 +119,7 @@ function DefaultBranch(props: { name: SettingsProps['name']; branch: string }): 
   return (
     <>
       <Field
-        label="Default branch"
+        label={t('Default branch')}
         name="branch"
         list="branches"
         autocomplete="off"
@@ -137,22 +143,22 @@ function Topics({ name }: SettingsProps): VNode {
   )
   return (
     <>
-      <h3>Topics</h3>
+      <h3>{t('Topics')}</h3>
       <Show of={topics}>
         {({ page: names }) => (
           <ActionForm
-            label="Topics"
-            submit="Save the topics"
-            done="Saved."
+            label={t('Topics')}
+            submit={t('Save the topics')}
+            done={t('Saved.')}
             act={(form) =>
               of(TopicService).replaceRepositoryTopics({ ...name, topics: linesOf(form, 'topics') })
             }
           >
             <Lines
-              label="Topics"
+              label={t('Topics')}
               name="topics"
               lines={names?.topics ?? []}
-              hint="One on each line: small letters, digits and hyphens."
+              hint={t('One on each line: small letters, digits and hyphens.')}
             />
           </ActionForm>
         )}
@@ -174,11 +180,16 @@ function Features({ name, repository, reload }: SettingsProps): VNode {
   }
   return (
     <>
-      <h3>Features</h3>
-      <ActionForm label="Features" submit="Save the features" done="Saved." act={save}>
-        <Checkbox label="Issues" name="issues" isChecked={repository.hasIssues} />
-        <Checkbox label="Pull requests" name="pulls" isChecked={repository.hasPullRequests} />
-        <Checkbox label="Releases" name="releases" isChecked={repository.hasReleases} />
+      <h3>{t('Features')}</h3>
+      <ActionForm
+        label={t('Features')}
+        submit={t('Save the features')}
+        done={t('Saved.')}
+        act={save}
+      >
+        <Checkbox label={t('Issues')} name="issues" isChecked={repository.hasIssues} />
+        <Checkbox label={t('Pull requests')} name="pulls" isChecked={repository.hasPullRequests} />
+        <Checkbox label={t('Releases')} name="releases" isChecked={repository.hasReleases} />
       </ActionForm>
     </>
   )
@@ -193,10 +204,15 @@ function LfsRules({ name, repository, reload }: SettingsProps): VNode {
   }
   return (
     <>
-      <h3>Git LFS</h3>
-      <ActionForm label="Git LFS" submit="Save the rules of locks" done="Saved." act={save}>
+      <h3>{t('Git LFS')}</h3>
+      <ActionForm
+        label={t('Git LFS')}
+        submit={t('Save the rules of locks')}
+        done={t('Saved.')}
+        act={save}
+      >
         <Checkbox
-          label="Others cannot change a locked file by a push, the API or a merge"
+          label={t('Others cannot change a locked file by a push, the API or a merge')}
           name="locks"
           isChecked={repository.lfsLocksEnforced}
         />
@@ -217,20 +233,25 @@ function IssueRules({ name, repository, reload }: SettingsProps): VNode {
   }
   return (
     <>
-      <h3>Issues</h3>
-      <ActionForm label="Issues" submit="Save the rules of issues" done="Saved." act={save}>
+      <h3>{t('Issues')}</h3>
+      <ActionForm
+        label={t('Issues')}
+        submit={t('Save the rules of issues')}
+        done={t('Saved.')}
+        act={save}
+      >
         <Select
-          label="Who may open issues and comment on them"
+          label={t('Who may open issues and comment on them')}
           name="access"
           value={repository.issueAccess}
           options={[
-            ['everyone', 'Everyone who may read issues'],
-            ['contributors', 'Contributors: also authors of commits and of earlier issues'],
-            ['collaborators', 'Collaborators: those who may write'],
+            ['everyone', t('Everyone who may read issues')],
+            ['contributors', t('Contributors: also authors of commits and of earlier issues')],
+            ['collaborators', t('Collaborators: those who may write')],
           ]}
         />
         <Checkbox
-          label="Closing words of commits and merges act in every branch"
+          label={t('Closing words of commits and merges act in every branch')}
           name="branches"
           isChecked={repository.closeIssuesViaCommitInAnyBranch}
         />
@@ -255,32 +276,39 @@ function Merging({ name, repository, reload }: SettingsProps): VNode {
   }
   return (
     <>
-      <h3>Merging</h3>
-      <ActionForm label="Merging" submit="Save how to merge" done="Saved." act={save}>
+      <h3>{t('Merging')}</h3>
+      <ActionForm
+        label={t('Merging')}
+        submit={t('Save how to merge')}
+        done={t('Saved.')}
+        act={save}
+      >
         <fieldset>
-          <legend>Styles that people may choose</legend>
+          <legend>{t('Styles that people may choose')}</legend>
           {MERGE_STYLES.map(([style, text, setting]) => (
             <Checkbox key={style} label={text} name={style} isChecked={repository[setting]} />
           ))}
         </fieldset>
         <Select
-          label="Style that is chosen at first"
+          label={t('Style that is chosen at first')}
           name="style"
           value={repository.defaultMergeStyle}
           options={MERGE_STYLES.map(([style, text]) => [style, text])}
         />
         <Checkbox
-          label="Delete the branch after a merge, unless somebody chooses otherwise"
+          label={t('Delete the branch after a merge, unless somebody chooses otherwise')}
           name="delete"
           isChecked={repository.defaultDeleteBranchAfterMerge}
         />
         <Checkbox
-          label="When a merge deletes its branch, rebase the pull requests that are stacked on it"
+          label={t(
+            'When a merge deletes its branch, rebase the pull requests that are stacked on it',
+          )}
           name="stacks"
           isChecked={repository.rebaseStacks}
         />
         <Checkbox
-          label="Administrators may mark a pull request as merged by hand"
+          label={t('Administrators may mark a pull request as merged by hand')}
           name="manual"
           isChecked={repository.allowManualMerge}
         />
@@ -307,7 +335,7 @@ function DangerZone(props: DangerProps): VNode {
   )
   return (
     <section class="box" aria-labelledby="danger">
-      <h3 id="danger">Danger zone</h3>
+      <h3 id="danger">{t('Danger zone')}</h3>
       {!repository.archived && <Rename {...props} />}
       <Show of={level}>
         {({ permission }) =>
@@ -324,7 +352,7 @@ function Rename({ name, repository }: DangerProps): VNode {
   const { of } = useApi()
   return (
     <ConfirmedForm
-      action="Rename the repository"
+      action={t('Rename the repository')}
       name={repository.fullName}
       act={async (form) => {
         const request = { ...name, name: fieldOf(form, 'name') }
@@ -332,8 +360,8 @@ function Rename({ name, repository }: DangerProps): VNode {
         goTo(`/${fullName}/settings`)
       }}
     >
-      <p>The former address leads to the new one until another repository takes the name.</p>
-      <Field label="New name" name="name" autocapitalize="none" autocomplete="off" required />
+      <p>{t('The former address leads to the new one until another repository takes the name.')}</p>
+      <Field label={t('New name')} name="name" autocapitalize="none" autocomplete="off" required />
     </ConfirmedForm>
   )
 }
@@ -344,9 +372,9 @@ function Transfer({ name, repository, reload }: DangerProps): VNode {
   if (recipient !== undefined)
     return (
       <p>
-        {recipient} has been asked to take the repository.{' '}
+        {t('{user} has been asked to take the repository.', { user: recipient })}{' '}
         <ActionButton
-          text="Cancel the transfer"
+          text={t('Cancel the transfer')}
           act={async () => {
             await of(RepositoryService).rejectRepositoryTransfer(name)
             reload()
@@ -356,7 +384,7 @@ function Transfer({ name, repository, reload }: DangerProps): VNode {
     )
   return (
     <ConfirmedForm
-      action="Transfer the repository"
+      action={t('Transfer the repository')}
       name={repository.fullName}
       act={async (form) => {
         const request = { ...name, newOwner: fieldOf(form, 'owner') }
@@ -366,10 +394,17 @@ function Transfer({ name, repository, reload }: DangerProps): VNode {
       }}
     >
       <p>
-        The new owner may do everything with the repository. A user is asked first. Your own rights
-        may end.
+        {t(
+          'The new owner may do everything with the repository. A user is asked first. Your own rights may end.',
+        )}
       </p>
-      <Field label="New owner" name="owner" autocapitalize="none" autocomplete="off" required />
+      <Field
+        label={t('New owner')}
+        name="owner"
+        autocapitalize="none"
+        autocomplete="off"
+        required
+      />
     </ConfirmedForm>
   )
 }
@@ -383,16 +418,16 @@ function Archive({ name, repository, reload }: DangerProps): VNode {
   if (repository.archived)
     return (
       <p>
-        <ActionButton text="Restore the repository" act={() => edit(false)} />
+        <ActionButton text={t('Restore the repository')} act={() => edit(false)} />
       </p>
     )
   return (
     <ConfirmedForm
-      action="Archive the repository"
+      action={t('Archive the repository')}
       name={repository.fullName}
       act={() => edit(true)}
     >
-      <p>Everybody may read the repository as before, and nobody may change anything.</p>
+      <p>{t('Everybody may read the repository as before, and nobody may change anything.')}</p>
     </ConfirmedForm>
   )
 }
@@ -401,7 +436,7 @@ function Deletion({ name, repository }: DangerProps): VNode {
   const { of } = useApi()
   return (
     <ConfirmedForm
-      action="Delete the repository"
+      action={t('Delete the repository')}
       name={repository.fullName}
       act={async () => {
         await of(RepositoryService).deleteRepository(name)
@@ -409,8 +444,9 @@ function Deletion({ name, repository }: DangerProps): VNode {
       }}
     >
       <p>
-        The commits, pull requests, releases and settings are deleted. Only a backup of the server
-        has them then.
+        {t(
+          'The commits, pull requests, releases and settings are deleted. Only a backup of the server has them then.',
+        )}
       </p>
     </ConfirmedForm>
   )

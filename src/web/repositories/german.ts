@@ -1,4 +1,320 @@
 import type { Catalogue } from '../language/catalogue.ts'
 
 /** Texts of repositories, in German. */
-export const german = {} satisfies Catalogue
+export const german = {
+  'There is no rule {rule}. {all}': 'Es gibt keine Regel {rule}. {all}',
+  'All rules': 'Alle Regeln',
+  'The first rule that matches the name of a branch applies, and no other rule.':
+    'Es gilt die erste Regel, die zum Namen eines Branches passt, und keine andere.',
+  'No rules.': 'Keine Regeln.',
+  'pushes by some': 'Pushes nur von einigen',
+  'pushes allowed': 'Pushes erlaubt',
+  'no pushes': 'keine Pushes',
+  '{count} approvals': { one: '{count} Genehmigung', other: '{count} Genehmigungen' },
+  checks: 'Prüfungen',
+  'signed commits': 'signierte Commits',
+  'texts of commits and names of branches': 'Texte von Commits und Namen von Branches',
+  'sizes of files': 'Dateigrößen',
+  'merges by some': 'Zusammenführungen nur durch einige',
+  'Delete the rule': 'Regel löschen',
+  'Branches that match no other rule lose their protection.':
+    'Branches, zu denen keine andere Regel passt, verlieren ihren Schutz.',
+  'A review that asks for changes blocks the merge':
+    'Ein Review, das Änderungen anfordert, verhindert die Zusammenführung',
+  'A requested review that is missing blocks the merge':
+    'Ein angefordertes Review, das fehlt, verhindert die Zusammenführung',
+  'A push dismisses approvals of the code that changes':
+    'Ein Push hebt Genehmigungen des geänderten Codes auf',
+  'Approvals of code that has changed since do not count':
+    'Genehmigungen von seither geändertem Code zählen nicht',
+  'The pull request must have all commits of the branch':
+    'Der Pull-Request muss alle Commits des Branches enthalten',
+  'Each commit needs a verified signature': 'Jeder Commit braucht eine verifizierte Signatur',
+  'Administrators of the repository must keep the rule too':
+    'Die Regel gilt auch für Administratoren des Repositorys',
+  Nobody: 'Niemand',
+  'Everybody who may write to the repository': 'Alle, die in das Repository schreiben dürfen',
+  'Only those below': 'Nur die unten Genannten',
+  'Branch rule': 'Branch-Regel',
+  'Save the rule': 'Regel speichern',
+  'A name or a pattern, such as main, release/* or **.':
+    'Ein Name oder ein Muster, etwa main, release/* oder **.',
+  'Who may push': 'Wer pushen darf',
+  'Users who may push': 'Benutzer, die pushen dürfen',
+  'One on each line, for the choice “Only those below”.':
+    'Eine Angabe je Zeile, für die Auswahl „Nur die unten Genannten“.',
+  'Teams who may push': 'Teams, die pushen dürfen',
+  'Deploy keys that may write may push too': 'Auch Deploy-Keys mit Schreibrecht dürfen pushen',
+  'Who may force pushes': 'Wer Force-Pushes ausführen darf',
+  'Users who may force pushes': 'Benutzer, die Force-Pushes ausführen dürfen',
+  'Teams who may force pushes': 'Teams, die Force-Pushes ausführen dürfen',
+  'Approvals that a pull request needs': 'Genehmigungen, die ein Pull-Request braucht',
+  'Checks that must succeed': 'Prüfungen, die bestehen müssen',
+  'One on each line: names or patterns, such as ci/*.':
+    'Eine Angabe je Zeile: Namen oder Muster, etwa ci/*.',
+  'Users who may merge': 'Benutzer, die zusammenführen dürfen',
+  'One on each line. Without users and teams: everybody who may write to the repository.':
+    'Eine Angabe je Zeile. Ohne Benutzer und Teams: alle, die in das Repository schreiben dürfen.',
+  'Teams who may merge': 'Teams, die zusammenführen dürfen',
+  'The default style of the repository': 'Die Standardart des Repositorys',
+  'Administrators of the repository': 'Administratoren des Repositorys',
+  'Everybody who may merge what is not ready':
+    'Alle, die auch zusammenführen dürfen, was nicht bereit ist',
+  'Pull requests that are tried together': 'Pull-Requests, die zusammen geprüft werden',
+  'Groups that wait for checks at once': 'Gruppen, die gleichzeitig auf Prüfungen warten',
+  'Seconds that a pull request waits for others':
+    'Sekunden, die ein Pull-Request auf andere wartet',
+  'Seconds that checks may take': 'Sekunden, die Prüfungen dauern dürfen',
+  'Merge queue': 'Merge-Warteschlange',
+  'Merge through a queue': 'Über eine Warteschlange zusammenführen',
+  'Needs a rule for one branch, and the names of checks.':
+    'Braucht eine Regel für einen einzelnen Branch und die Namen von Prüfungen.',
+  'Style of the merges': 'Art der Zusammenführung',
+  'Checks that only the queue needs': 'Prüfungen, die nur die Warteschlange braucht',
+  'One on each line. A pull request enters the queue without them.':
+    'Eine Angabe je Zeile. Ein Pull-Request kommt ohne sie in die Warteschlange.',
+  'Checks that only entering needs': 'Prüfungen, die nur der Eintritt braucht',
+  'One on each line, such as checks of review bots.':
+    'Eine Angabe je Zeile, etwa Prüfungen von Review-Bots.',
+  'Who may merge past the queue': 'Wer an der Warteschlange vorbei zusammenführen darf',
+  'Files that nobody may change by a push': 'Dateien, die niemand durch einen Push ändern darf',
+  'Patterns of paths, separated by semicolons.': 'Muster von Pfaden, durch Semikolons getrennt.',
+  'Files that everybody who may write may change':
+    'Dateien, die alle mit Schreibrecht ändern dürfen',
+  'Messages of commits match': 'Muster für Commit-Nachrichten',
+  'A regular expression (RE2), such as #[0-9]+. Merges are left out.':
+    'Ein regulärer Ausdruck (RE2), etwa #[0-9]+. Merge-Commits sind ausgenommen.',
+  'Addresses of authors match': 'Muster für Adressen von Autoren',
+  'A regular expression (RE2), such as @example[.]org$.':
+    'Ein regulärer Ausdruck (RE2), etwa @example[.]org$.',
+  'Name of a new branch matches': 'Muster für Namen neuer Branches',
+  'A regular expression (RE2), such as ^(feature|fix)/.':
+    'Ein regulärer Ausdruck (RE2), etwa ^(feature|fix)/.',
+  'New commits and branches': 'Neue Commits und Branches',
+  'Largest file, in bytes': 'Größte Datei, in Bytes',
+  '0 for no limit. Larger files can be in Git LFS.':
+    '0 für keine Grenze. Größere Dateien können in Git LFS liegen.',
+  'No collaborators.': 'Keine Mitwirkenden.',
+  'Access of {user}': 'Zugriff von {user}',
+  Change: 'Ändern',
+  'Add a collaborator': 'Mitwirkende hinzufügen',
+  'Add the collaborator': 'Hinzufügen',
+  'Added.': 'Hinzugefügt.',
+  Access: 'Zugriff',
+  'A deploy key is an SSH key of the repository instead of a user. Where Git over SSH is on, the key fetches from this repository, and pushes to it unless it is read-only.':
+    'Ein Deploy-Key ist ein SSH-Schlüssel des Repositorys statt eines Benutzers. Wo Git über SSH eingeschaltet ist, liest der Schlüssel aus diesem Repository und pusht in das Repository, sofern er schreiben darf.',
+  'No deploy keys.': 'Keine Deploy-Keys.',
+  'read and write': 'lesen und schreiben',
+  'the deploy key {name}': 'des Deploy-Keys {name}',
+  'Other repositories keep the key.': 'Andere Repositorys behalten den Schlüssel.',
+  'Add a deploy key': 'Deploy-Key hinzufügen',
+  'Add the deploy key': 'Den Deploy-Key hinzufügen',
+  'The deploy key is added.': 'Der Deploy-Key ist hinzugefügt.',
+  'Name of the deploy key': 'Name des Deploy-Keys',
+  'The key may write': 'Der Schlüssel darf schreiben',
+  'Search repositories': 'Repositorys durchsuchen',
+  'Repositories with the topic {topic}': 'Repositorys mit dem Thema {topic}',
+  'Save the description': 'Beschreibung speichern',
+  'Public: everybody who may see the owner': 'Öffentlich: alle, die den Eigentümer sehen dürfen',
+  'Private: the owner, collaborators and teams': 'Privat: Eigentümer, Mitwirkende und Teams',
+  'New repositories may begin as a copy of this one (template)':
+    'Neue Repositorys dürfen als Kopie dieses Repositorys beginnen (Vorlage)',
+  'Default branch': 'Standard-Branch',
+  Topics: 'Themen',
+  'Save the topics': 'Themen speichern',
+  'One on each line: small letters, digits and hyphens.':
+    'Eine Angabe je Zeile: Kleinbuchstaben, Ziffern und Bindestriche.',
+  Features: 'Funktionen',
+  'Save the features': 'Funktionen speichern',
+  'Save the rules of locks': 'Regeln für Sperren speichern',
+  'Others cannot change a locked file by a push, the API or a merge':
+    'Andere können eine gesperrte Datei weder durch einen Push noch über die API noch durch eine Zusammenführung ändern',
+  'Save the rules of issues': 'Regeln für Issues speichern',
+  'Who may open issues and comment on them': 'Wer Issues öffnen und kommentieren darf',
+  'Everyone who may read issues': 'Alle, die Issues lesen dürfen',
+  'Contributors: also authors of commits and of earlier issues':
+    'Beitragende: auch Autoren von Commits und früheren Issues',
+  'Collaborators: those who may write': 'Mitwirkende: alle mit Schreibrecht',
+  'Closing words of commits and merges act in every branch':
+    'Schließende Wörter in Commits und Zusammenführungen wirken in jedem Branch',
+  Merging: 'Zusammenführen',
+  'Save how to merge': 'Arten speichern',
+  'Styles that people may choose': 'Arten, die zur Wahl stehen',
+  'Style that is chosen at first': 'Vorausgewählte Art',
+  'Delete the branch after a merge, unless somebody chooses otherwise':
+    'Branch nach der Zusammenführung löschen, sofern nichts anderes gewählt wird',
+  'When a merge deletes its branch, rebase the pull requests that are stacked on it':
+    'Löscht eine Zusammenführung ihren Branch, darauf aufbauende Pull-Requests per Rebase umsetzen',
+  'Administrators may mark a pull request as merged by hand':
+    'Administratoren dürfen einen Pull-Request als von Hand zusammengeführt markieren',
+  'Rename the repository': 'Repository umbenennen',
+  'The former address leads to the new one until another repository takes the name.':
+    'Die frühere Adresse führt zur neuen, bis ein anderes Repository den Namen übernimmt.',
+  '{user} has been asked to take the repository.':
+    '{user} wurde gebeten, das Repository zu übernehmen.',
+  'Cancel the transfer': 'Übertragung abbrechen',
+  'Transfer the repository': 'Repository übertragen',
+  'The new owner may do everything with the repository. A user is asked first. Your own rights may end.':
+    'Der neue Eigentümer darf mit dem Repository alles tun. Ein Benutzer wird zuerst gefragt. Ihre eigenen Rechte können enden.',
+  'New owner': 'Neuer Eigentümer',
+  'Restore the repository': 'Repository wiederherstellen',
+  'Archive the repository': 'Repository archivieren',
+  'Everybody may read the repository as before, and nobody may change anything.':
+    'Alle dürfen das Repository wie bisher lesen, und niemand darf etwas ändern.',
+  'Delete the repository': 'Repository löschen',
+  'The commits, pull requests, releases and settings are deleted. Only a backup of the server has them then.':
+    'Commits, Pull-Requests, Releases und Einstellungen werden gelöscht. Danach enthält sie nur noch eine Sicherung des Servers.',
+  'Runs before refs move, and can refuse all of them.':
+    'Läuft, bevor sich Refs bewegen, und kann alle ablehnen.',
+  'Runs before each ref moves, and can refuse the ref.':
+    'Läuft, bevor sich eine Ref bewegt, und kann diese Ref ablehnen.',
+  'Runs after refs have moved.': 'Läuft, nachdem sich Refs bewegt haben.',
+  'A hook is a script that runs on the machine of the server when refs of the repository move.':
+    'Ein Hook ist ein Skript, das auf der Maschine des Servers läuft, wenn sich Refs des Repositorys bewegen.',
+  'Git hooks are for administrators of the server, and only where the server was started with {option}.':
+    'Git-Hooks sind für Administratoren des Servers, und nur, wenn der Server mit {option} gestartet wurde.',
+  active: 'aktiv',
+  'Save {hook}': '{hook} speichern',
+  'Script of {hook}': 'Skript von {hook}',
+  'Without an interpreter in its first line, the script runs in the shell.':
+    'Ohne Interpreter in der ersten Zeile läuft das Skript in der Shell.',
+  'the script of {hook}': 'des Skripts von {hook}',
+  'The script is deleted.': 'Das Skript wird gelöscht.',
+  'Git repositories and pull requests': 'Git-Repositorys und Pull-Requests',
+  'A self-hosted home for Git repositories and pull requests.':
+    'Git-Repositorys und Pull-Requests auf dem eigenen Server.',
+  '{signIn} or {explore}.': '{signIn} oder {explore}.',
+  'explore the public repositories': 'die öffentlichen Repositorys entdecken',
+  'Your repositories': 'Ihre Repositorys',
+  'your organisations': 'Ihre Organisationen',
+  'Next steps': 'Nächste Schritte',
+  'Push a repository that you have': 'Ein vorhandenes Repository pushen',
+  'Create a repository with this page first, without files. Then, in your folder:':
+    'Zuerst auf dieser Seite ein Repository ohne Dateien anlegen. Dann in Ihrem Ordner:',
+  'Create a token for scripts': 'Token für Skripte anlegen',
+  'On the page of {page}, or by a command:': 'Auf der Seite „{page}“ oder mit einem Befehl:',
+  'access tokens': 'Zugangstoken',
+  'Command that creates a token': 'Befehl, der ein Token anlegt',
+  'Add an SSH key that signs your commits': 'SSH-Schlüssel hinzufügen, der Ihre Commits signiert',
+  keys: 'Schlüssel',
+  'Command that adds a key': 'Befehl, der einen Schlüssel hinzufügt',
+  'Invite somebody': 'Jemanden einladen',
+  'An administrator creates the account on the machine of the server:':
+    'Ein Administrator legt das Konto auf der Maschine des Servers an:',
+  'Command that creates an account': 'Befehl, der ein Konto anlegt',
+  'This server imports no repositories.': 'Dieser Server importiert keine Repositorys.',
+  Import: 'Import',
+  'Import the repository': 'Das Repository importieren',
+  'Cancel the import': 'Import abbrechen',
+  'The HTTP or HTTPS address that git clone takes.': 'Die HTTP- oder HTTPS-Adresse für git clone.',
+  'Name of the new repository': 'Name des neuen Repositorys',
+  Private: 'Privat',
+  Mirror: 'Spiegel',
+  'The repository follows the other one, and takes no pushes.':
+    'Das Repository folgt dem anderen und nimmt keine Pushes an.',
+  'The other server asks for a password': 'Der andere Server verlangt ein Passwort',
+  'Username there': 'Benutzername dort',
+  'Password or token there': 'Passwort oder Token dort',
+  'The server fetches the repository. Leave this page open.':
+    'Der Server holt das Repository. Lassen Sie diese Seite geöffnet.',
+  'The server packs the objects of this repository by itself, so that clones and fetches cost little. The content stays the same.':
+    'Der Server packt die Objekte dieses Repositorys von selbst, damit Clones und Fetches wenig kosten. Der Inhalt bleibt gleich.',
+  'The server packs the objects of this repository on request only, so that clones and fetches cost little. The content stays the same.':
+    'Der Server packt die Objekte dieses Repositorys nur auf Anforderung, damit Clones und Fetches wenig kosten. Der Inhalt bleibt gleich.',
+  'Run maintenance': 'Wartung ausführen',
+  'Run now': 'Jetzt ausführen',
+  'The server has the request. The steps run soon.':
+    'Der Server hat die Anforderung. Die Schritte laufen bald.',
+  'Owners can ask once an hour.': 'Eigentümer können dies einmal je Stunde anfordern.',
+  bitmap: 'Bitmap',
+  'common index': 'gemeinsamer Index',
+  '{count} steps failed in a row: {error}.': {
+    one: '{count} Schritt ist in Folge fehlgeschlagen: {error}.',
+    other: '{count} Schritte sind in Folge fehlgeschlagen: {error}.',
+  },
+  'The server tries again {time}.': 'Der Server versucht es {time} erneut.',
+  Packs: 'Packs',
+  'Objects outside packs': 'Objekte außerhalb von Packs',
+  'about {count}, {size}': 'etwa {count}, {size}',
+  'Without files shared with forks': 'Ohne mit Forks geteilte Dateien',
+  'Files for clones': 'Dateien für Clones',
+  none: 'keine',
+  'Graph of commits': 'Commit-Graph',
+  'Steps that are due': 'Fällige Schritte',
+  'Requested steps': 'Angeforderte Schritte',
+  'Next look': 'Nächste Prüfung',
+  '{packs}, {size}, {shared} shared with forks': '{packs}, {size}, {shared} mit Forks geteilt',
+  'No step has run.': 'Kein Schritt ist gelaufen.',
+  'Table of steps': 'Tabelle der Schritte',
+  'Latest run of each step': 'Letzter Lauf jedes Schritts',
+  Step: 'Schritt',
+  Start: 'Beginn',
+  Seconds: 'Sekunden',
+  Result: 'Ergebnis',
+  done: 'erledigt',
+  'New release': 'Neues Release',
+  'Create the release': 'Release anlegen',
+  Tag: 'Tag',
+  'A tag that does not exist is created.': 'Ein Tag, den es nicht gibt, wird angelegt.',
+  'Branch or commit of a new tag': 'Branch oder Commit eines neuen Tags',
+  'Title (optional)': 'Titel (optional)',
+  'Generate notes': 'Notizen erzeugen',
+  'Names the pull requests that were merged since the release before.':
+    'Nennt die Pull-Requests, die seit dem vorigen Release zusammengeführt wurden.',
+  'Notes in Markdown (optional)': 'Notizen in Markdown (optional)',
+  'Pre-release': 'Vorabversion',
+  'Draft, which only writers see': 'Entwurf, den nur Personen mit Schreibrecht sehen',
+  '{user} offers you this repository.': '{user} bietet Ihnen dieses Repository an.',
+  'Take the repository': 'Repository übernehmen',
+  Refuse: 'Ablehnen',
+  'No releases.': 'Keine Releases.',
+  'pre-release': 'Vorabversion',
+  '{tag} by {author} {time}': '{tag} von {author} {time}',
+  'Add a file to {release}': 'Datei zu {release} hinzufügen',
+  Upload: 'Hochladen',
+  'to {release}': 'zu {release}',
+  '{percent} % sent': '{percent} % gesendet',
+  'The server stores the file': 'Der Server speichert die Datei',
+  'Unstar ({count})': 'Stern entfernen ({count})',
+  'Star ({count})': 'Stern vergeben ({count})',
+  'Unwatch ({count})': 'Nicht mehr beobachten ({count})',
+  'Watch ({count})': 'Beobachten ({count})',
+  'Fork ({count})': 'Forken ({count})',
+  'You own the repository, and you are in no organisation that could own a fork.':
+    'Das Repository gehört Ihnen, und Sie sind in keiner Organisation, der ein Fork gehören könnte.',
+  Fork: 'Fork',
+  'Create the fork': 'Fork anlegen',
+  'Owner of the fork': 'Eigentümer des Forks',
+  'Name of the fork': 'Name des Forks',
+  private: 'privat',
+  'Updated {time}': 'Aktualisiert {time}',
+  'New repository': 'Neues Repository',
+  'Create the repository': 'Repository anlegen',
+  'Begin with a README': 'Mit einer README-Datei beginnen',
+  'Branch rules': 'Branch-Regeln',
+  Collaborators: 'Mitwirkende',
+  'Deploy keys': 'Deploy-Keys',
+  'Tag rules': 'Tag-Regeln',
+  'Git hooks': 'Git-Hooks',
+  'The repository is archived. Restore the repository in the general settings to change anything else.':
+    'Das Repository ist archiviert. Stellen Sie es in den allgemeinen Einstellungen wieder her, um etwas anderes zu ändern.',
+  'Only administrators of the repository see and change its settings.':
+    'Nur Administratoren des Repositorys sehen und ändern seine Einstellungen.',
+  fork: 'Fork',
+  mirror: 'Spiegel',
+  'A rule names who may create, move and delete the tags that match its pattern. If several rules match a tag, one of them has to name the user.':
+    'Eine Regel nennt, wer die Tags, die zu ihrem Muster passen, anlegen, verschieben und löschen darf. Passen mehrere Regeln zu einem Tag, muss eine davon den Benutzer nennen.',
+  'the team {team}': 'das Team {team}',
+  'for nobody': 'für niemanden',
+  'for {names}': 'für {names}',
+  'Change the rule {name}': 'Regel {name} ändern',
+  'Delete the rule {name}': 'Regel {name} löschen',
+  'The tags that only this rule matches are not protected afterwards.':
+    'Die Tags, zu denen nur diese Regel passt, sind danach nicht mehr geschützt.',
+  'Add a rule': 'Regel hinzufügen',
+  'The rule is created.': 'Die Regel ist angelegt.',
+  'A pattern for the whole name, such as v*, or a regular expression between slashes.':
+    'Ein Muster für den ganzen Namen, etwa v*, oder ein regulärer Ausdruck zwischen Schrägstrichen.',
+  'Users who may change the tags': 'Benutzer, die die Tags ändern dürfen',
+  'Teams who may change the tags': 'Teams, die die Tags ändern dürfen',
+} satisfies Catalogue

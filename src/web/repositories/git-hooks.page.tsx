@@ -6,14 +6,15 @@ import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { ActionForm, Confirmed, TextArea } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
 /** Description of each hook, by its name. */
 const PURPOSES: Readonly<Record<string, string>> = {
-  'pre-receive': 'Runs before refs move, and can refuse all of them.',
-  update: 'Runs before each ref moves, and can refuse the ref.',
-  'post-receive': 'Runs after refs have moved.',
+  'pre-receive': t('Runs before refs move, and can refuse all of them.'),
+  update: t('Runs before each ref moves, and can refuse the ref.'),
+  'post-receive': t('Runs after refs have moved.'),
 }
 
 /** The Git hooks of a repository, for administrators of the instance. */
@@ -49,8 +50,9 @@ function GitHooks({ name, isFrozen }: HooksProps): VNode {
         ) : (
           <>
             <p>
-              A hook is a script that runs on the machine of the server when refs of the repository
-              move.
+              {t(
+                'A hook is a script that runs on the machine of the server when refs of the repository move.',
+              )}
             </p>
             {hooks.map((hook) => (
               <Hook
@@ -71,8 +73,10 @@ function GitHooks({ name, isFrozen }: HooksProps): VNode {
 function Closed(): VNode {
   return (
     <p>
-      Git hooks are for administrators of the server, and only where the server was started with{' '}
-      <code>--git-hooks on</code>.
+      <T
+        text="Git hooks are for administrators of the server, and only where the server was started with {option}."
+        option={<code>--git-hooks on</code>}
+      />
     </p>
   )
 }
@@ -86,7 +90,7 @@ function Hook(props: HooksProps & { hook: GitHook; reload: () => void }): VNode 
   return (
     <section aria-labelledby={hook.name}>
       <h3 id={hook.name}>
-        {hook.name} {isActive && <span class="tag">active</span>}
+        {hook.name} {isActive && <span class="tag">{t('active')}</span>}
       </h3>
       <p>{PURPOSES[hook.name]}</p>
       {isFrozen ? (
@@ -94,28 +98,28 @@ function Hook(props: HooksProps & { hook: GitHook; reload: () => void }): VNode 
       ) : (
         <ActionForm
           label={hook.name}
-          submit={`Save ${hook.name}`}
-          done="Saved."
+          submit={t('Save {hook}', { hook: hook.name })}
+          done={t('Saved.')}
           act={async () => {
             await of(GitHookService).editGitHook({ ...request, content: script })
             reload()
           }}
         >
           <TextArea
-            label={`Script of ${hook.name}`}
+            label={t('Script of {hook}', { hook: hook.name })}
             rows={8}
             spellcheck={false}
             value={script}
             onInput={(event) => setScript(event.currentTarget.value)}
-            hint="Without an interpreter in its first line, the script runs in the shell."
+            hint={t('Without an interpreter in its first line, the script runs in the shell.')}
           />
         </ActionForm>
       )}
       {isActive && !isFrozen && (
         <Confirmed
-          action="Remove"
-          about={`the script of ${hook.name}`}
-          question="The script is deleted."
+          action={t('Remove')}
+          about={t('the script of {hook}', { hook: hook.name })}
+          question={t('The script is deleted.')}
           act={async () => {
             await of(GitHookService).deleteGitHook(request)
             setScript('')

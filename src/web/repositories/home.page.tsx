@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Command } from '../components/command.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf, SignInLink, useTitle } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { NewRepository, RepositoryList } from './repository-list.tsx'
 
@@ -18,13 +19,17 @@ export function Home({ query }: PageProps): VNode {
 }
 
 function Greeting(): VNode {
-  useTitle('Git repositories and pull requests')
+  useTitle(t('Git repositories and pull requests'))
   return (
     <>
       <h1>Branchline</h1>
-      <p>A self-hosted home for Git repositories and pull requests.</p>
+      <p>{t('A self-hosted home for Git repositories and pull requests.')}</p>
       <p>
-        <SignInLink /> or <a href="/explore">explore the public repositories</a>.
+        <T
+          text="{signIn} or {explore}."
+          signIn={<SignInLink />}
+          explore={<a href="/explore">{t('explore the public repositories')}</a>}
+        />
       </p>
       <p>
         <SignUpLink />
@@ -37,7 +42,7 @@ const loadWaitingWork = async () => (await import('../issues/waiting-work.tsx'))
 
 function Dashboard({ user, page }: { user: User; page: number }): VNode {
   const { of } = useApi()
-  useTitle('Home')
+  useTitle(t('Home'))
   const list = useLoad(
     (signal) => of(RepositoryService).listMyRepositories({ page }, { signal }),
     [page],
@@ -46,16 +51,16 @@ function Dashboard({ user, page }: { user: User; page: number }): VNode {
   return (
     <div class="with-aside">
       <div>
-        <h1>Home</h1>
+        <h1>{t('Home')}</h1>
         {isNew && <NextSteps username={user.username} />}
         <Later load={loadWaitingWork} with={{}} />
       </div>
       <aside aria-labelledby="your-repositories">
-        <h2 id="your-repositories">Your repositories</h2>
+        <h2 id="your-repositories">{t('Your repositories')}</h2>
         <NewRepository />
         <p>
-          <a href="/-/import">Import a repository</a>,{' '}
-          <a href="/-/organizations">your organisations</a>
+          <a href="/-/import">{t('Import a repository')}</a>,{' '}
+          <a href="/-/organizations">{t('your organisations')}</a>
         </p>
         <Show of={list}>
           {({ repositories, total, limit }) => (
@@ -75,33 +80,39 @@ function NextSteps({ username }: { username: string }): VNode {
   const { origin } = location
   return (
     <section aria-labelledby="next-steps">
-      <h2 id="next-steps">Next steps</h2>
-      <h3>Push a repository that you have</h3>
-      <p>Create a repository with this page first, without files. Then, in your folder:</p>
+      <h2 id="next-steps">{t('Next steps')}</h2>
+      <h3>{t('Push a repository that you have')}</h3>
+      <p>{t('Create a repository with this page first, without files. Then, in your folder:')}</p>
       <Command
-        label="Commands that push a repository"
+        label={t('Commands that push a repository')}
         text={`git remote add origin ${origin}/${username}/NAME.git\ngit push -u origin HEAD`}
       />
-      <h3>Create a token for scripts</h3>
+      <h3>{t('Create a token for scripts')}</h3>
       <p>
-        On the page of <a href="/user/settings/tokens">access tokens</a>, or by a command:
+        <T
+          text="On the page of {page}, or by a command:"
+          page={<a href="/user/settings/tokens">{t('access tokens')}</a>}
+        />
       </p>
       <Command
-        label="Command that creates a token"
+        label={t('Command that creates a token')}
         text={`curl -u ${username} -H 'content-type: application/json' \\\n  -d '{"name":"scripts","scopes":["write:repository"]}' \\\n  ${origin}/api/v1/users/${username}/tokens`}
       />
-      <h3>Add an SSH key that signs your commits</h3>
+      <h3>{t('Add an SSH key that signs your commits')}</h3>
       <p>
-        On the page of <a href="/user/settings/keys">keys</a>, or by a command:
+        <T
+          text="On the page of {page}, or by a command:"
+          page={<a href="/user/settings/keys">{t('keys')}</a>}
+        />
       </p>
       <Command
-        label="Command that adds a key"
+        label={t('Command that adds a key')}
         text={`curl -u ${username} -H 'content-type: application/json' \\\n  -d "{\\"title\\":\\"laptop\\",\\"key\\":\\"$(cat ~/.ssh/id_ed25519.pub)\\"}" \\\n  ${origin}/api/v1/user/keys`}
       />
-      <h3>Invite somebody</h3>
-      <p>An administrator creates the account on the machine of the server:</p>
+      <h3>{t('Invite somebody')}</h3>
+      <p>{t('An administrator creates the account on the machine of the server:')}</p>
       <Command
-        label="Command that creates an account"
+        label={t('Command that creates an account')}
         text="node dist/main.js user create --data ./data --username bob --password-stdin < password.txt"
       />
     </section>

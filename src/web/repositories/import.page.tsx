@@ -7,19 +7,20 @@ import { ActionForm, Checkbox, Field, fieldOf, isChecked } from '../components/f
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { SignInLink, useTitle } from '../components/page.tsx'
+import { t } from '../language/texts.tsx'
 
 /** Imports a repository from another server. */
 export function ImportPage(): VNode {
   const { session } = useApi()
-  useTitle('Import a repository')
+  useTitle(t('Import a repository'))
   return (
     <>
-      <h1>Import a repository</h1>
+      <h1>{t('Import a repository')}</h1>
       {session.user ? (
         <ImportIfPossible />
       ) : (
         <p>
-          This page is for signed-in users: <SignInLink />
+          {t('This page is for signed-in users:')} <SignInLink />
         </p>
       )}
     </>
@@ -35,7 +36,7 @@ function ImportIfPossible(): VNode {
   return (
     <Show of={settings}>
       {({ migrationsDisabled }) =>
-        migrationsDisabled ? <p>This server imports no repositories.</p> : <ImportForm />
+        migrationsDisabled ? <p>{t('This server imports no repositories.')}</p> : <ImportForm />
       }
     </Show>
   )
@@ -72,13 +73,13 @@ function ImportForm(): VNode {
   }
   return (
     <div class="narrow">
-      <ActionForm label="Import" submit="Import the repository" act={start}>
+      <ActionForm label={t('Import')} submit={t('Import the repository')} act={start}>
         <Source />
       </ActionForm>
       <div role="status">{isRunning && <Progress />}</div>
       {isRunning && (
         <button type="button" onClick={() => running.current?.abort()}>
-          Cancel the import
+          {t('Cancel the import')}
         </button>
       )}
     </div>
@@ -89,29 +90,39 @@ function Source(): VNode {
   return (
     <>
       <Field
-        label="Address"
+        label={t('Address')}
         name="address"
         type="url"
         required
-        hint="The HTTP or HTTPS address that git clone takes."
+        hint={t('The HTTP or HTTPS address that git clone takes.')}
       />
       <Field
-        label="Name of the new repository"
+        label={t('Name of the new repository')}
         name="name"
         autocapitalize="none"
         autocomplete="off"
         required
       />
-      <Checkbox label="Private" name="private" />
+      <Checkbox label={t('Private')} name="private" />
       <Checkbox
-        label="Mirror"
+        label={t('Mirror')}
         name="mirror"
-        hint="The repository follows the other one, and takes no pushes."
+        hint={t('The repository follows the other one, and takes no pushes.')}
       />
       <details>
-        <summary>The other server asks for a password</summary>
-        <Field label="Username there" name="username" autocapitalize="none" autocomplete="off" />
-        <Field label="Password or token there" name="password" type="password" autocomplete="off" />
+        <summary>{t('The other server asks for a password')}</summary>
+        <Field
+          label={t('Username there')}
+          name="username"
+          autocapitalize="none"
+          autocomplete="off"
+        />
+        <Field
+          label={t('Password or token there')}
+          name="password"
+          type="password"
+          autocomplete="off"
+        />
       </details>
     </>
   )
@@ -121,7 +132,7 @@ function Source(): VNode {
 function Progress(): VNode {
   return (
     <>
-      <p id="import-progress">The server fetches the repository. Leave this page open.</p>
+      <p id="import-progress">{t('The server fetches the repository. Leave this page open.')}</p>
       <progress aria-labelledby="import-progress" />
     </>
   )

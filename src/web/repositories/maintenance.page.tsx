@@ -5,10 +5,11 @@ import type {
 } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { MaintenanceService } from '#gen/branchline/v1/maintenance_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { counted, sizeText, Time } from '../components/formats.tsx'
+import { sizeText, Time } from '../components/formats.tsx'
 import { ActionForm } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Scrolling } from '../components/page.tsx'
+import { numberText, plural, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -33,22 +34,26 @@ function Maintenance(name: { owner: string; repo: string }): VNode {
       {(found) => (
         <>
           <p>
-            The server packs the objects of this repository
-            {found.automatic ? ' by itself' : ' on request only'}, so that clones and fetches cost
-            little. The content stays the same.
+            {found.automatic
+              ? t(
+                  'The server packs the objects of this repository by itself, so that clones and fetches cost little. The content stays the same.',
+                )
+              : t(
+                  'The server packs the objects of this repository on request only, so that clones and fetches cost little. The content stays the same.',
+                )}
           </p>
           <State {...found} />
           <Steps steps={found.steps} />
           <ActionForm
-            label="Run maintenance"
-            submit="Run now"
-            done="The server has the request. The steps run soon."
+            label={t('Run maintenance')}
+            submit={t('Run now')}
+            done={t('The server has the request. The steps run soon.')}
             act={async () => {
               await service.requestRepositoryMaintenance(name)
               state.reload()
             }}
           >
-            <p>Owners can ask once an hour.</p>
+            <p>{t('Owners can ask once an hour.')}</p>
           </ActionForm>
         </>
       )}
@@ -58,41 +63,55 @@ function Maintenance(name: { owner: string; repo: string }): VNode {
 
 function State(found: RepositoryMaintenance): VNode {
   const { bitmap, commitGraphAt, due, error, failures, nextCheckAt, pausedUntil, requested } = found
-  const files = [bitmap && 'bitmap', found.multiPackIndex && 'common index'].filter(Boolean)
+  const files = [bitmap && t('bitmap'), found.multiPackIndex && t('common index')].filter(Boolean)
   return (
     <>
       {failures > 0 && (
         <p class="note">
-          {counted(failures, 'step')} failed in a row: {error}.
+          {plural(
+            failures,
+            '{count} step failed in a row: {error}.',
+            '{count} steps failed in a row: {error}.',
+            { error },
+          )}
           {pausedUntil && (
             <>
               {' '}
-              The server tries again <Time at={pausedUntil} />.
+              <T text="The server tries again {time}." time={<Time at={pausedUntil} />} />
             </>
           )}
         </p>
       )}
       <dl class="facts-of-server">
-        <Fact name="Packs">
-          {found.packs.toLocaleString()}, {sizeText(found.packsBytes)}
-          {found.sharedPacks > 0 && `, ${found.sharedPacks} shared with forks`}
+        <Fact name={t('Packs')}>{packsText(found)}</Fact>
+        <Fact name={t('Objects outside packs')}>
+          {t('about {count}, {size}', {
+            count: found.looseObjects,
+            size: sizeText(found.looseBytes),
+          })}
         </Fact>
-        <Fact name="Objects outside packs">
-          about {found.looseObjects.toLocaleString()}, {sizeText(found.looseBytes)}
+        <Fact name={t('Without files shared with forks')}>{sizeText(found.ownedBytes)}</Fact>
+        <Fact name={t('Files for clones')}>{files.join(', ') || t('none')}</Fact>
+        <Fact name={t('Graph of commits')}>
+          {commitGraphAt ? <Time at={commitGraphAt} /> : t('none')}
         </Fact>
-        <Fact name="Without files shared with forks">{sizeText(found.ownedBytes)}</Fact>
-        <Fact name="Files for clones">{files.join(', ') || 'none'}</Fact>
-        <Fact name="Graph of commits">{commitGraphAt ? <Time at={commitGraphAt} /> : 'none'}</Fact>
-        <Fact name="Steps that are due">{due.join(', ') || 'none'}</Fact>
-        {requested.length > 0 && <Fact name="Requested steps">{requested.join(', ')}</Fact>}
+        <Fact name={t('Steps that are due')}>{due.join(', ') || t('none')}</Fact>
+        {requested.length > 0 && <Fact name={t('Requested steps')}>{requested.join(', ')}</Fact>}
         {nextCheckAt && (
-          <Fact name="Next look">
+          <Fact name={t('Next look')}>
             <Time at={nextCheckAt} />
           </Fact>
         )}
       </dl>
     </>
   )
+}
+
+function packsText({ packs, packsBytes, sharedPacks }: RepositoryMaintenance): string {
+  const size = sizeText(packsBytes)
+  return sharedPacks > 0
+    ? t('{packs}, {size}, {shared} shared with forks', { packs, size, shared: sharedPacks })
+    : `${numberText(packs)}, ${size}`
 }
 
 function Fact({ name, children }: { name: string; children: ComponentChildren }): VNode {
@@ -105,17 +124,17 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 }
 
 function Steps({ steps }: { steps: readonly MaintenanceStep[] }): VNode {
-  if (steps.length === 0) return <p>No step has run.</p>
+  if (steps.length === 0) return <p>{t('No step has run.')}</p>
   return (
-    <Scrolling label="Table of steps">
+    <Scrolling label={t('Table of steps')}>
       <table class="figures">
-        <caption>Latest run of each step</caption>
+        <caption>{t('Latest run of each step')}</caption>
         <thead>
           <tr>
-            <th scope="col">Step</th>
-            <th scope="col">Start</th>
-            <th scope="col">Seconds</th>
-            <th scope="col">Result</th>
+            <th scope="col">{t('Step')}</th>
+            <th scope="col">{t('Start')}</th>
+            <th scope="col">{t('Seconds')}</th>
+            <th scope="col">{t('Result')}</th>
           </tr>
         </thead>
         <tbody>
@@ -125,8 +144,8 @@ function Steps({ steps }: { steps: readonly MaintenanceStep[] }): VNode {
               <td>
                 <Time at={startedAt} />
               </td>
-              <td>{seconds.toLocaleString(undefined, { maximumFractionDigits: 1 })}</td>
-              <td>{error || 'done'}</td>
+              <td>{numberText(seconds, { maximumFractionDigits: 1 })}</td>
+              <td>{error || t('done')}</td>
             </tr>
           ))}
         </tbody>

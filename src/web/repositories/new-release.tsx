@@ -15,6 +15,7 @@ import {
 } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
 import { useDraft } from '../components/stored.ts'
+import { t } from '../language/texts.tsx'
 
 /** The form that publishes a release, or saves a draft. */
 export function NewRelease({ repository }: { repository: Repository }): VNode {
@@ -47,35 +48,37 @@ export function NewRelease({ repository }: { repository: Repository }): VNode {
     setNotes(notes.trim() === '' ? body : `${notes.trimEnd()}\n\n${body}`)
   }
   return (
-    <ActionForm label="New release" submit="Create the release" act={create}>
+    <ActionForm label={t('New release')} submit={t('Create the release')} act={create}>
       <Field
-        label="Tag"
+        label={t('Tag')}
         name="tag"
         required
         autocapitalize="none"
-        hint="A tag that does not exist is created."
+        hint={t('A tag that does not exist is created.')}
       />
       <Field
-        label="Branch or commit of a new tag"
+        label={t('Branch or commit of a new tag')}
         name="target"
         autocapitalize="none"
         placeholder={repository.defaultBranch}
       />
-      <Field label="Title (optional)" name="title" maxLength={255} />
+      <Field label={t('Title (optional)')} name="title" maxLength={255} />
       <p ref={place}>
-        <ActionButton text="Generate notes" act={generate} />{' '}
-        <span class="hint">Names the pull requests that were merged since the release before.</span>
+        <ActionButton text={t('Generate notes')} act={generate} />{' '}
+        <span class="hint">
+          {t('Names the pull requests that were merged since the release before.')}
+        </span>
       </p>
       <label>
-        Notes in Markdown (optional)
+        {t('Notes in Markdown (optional)')}
         <textarea
           rows={10}
           value={notes}
           onInput={({ currentTarget }) => setNotes(currentTarget.value)}
         />
       </label>
-      <Checkbox label="Pre-release" name="prerelease" />
-      <Checkbox label="Draft, which only writers see" name="draft" />
+      <Checkbox label={t('Pre-release')} name="prerelease" />
+      <Checkbox label={t('Draft, which only writers see')} name="draft" />
     </ActionForm>
   )
 }

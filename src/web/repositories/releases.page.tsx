@@ -12,6 +12,7 @@ import { onSubmit } from '../components/forms.tsx'
 import { FailureNote, Later, Show, useAction, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositoryFrame } from './repository.tsx'
 
@@ -22,7 +23,7 @@ export function ReleasesPage({ owner, repo, rest, query }: PageProps): VNode {
   const name = { owner, repo }
   const tag = rest[0] === 'tag' ? rest.slice(1).join('/') : undefined
   return (
-    <RepositoryFrame {...name} tab="Releases" title={tag ?? 'Releases'}>
+    <RepositoryFrame {...name} tab="Releases" title={tag ?? t('Releases')}>
       {(repository) => {
         const place = { name, repository }
         if (rest[0] === 'new' && rest.length === 1)
@@ -54,15 +55,15 @@ function Releases({ page, ...place }: Place & { page: number }): VNode {
     <Show of={list}>
       {({ releases, total, limit }) => (
         <>
-          {releases.length === 0 && <p class="empty">No releases.</p>}
+          {releases.length === 0 && <p class="empty">{t('No releases.')}</p>}
           {place.repository.permissions?.push && !place.repository.archived && (
             <p>
-              <a href={`${repositoryHref(name)}/releases/new`}>New release</a>
+              <a href={`${repositoryHref(name)}/releases/new`}>{t('New release')}</a>
             </p>
           )}
           {isPublic && (
             <p>
-              <a href={`${repositoryHref(name)}/releases.atom`}>Atom feed</a>
+              <a href={`${repositoryHref(name)}/releases.atom`}>{t('Atom feed')}</a>
             </p>
           )}
           {releases.map((release) => (
@@ -108,11 +109,16 @@ function ReleaseView(props: Place & { release: Release; onChange: () => void }):
     <article class="release">
       <h2>
         <a href={`${repositoryHref(name)}/releases/tag/${encodeURIComponent(tagName)}`}>{title}</a>{' '}
-        {draft && <span class="tag">draft</span>}
-        {prerelease && <span class="tag">pre-release</span>}
+        {draft && <span class="tag">{t('draft @state')}</span>}
+        {prerelease && <span class="tag">{t('pre-release')}</span>}
       </h2>
       <p class="facts">
-        <a href={base.page}>{tagName}</a> by {author?.login} <Time at={publishedAt} />
+        <T
+          text="{tag} by {author} {time}"
+          tag={<a href={base.page}>{tagName}</a>}
+          author={author?.login}
+          time={<Time at={publishedAt} />}
+        />
       </p>
       {body !== '' && <Markup text={body} base={base} />}
       {assets.length > 0 && (
@@ -176,21 +182,24 @@ function AssetUpload(props: {
   return (
     <form onSubmit={onSubmit(sending.run)}>
       <label>
-        Add a file to {release.title}
+        {t('Add a file to {release}', { release: release.title })}
         <input type="file" name="file" required />
       </label>
       <p class="row">
         <button type="submit" disabled={sending.isRunning}>
-          Upload<span class="hidden"> to {release.title}</span>
+          {t('Upload')}
+          <span class="hidden"> {t('to {release}', { release: release.title })}</span>
         </button>
         {sending.isRunning && (
           <>
             <label for={id}>
-              {part < 1 ? `${Math.floor(part * 100)} % sent` : 'The server stores the file'}
+              {part < 1
+                ? t('{percent} % sent', { percent: Math.floor(part * 100) })
+                : t('The server stores the file')}
             </label>
             <progress id={id} value={part} max={1} />
             <button type="button" onClick={() => ended.current?.abort()}>
-              Stop
+              {t('Stop')}
             </button>
           </>
         )}

@@ -12,6 +12,7 @@ import { Icon } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Menu } from '../components/menu.tsx'
 import { goTo } from '../components/navigation.ts'
+import { t } from '../language/texts.tsx'
 
 /** The most entries that the API has on one page. */
 const PAGE = 50
@@ -43,7 +44,11 @@ export function RepositoryActions(props: ActionsProps): VNode {
         {({ starred, watched }) => (
           <>
             <ActionButton
-              text={`${starred ? 'Unstar' : 'Star'} (${starsCount.toLocaleString()})`}
+              text={
+                starred
+                  ? t('Unstar ({count})', { count: starsCount })
+                  : t('Star ({count})', { count: starsCount })
+              }
               act={async () => {
                 const service = of(StarService)
                 await (starred ? service.unstarRepository(name) : service.starRepository(name))
@@ -51,7 +56,11 @@ export function RepositoryActions(props: ActionsProps): VNode {
               }}
             />
             <ActionButton
-              text={`${watched ? 'Unwatch' : 'Watch'} (${watchersCount.toLocaleString()})`}
+              text={
+                watched
+                  ? t('Unwatch ({count})', { count: watchersCount })
+                  : t('Watch ({count})', { count: watchersCount })
+              }
               act={async () => {
                 const service = of(SubscriptionService)
                 await (watched
@@ -76,7 +85,7 @@ function Fork(props: ActionsProps): VNode {
       isPanel
       button={
         <>
-          <Icon name="git-fork" /> Fork ({props.repository.forksCount.toLocaleString()})
+          <Icon name="git-fork" /> {t('Fork ({count})', { count: props.repository.forksCount })}
         </>
       }
       onOpen={() => setOpen(true)}
@@ -107,18 +116,20 @@ function ForkForm({ name, repository, user }: ActionsProps): VNode {
         )
         if (owners.length === 0)
           return (
-            <p>You own the repository, and you are in no organisation that could own a fork.</p>
+            <p>
+              {t('You own the repository, and you are in no organisation that could own a fork.')}
+            </p>
           )
         return (
-          <ActionForm label="Fork" submit="Create the fork" act={fork}>
+          <ActionForm label={t('Fork')} submit={t('Create the fork')} act={fork}>
             <Select
-              label="Owner of the fork"
+              label={t('Owner of the fork')}
               name="owner"
               value={owners[0] ?? ''}
               options={owners.map((owner) => [owner, owner])}
             />
             <Field
-              label="Name of the fork"
+              label={t('Name of the fork')}
               name="name"
               autocapitalize="none"
               autocomplete="off"

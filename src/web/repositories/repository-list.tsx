@@ -6,21 +6,22 @@ import { Avatar } from '../components/avatar.tsx'
 import { Time } from '../components/formats.tsx'
 import { ActionForm, Checkbox, Field, fieldOf, isChecked, NewForm } from '../components/forms.tsx'
 import { goTo } from '../components/navigation.ts'
+import { T, t } from '../language/texts.tsx'
 
 /** Repositories, one below the other. */
 export function RepositoryList({ repositories }: { repositories: readonly Repository[] }): VNode {
-  if (repositories.length === 0) return <p class="empty">No repositories.</p>
+  if (repositories.length === 0) return <p class="empty">{t('No repositories.')}</p>
   return (
     <ul class="list">
       {repositories.map((repository) => (
         <li key={repository.fullName}>
           <Avatar name={repository.owner?.login ?? ''} account={repository.owner} />{' '}
           <a href={`/${repository.fullName}`}>{repository.fullName}</a>{' '}
-          {repository.private && <span class="tag">private</span>}
-          {repository.archived && <span class="tag">archived</span>}
+          {repository.private && <span class="tag">{t('private')}</span>}
+          {repository.archived && <span class="tag">{t('archived')}</span>}
           {repository.description !== '' && <p>{repository.description}</p>}
           <p class="facts">
-            Updated <Time at={repository.updatedAt} />
+            <T text="Updated {time}" time={<Time at={repository.updatedAt} />} />
           </p>
         </li>
       ))}
@@ -44,12 +45,12 @@ export function NewRepository({ organization }: { organization?: string }): VNod
     goTo(`/${fullName}`)
   }
   return (
-    <NewForm label="New repository">
-      <ActionForm label="New repository" submit="Create the repository" act={create}>
-        <Field label="Name" name="name" autocapitalize="none" required />
-        <Field label="Description (optional)" name="description" />
-        <Checkbox label="Private" name="private" />
-        <Checkbox label="Begin with a README" name="readme" />
+    <NewForm label={t('New repository')}>
+      <ActionForm label={t('New repository')} submit={t('Create the repository')} act={create}>
+        <Field label={t('Name')} name="name" autocapitalize="none" required />
+        <Field label={t('Description (optional)')} name="description" />
+        <Checkbox label={t('Private')} name="private" />
+        <Checkbox label={t('Begin with a README')} name="readme" />
       </ActionForm>
     </NewForm>
   )

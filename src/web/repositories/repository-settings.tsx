@@ -5,17 +5,18 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { SignInLink } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { t } from '../language/texts.tsx'
 import { RepositoryFrame } from './repository.tsx'
 
 const PAGES = [
-  ['', 'General'],
-  ['/branches', 'Branch rules'],
-  ['/collaborators', 'Collaborators'],
-  ['/hooks', 'Webhooks'],
-  ['/keys', 'Deploy keys'],
-  ['/tags', 'Tag rules'],
-  ['/maintenance', 'Maintenance'],
-  ['/hooks/git', 'Git hooks'],
+  ['', 'General', t('General')],
+  ['/branches', 'Branch rules', t('Branch rules')],
+  ['/collaborators', 'Collaborators', t('Collaborators')],
+  ['/hooks', 'Webhooks', t('Webhooks')],
+  ['/keys', 'Deploy keys', t('Deploy keys')],
+  ['/tags', 'Tag rules', t('Tag rules')],
+  ['/maintenance', 'Maintenance', t('Maintenance')],
+  ['/hooks/git', 'Git hooks', t('Git hooks')],
 ] as const
 
 /** A page for administrators of the instance only. */
@@ -32,24 +33,31 @@ interface SettingsProps {
 export function RepositorySettings({ owner, repo, page, children }: SettingsProps): VNode {
   const base = `${repositoryHref({ owner, repo })}/settings`
   const isAdmin = useApi().session.user?.role === User_Role.ADMIN
-  const pages = PAGES.filter(([, text]) => isAdmin || text !== GIT_HOOKS)
+  const pages = PAGES.filter(([, name]) => isAdmin || name !== GIT_HOOKS)
+  const heading = PAGES.find(([, name]) => name === page)?.[2] ?? ''
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Settings" title={`${page} · Settings`}>
+    <RepositoryFrame
+      owner={owner}
+      repo={repo}
+      tab="Settings"
+      title={`${heading} · ${t('Settings')}`}
+    >
       {(repository, reload) =>
         repository.permissions?.admin ? (
           <>
-            <Tabs label="Settings">
-              {pages.map(([path, text]) => (
-                <a key={path} href={base + path} aria-current={text === page ? 'page' : undefined}>
+            <Tabs label={t('Settings')}>
+              {pages.map(([path, name, text]) => (
+                <a key={path} href={base + path} aria-current={name === page ? 'page' : undefined}>
                   {text}
                 </a>
               ))}
             </Tabs>
-            <h2>{page}</h2>
+            <h2>{heading}</h2>
             {repository.archived && (
               <p class="note">
-                The repository is archived. Restore the repository in the general settings to change
-                anything else.
+                {t(
+                  'The repository is archived. Restore the repository in the general settings to change anything else.',
+                )}
               </p>
             )}
             {children(repository, reload)}
@@ -66,8 +74,8 @@ function Closed(): VNode {
   const { session } = useApi()
   return (
     <>
-      <h2>Settings</h2>
-      <p>Only administrators of the repository see and change its settings.</p>
+      <h2>{t('Settings')}</h2>
+      <p>{t('Only administrators of the repository see and change its settings.')}</p>
       {!session.user && (
         <p>
           <SignInLink />

@@ -8,6 +8,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { numberText, t } from '../language/texts.tsx'
 import { useFeeds } from './feeds.ts'
 
 const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
@@ -33,6 +34,17 @@ const ICONS: Readonly<Record<Tab, IconName>> = {
   Tags: 'tag',
   Releases: 'package',
   Settings: 'settings',
+}
+
+const TEXTS: Readonly<Record<Tab, string>> = {
+  Code: t('Code'),
+  Issues: t('Issues'),
+  'Pull requests': t('Pull requests'),
+  Commits: t('Commits'),
+  Branches: t('Branches'),
+  Tags: t('Tags'),
+  Releases: t('Releases'),
+  Settings: t('Settings'),
 }
 
 /** The second keys of the tabs, after `g`. `keyboard/key-list.tsx` has them for the user. */
@@ -106,10 +118,10 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
     'Pull requests': repository.openPrCounter,
   }
   const marks = [
-    repository.private && 'private',
-    archived && 'archived',
-    fork && 'fork',
-    mirror && 'mirror',
+    repository.private && t('private'),
+    archived && t('archived'),
+    fork && t('fork'),
+    mirror && t('mirror'),
   ].filter((mark) => mark !== false)
   return (
     <header class="repository">
@@ -135,18 +147,18 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
           }}
         />
       )}
-      <Tabs label="Repository">
+      <Tabs label={t('Repository')}>
         {tabs.map(([name, href]) => (
           <a
             key={name}
             href={href}
             aria-current={name === tab ? 'page' : undefined}
             data-key={`g ${KEYS[name]}`}
-            data-name={name}
+            data-name={TEXTS[name]}
           >
             <Icon name={ICONS[name]} />
-            {name}
-            {!!counts[name] && <span class="tag">{counts[name].toLocaleString()}</span>}
+            {TEXTS[name]}
+            {!!counts[name] && <span class="tag">{numberText(counts[name])}</span>}
           </a>
         ))}
       </Tabs>
@@ -157,7 +169,7 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
 /** Topics of a repository, which lead to the repositories with the same topic. */
 function Topics({ topics }: { topics: readonly string[] }): VNode {
   return (
-    <ul class="topics" aria-label="Topics">
+    <ul class="topics" aria-label={t('Topics')}>
       {topics.map((topic) => (
         <li key={topic}>
           <a class="tag" href={`/explore?topic=${encodeURIComponent(topic)}`}>

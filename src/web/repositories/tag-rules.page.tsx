@@ -13,6 +13,7 @@ import {
   listValue,
 } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
 
@@ -48,15 +49,16 @@ function TagRules({ name, isFrozen }: Pick<RuleContext, 'name'> & { isFrozen: bo
   return (
     <>
       <p>
-        A rule names who may create, move and delete the tags that match its pattern. If several
-        rules match a tag, one of them has to name the user.
+        {t(
+          'A rule names who may create, move and delete the tags that match its pattern. If several rules match a tag, one of them has to name the user.',
+        )}
       </p>
       <Show of={loaded}>
         {({ rules, hasTeams }) => {
           const context = { name, hasTeams, reload: loaded.reload }
           return (
             <>
-              {rules.length === 0 && <p class="empty">No rules.</p>}
+              {rules.length === 0 && <p class="empty">{t('No rules.')}</p>}
               <ul class="list">
                 {rules.map((rule) => (
                   <li key={String(rule.id)}>
@@ -77,9 +79,9 @@ function TagRules({ name, isFrozen }: Pick<RuleContext, 'name'> & { isFrozen: bo
 
 /** Returns whom a rule exempts, in words. */
 function exemptionsOf({ whitelistUsernames, whitelistTeams }: TagProtection): string {
-  const teams = whitelistTeams.map((team) => `the team ${team}`)
+  const teams = whitelistTeams.map((team) => t('the team {team}', { team }))
   const names = [...whitelistUsernames, ...teams].join(', ')
-  return names === '' ? 'for nobody' : `for ${names}`
+  return names === '' ? t('for nobody') : t('for {names}', { names })
 }
 
 function RuleActions(props: RuleContext & { rule: TagProtection }): VNode {
@@ -100,25 +102,25 @@ function RuleActions(props: RuleContext & { rule: TagProtection }): VNode {
   return (
     <>
       <details>
-        <summary>Change the rule {namePattern}</summary>
+        <summary>{t('Change the rule {name}', { name: namePattern })}</summary>
         <ActionForm
-          label={`Change the rule ${namePattern}`}
-          submit="Save the rule"
-          done="Saved."
+          label={t('Change the rule {name}', { name: namePattern })}
+          submit={t('Save the rule')}
+          done={t('Saved.')}
           act={save}
         >
           <RuleFields rule={rule} hasTeams={hasTeams} />
         </ActionForm>
       </details>
       <ConfirmedForm
-        action={`Delete the rule ${namePattern}`}
+        action={t('Delete the rule {name}', { name: namePattern })}
         name={namePattern}
         act={async () => {
           await of(TagProtectionService).deleteTagProtection({ ...name, id })
           reload()
         }}
       >
-        <p>The tags that only this rule matches are not protected afterwards.</p>
+        <p>{t('The tags that only this rule matches are not protected afterwards.')}</p>
       </ConfirmedForm>
     </>
   )
@@ -128,11 +130,11 @@ function NewRule({ name, hasTeams, reload }: RuleContext): VNode {
   const { of } = useApi()
   return (
     <>
-      <h3>Add a rule</h3>
+      <h3>{t('Add a rule')}</h3>
       <ActionForm
-        label="Add a rule"
-        submit="Create the rule"
-        done="The rule is created."
+        label={t('Add a rule')}
+        submit={t('Create the rule')}
+        done={t('The rule is created.')}
         isEmptied
         act={async (form) => {
           await of(TagProtectionService).createTagProtection({ ...name, ...readRule(form) })
@@ -150,24 +152,26 @@ function RuleFields(props: { rule?: TagProtection; hasTeams: boolean }): VNode {
   return (
     <>
       <Field
-        label="Tags"
+        label={t('Tags')}
         name="pattern"
         autocapitalize="none"
         autocomplete="off"
         maxLength={255}
         required
         defaultValue={rule?.namePattern ?? ''}
-        hint="A pattern for the whole name, such as v*, or a regular expression between slashes."
+        hint={t(
+          'A pattern for the whole name, such as v*, or a regular expression between slashes.',
+        )}
       />
       <Lines
-        label="Users who may change the tags"
+        label={t('Users who may change the tags')}
         name="users"
         lines={rule?.whitelistUsernames ?? []}
-        hint="One on each line."
+        hint={t('One on each line.')}
       />
       {hasTeams && (
         <Lines
-          label="Teams who may change the tags"
+          label={t('Teams who may change the tags')}
           name="teams"
           lines={rule?.whitelistTeams ?? []}
         />

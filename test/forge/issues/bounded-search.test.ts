@@ -43,6 +43,7 @@ const QUERY = {
   query: '',
   view: 0,
   facets: '',
+  pullStates: false,
   owner: '',
   team: '',
   priorityRepoId: 0,
