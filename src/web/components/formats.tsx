@@ -31,11 +31,6 @@ function relative(date: Date): string {
   return RELATIVE.format(Math.round(seconds / length), unit)
 }
 
-/** Returns a number in the reader's format with its noun, such as "1 commit" or "1,200 commits". */
-export function counted(count: number | bigint, noun: string): string {
-  return `${count.toLocaleString()} ${noun}${Number(count) === 1 ? '' : 's'}`
-}
-
 /** Returns the bytes of a text in base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
