@@ -237,7 +237,7 @@ async function expectPlace(page: Page, place: number): Promise<void> {
 }
 
 async function copyOf(page: Page, language: string): Promise<string> {
-  await page.getByLabel('Language').selectOption(language)
+  await page.getByRole('main').getByLabel('Language').selectOption(language)
   const text = await page.getByRole('region', { name: `The call as ${language}` }).textContent()
   return text ?? ''
 }
