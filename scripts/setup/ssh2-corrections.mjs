@@ -95,6 +95,20 @@ const CORRECTIONS = [
     to: '                let bufPort = Buffer.isBuffer(chosenPort) ? chosenPort : undefined;',
   },
   {
+    // The package keeps everything that a client sends, also beyond the window (RFC 4254, section 5.2). A
+    // session that reads nothing would fill the memory.
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: `          if (channel.incoming.window === 0)
+            return;
+
+          channel.incoming.window -= data.length;`,
+    to: `          if (data.length > channel.incoming.window) {
+            proto.disconnect(DISCONNECT_REASON.PROTOCOL_ERROR);
+            throw new Error('a client sent more than its window');
+          }
+          channel.incoming.window -= data.length;`,
+  },
+  {
     // The list of the package lacks a comma, and has algorithms that the server refuses.
     file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
     from: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521'

@@ -175,3 +175,17 @@ export async function processWith(word: string, state: 'there' | 'gone') {
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
+
+/** Returns the ids of the processes that this process has started with a word in their command lines. */
+export async function childrenWith(word: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const read = (pid: string, file: string) =>
+    readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const isOwn = (await read(pid, 'status')).includes(`PPid:\t${process.pid}\n`)
+      return isOwn && (await read(pid, 'cmdline')).includes(word) ? Number(pid) : []
+    }),
+  )
+  return found.flat()
+}

@@ -1,7 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { LfsSshDriver } from '../../support/lfs-ssh.ts'
+import { childrenWith } from '../../support/process.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
 
 const WAIT = { timeout: 60_000, interval: 50 }
@@ -9,20 +9,6 @@ const WAIT = { timeout: 60_000, interval: 50 }
 // Only a file whose tests run stops its servers after them.
 let forge: Forge
 let options: readonly string[] = []
-
-/** Returns the ids of the SSH programs that this process has started. */
-async function programs(): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const read = (pid: string, file: string) =>
-    readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const isOwn = (await read(pid, 'status')).includes(`PPid:\t${process.pid}\n`)
-      return isOwn && (await read(pid, 'cmdline')).includes('ssh-program') ? Number(pid) : []
-    }),
-  )
-  return found.flat()
-}
 
 describe.skipIf(!hasSsh)('the SSH program (skipped where ssh is missing)', () => {
   beforeAll(async () => {
@@ -39,7 +25,7 @@ describe.skipIf(!hasSsh)('the SSH program (skipped where ssh is missing)', () =>
   afterAll(() => forge?.stop())
 
   it('is started again after its end, which cuts its sessions and nothing else', async () => {
-    const before = await programs()
+    const before = await childrenWith('ssh-program')
     expect(before).toHaveLength(1)
     const session = new LfsSshDriver([...options, 'git-lfs-transfer bob/films.git download'])
     expect(await session.greeting()).toContain('version=1')
@@ -50,7 +36,7 @@ describe.skipIf(!hasSsh)('the SSH program (skipped where ssh is missing)', () =>
       name: 'films',
     })
     await expect.poll(async () => (await runSsh(options)).code, WAIT).toBe(0)
-    expect(await programs()).not.toEqual(before)
+    expect(await childrenWith('ssh-program')).not.toEqual(before)
     const lines = forge.server.logged.filter(({ msg }) => msg === 'the SSH program has ended')
     expect(lines).toEqual([expect.objectContaining({ level: 'warn', signal: 'SIGKILL' })])
     const errors = forge.server.logged.filter(({ level }) => level === 'error')
