@@ -38,6 +38,12 @@ const PATH = /^attachments\/[0-9a-f]{2}\/(?<id>[1-9]\d{0,15})\/(?<name>[^/]+)$/
 /** The keys of contents of Git LFS, which are their paths too: `lfs/ab/cd/<oid>`. */
 const LFS_PATH = /^lfs\/[0-9a-f]{2}\/[0-9a-f]{2}\/(?<oid>[0-9a-f]{64})$/
 
+/**
+ * The draft of a content, which an upload leaves behind when its server is killed. No row leads to a
+ * draft, so that `doctor` finds it.
+ */
+const LFS_DRAFT_PATH = /^lfs\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64}\.[0-9a-f-]{36}\.part$/
+
 /** Returns the SHA-256 of a content of Git LFS; undefined for a key of another kind. */
 export function lfsOidOf(key: string): string | undefined {
   return LFS_PATH.exec(key)?.groups?.oid
@@ -52,7 +58,7 @@ export const DATA_FOLDER_LAYOUT: FolderLayout = {
     return `${ATTACHMENT_KEYS}${shard}/${id}/${name}`
   },
   keyOf(path) {
-    if (LFS_PATH.test(path)) return path
+    if (LFS_PATH.test(path) || LFS_DRAFT_PATH.test(path)) return path
     const { id, name } = PATH.exec(path)?.groups ?? {}
     return id === undefined ? undefined : `${ATTACHMENT_KEYS}${id}/${name}`
   },
