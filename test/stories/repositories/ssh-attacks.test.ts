@@ -221,7 +221,7 @@ describe('a client that reads nothing', () => {
     // Time enough for the server to send everything.
     await cloneWhole()
     expect(await ask(users.ada, 'GET', '/admin/ssh/sessions')).toHaveLength(1)
-    expect((await residentMib(program)) - before).toBeLessThan(24)
+    expect((await residentMib(program)) - before).toBeLessThan(36)
     driver.socket.resume()
     expect((await driver.ended()).code).toBe(0)
     expect(driver.dataBytes).toBeGreaterThan(PACK_BYTES)

@@ -5,11 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Forge, startForge } from '../../../support/forge.ts'
 import { remoteOf } from '../../../support/git-client.ts'
 import { hasGitLfs } from '../../../support/lfs.ts'
+import { runProgram, textOf } from '../../../support/programs.ts'
 import { PASSWORD } from '../../../support/server.ts'
 
 // Only a file whose tests run stops its servers after them.
 let forge: Forge
 const git: Forge['client']['git'] = (...args) => forge.client.git(...args)
+
+/** The test of the client's project for servers, which Go compiles from `t/git-lfs-test-server-api`. */
+const SERVER_TEST = 'git-lfs-test-server-api'
+const hasServerTest = await runProgram(SERVER_TEST, ['--help']).then(({ status }) => status === 0)
 
 /** Clones a repository of bob with the settings of Git LFS. */
 async function clone(name: string, folder: string): Promise<void> {
@@ -64,5 +69,17 @@ describe.skipIf(!hasGitLfs)(
       expect((await stat(object)).size).toBe(content.length)
       expect(await git('again', 'lfs', 'fsck')).toContain('Git LFS fsck OK')
     })
+
+    it.skipIf(!hasServerTest)(
+      'passes its test of servers (skipped where the test is missing)',
+      async () => {
+        const { ask, client, server, users } = forge
+        await ask(users.bob, 'POST', '/user/repos', { name: 'tested' })
+        const address = remoteOf(server.url, 'bob/tested', 'bob', PASSWORD)
+        const env = { ...process.env, HOME: client.home, GIT_TERMINAL_PROMPT: '0' }
+        const { stdout } = await runProgram(SERVER_TEST, [`--url=${address}/info/lfs`], { env })
+        expect(textOf(stdout)).toContain('All tests passed')
+      },
+    )
   },
 )
