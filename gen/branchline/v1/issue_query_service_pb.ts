@@ -104,7 +104,8 @@ export type QueryIssuesRequest = Message<"branchline.v1.QueryIssuesRequest"> & {
   pageToken: string;
 
   /**
-   * Whether pull requests of the page have `review_state` and `checks_state`.
+   * Whether pull requests of the page have `review_state`, `checks_state`, `merge_queue_position`,
+   * `base_branch` and `head_branch`.
    *
    * @generated from field: bool pull_states = 12;
    */

@@ -177,7 +177,8 @@ export type ListIssuesRequest = Message<"branchline.v1.ListIssuesRequest"> & {
   pageToken: string;
 
   /**
-   * Whether pull requests of the page have `review_state` and `checks_state`.
+   * Whether pull requests of the page have `review_state`, `checks_state`, `merge_queue_position`,
+   * `base_branch` and `head_branch`.
    *
    * @generated from field: bool pull_states = 34;
    */
@@ -372,7 +373,8 @@ export type SearchIssuesRequest = Message<"branchline.v1.SearchIssuesRequest"> &
   team: string;
 
   /**
-   * Whether pull requests of the page have `review_state` and `checks_state`.
+   * Whether pull requests of the page have `review_state`, `checks_state`, `merge_queue_position`,
+   * `base_branch` and `head_branch`.
    *
    * @generated from field: bool pull_states = 34;
    */

@@ -123,7 +123,13 @@ export function pullAsIssue(app: App, viewer: Caller, view: PullView): Issue {
       ...(message.mergedAt && { mergedAt: message.mergedAt }),
       draft: message.draft,
       htmlUrl,
-      ...(progress && { reviewState: progress.review, checksState: progress.checks }),
+      ...(progress && {
+        reviewState: progress.review,
+        checksState: progress.checks,
+        mergeQueuePosition: Number(message.mergeQueueEntry?.position ?? 0n),
+        baseBranch: message.base?.label ?? '',
+        headBranch: message.agitTopic || (message.head?.label ?? ''),
+      }),
     },
     repository: repositoryOf(base.repository),
   })

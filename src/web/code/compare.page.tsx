@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
@@ -24,8 +25,61 @@ export function ComparePage({ owner, repo, rest }: PageProps): VNode {
   const basehead = rest.join('/')
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={basehead || t('Compare')}>
-      {(repository) => <Comparison repository={repository} basehead={basehead} />}
+      {(repository) =>
+        basehead === '' ? (
+          <BranchChoice repository={repository} name={{ owner, repo }} />
+        ) : (
+          <Comparison repository={repository} basehead={basehead} />
+        )
+      }
     </RepositoryFrame>
+  )
+}
+
+/** Chooses what is compared. The branches are offered, as many as the API has on one page. */
+function BranchChoice(props: {
+  repository: Repository
+  name: { owner: string; repo: string }
+}): VNode {
+  const { of } = useApi()
+  const { repository, name } = props
+  const branches = useLoad(
+    (signal) => of(BranchService).listBranches({ ...name, limit: PAGE }, { signal }),
+    [],
+  )
+  const compare = (form: HTMLFormElement) => {
+    const [base, head] = [fieldOf(form, 'base').trim(), fieldOf(form, 'head').trim()]
+    goTo(
+      `${repositoryHref(name)}/compare/${encodeURIComponent(base)}...${encodeURIComponent(head)}`,
+    )
+  }
+  const field = { list: 'branches', autocomplete: 'off', required: true } as const
+  return (
+    <>
+      <h2>{t('Compare branches')}</h2>
+      <form onSubmit={onSubmit(compare)}>
+        <Field
+          label={t('Branch that gets the changes')}
+          name="base"
+          defaultValue={repository.defaultBranch}
+          {...field}
+        />
+        <Field
+          label={t('Branch with the changes')}
+          name="head"
+          hint={t('With the owner and a colon before the branch of a fork.')}
+          {...field}
+        />
+        <datalist id="branches">
+          {branches.value?.branches.map((known) => (
+            <option key={known.name} value={known.name} />
+          ))}
+        </datalist>
+        <button class="main" type="submit">
+          {t('Compare the branches')}
+        </button>
+      </form>
+    </>
   )
 }
 

@@ -90,6 +90,12 @@ export const french = {
   'verified signature': 'signature vérifiée',
   'Commit {commit}': 'Commit {commit}',
   'parent {commit}': 'parent {commit}',
+  'Compare branches': 'Comparer des branches',
+  'Branch that gets the changes': 'Branche qui reçoit les modifications',
+  'Branch with the changes': 'Branche qui contient les modifications',
+  'With the owner and a colon before the branch of a fork.':
+    'Avec le propriétaire et un deux-points avant la branche d’un fork.',
+  'Compare the branches': 'Comparer ces branches',
   'Compare {base} with {head}': 'Comparer {base} avec {head}',
   '{count} commits': { one: '{count} commit', other: '{count} commits' },
   'Only the newest {count} commits are listed.': {

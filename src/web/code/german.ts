@@ -90,6 +90,12 @@ export const german = {
   'verified signature': 'geprüfte Signatur',
   'Commit {commit}': 'Commit {commit}',
   'parent {commit}': 'Vorgänger {commit}',
+  'Compare branches': 'Branches vergleichen',
+  'Branch that gets the changes': 'Branch, der die Änderungen erhält',
+  'Branch with the changes': 'Branch mit den Änderungen',
+  'With the owner and a colon before the branch of a fork.':
+    'Vor dem Branch eines Forks stehen der Eigentümer und ein Doppelpunkt.',
+  'Compare the branches': 'Diese Branches vergleichen',
   'Compare {base} with {head}': '{base} mit {head} vergleichen',
   '{count} commits': { one: '{count} Commit', other: '{count} Commits' },
   'Only the newest {count} commits are listed.': {

@@ -8,13 +8,15 @@ import { t } from '../language/texts.tsx'
 
 interface SavedViewsProps {
   readonly name: { readonly owner: string; readonly repo: string }
+  /** The list that shows the views: issues or pull requests. */
+  readonly folder: 'issues' | 'pulls'
   /** The query of the list; empty for none. */
   readonly query: string
   readonly isWriter: boolean
 }
 
 /** The queries that the writers of a repository have named, and the form that names the present one. */
-export function SavedViews({ name, query, isWriter }: SavedViewsProps): VNode {
+export function SavedViews({ name, folder, query, isWriter }: SavedViewsProps): VNode {
   const { of } = useApi()
   const { owner, repo } = name
   const saved = useLoad(
@@ -23,7 +25,7 @@ export function SavedViews({ name, query, isWriter }: SavedViewsProps): VNode {
     [owner, repo],
   )
   const hrefOf = (text: string) =>
-    `${repositoryHref(name)}/issues?${new URLSearchParams({ q: text, state: 'all' })}`
+    `${repositoryHref(name)}/${folder}?${new URLSearchParams({ q: text, state: 'all' })}`
   const save = async (form: HTMLFormElement) => {
     const view = { owner, repo, name: fieldOf(form, 'name'), query }
     await of(IssueViewService).createIssueView(view)

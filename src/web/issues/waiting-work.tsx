@@ -12,7 +12,7 @@ const LIMIT = 5
 /** What waits: the view of the page with the whole list, the heading, and what is asked for. */
 const LISTS = [
   ['review_requested', t('Reviews that wait for you'), { reviewRequested: true }],
-  ['created', t('Your pull requests'), { created: true, type: 'pulls' }],
+  ['created', t('Your pull requests'), { created: true, type: 'pulls', pullStates: true }],
   ['assigned', t('Assigned to you'), { assigned: true }],
   ['mentioned', t('Mentions of you'), { mentioned: true }],
 ] as const

@@ -4,6 +4,14 @@ import type { Catalogue } from '../language/catalogue.ts'
 export const french = {
   'Pull request {number}': 'Pull request {number}',
   'Pull request': 'Pull request',
+  'New pull request': 'Nouvelle pull request',
+  'Search pull requests': 'Rechercher des pull requests',
+  'approved @review': 'approuvée',
+  'changes requested': 'modifications demandées',
+  'waits for a review': 'en attente d’une revue',
+  'checks succeeded': 'vérifications réussies',
+  'checks failed': 'vérifications en échec',
+  'checks are running': 'vérifications en cours',
   'No pull requests.': 'Aucune pull request.',
   'place {position} in the merge queue': 'place {position} dans la file de fusion',
   '{who} wants to merge {head} into {base}, opened {time}':

@@ -4,6 +4,14 @@ import type { Catalogue } from '../language/catalogue.ts'
 export const german = {
   'Pull request {number}': 'Pull-Request {number}',
   'Pull request': 'Pull-Request',
+  'New pull request': 'Neuer Pull-Request',
+  'Search pull requests': 'Pull-Requests durchsuchen',
+  'approved @review': 'genehmigt',
+  'changes requested': 'Änderungen angefordert',
+  'waits for a review': 'wartet auf ein Review',
+  'checks succeeded': 'Prüfungen erfolgreich',
+  'checks failed': 'Prüfungen fehlgeschlagen',
+  'checks are running': 'Prüfungen laufen',
   'No pull requests.': 'Keine Pull-Requests.',
   'place {position} in the merge queue': 'Platz {position} in der Merge-Warteschlange',
   '{who} wants to merge {head} into {base}, opened {time}':

@@ -66,7 +66,12 @@ describe('a list of pull requests says what they wait for', () => {
       'GET',
       '/repos/issues/search?type=pulls&query=repo:bob/asked&pull_states=true',
     )
-    expect(found.body[0].pull_request.review_state).toBe('approved')
+    expect(found.body[0].pull_request).toMatchObject({
+      review_state: 'approved',
+      base_branch: 'main',
+      head_branch: expect.stringMatching(/./),
+    })
+    expect(found.body[0].pull_request).not.toHaveProperty('merge_queue_position')
     const client = createClient(
       IssueQueryService,
       transportTo(server.url, 'gRPC', users.bob.authorization),

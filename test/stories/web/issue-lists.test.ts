@@ -201,4 +201,61 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of labels, milestones and 
     await link('two #5').first().waitFor({ state: 'detached' })
     await link('one #4').waitFor()
   })
+
+  it('show what pull requests wait for, find them by a query, and lead to a new one', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = web.forge
+    const repo = '/repos/bob/barn'
+    await ask(users.bob, 'POST', '/user/repos', { name: 'barn', auto_init: true })
+    await ask(users.bob, 'PUT', `${repo}/collaborators/carol`, { permission: 'write' })
+    const heads = new Map<string, string>()
+    for (const branch of ['roof', 'door', 'hay']) {
+      const file = { content: '', new_branch: branch }
+      const { commit } = await ask(users.bob, 'POST', `${repo}/contents/${branch}`, file)
+      heads.set(branch, commit.sha)
+    }
+    await ask(users.bob, 'POST', `${repo}/pulls`, { title: 'A roof', head: 'roof', base: 'main' })
+    const door = { title: 'WIP: A door', head: 'door', base: 'main' }
+    await ask(users.carol, 'POST', `${repo}/pulls`, door)
+    await ask(users.carol, 'POST', `${repo}/pulls/1/reviews`, { event: 'APPROVED', body: 'Good' })
+    const status = { context: 'ci', state: 'failure' }
+    await ask(users.bob, 'POST', `${repo}/statuses/${heads.get('roof')}`, status)
+
+    const { page, faults, leave } = await web.open('/', 'bob')
+    const mine = page.getByRole('region', { name: 'Your pull requests' }).getByRole('listitem')
+    const waiting = mine.filter({ hasText: 'A roof bob/barn#1' })
+    await waiting.getByText('approved', { exact: true }).waitFor()
+    await waiting.getByText('checks failed', { exact: true }).waitFor()
+
+    await page.goto('/bob/barn/pulls')
+    const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
+    await row('A roof #1').getByText('approved', { exact: true }).waitFor()
+    await row('A roof #1').getByText('checks failed', { exact: true }).waitFor()
+    await row('A roof #1').getByText('roof → main').waitFor()
+    await row('A door #2').getByText('draft', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Open 2' }).waitFor()
+    await expectReadable(page)
+    await page.getByLabel('Search pull requests').fill('head:roof')
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    await row('A door #2').first().waitFor({ state: 'detached' })
+    await page.getByLabel('Name of the view').fill('Roofs')
+    await page.getByRole('button', { name: 'Save as a view' }).click()
+    await page.goto('/bob/barn/pulls?poster=carol')
+    await row('A door #2').waitFor()
+    await expect.poll(() => row('A roof #1').count()).toBe(0)
+    await page.getByRole('link', { name: 'Roofs' }).click()
+    await row('A roof #1').waitFor()
+    expect(new URL(page.url()).pathname).toBe('/bob/barn/pulls')
+
+    await page.getByRole('link', { name: 'New pull request' }).click()
+    await page.getByLabel('Branch with the changes').fill('hay')
+    await expectReadable(page)
+    await page.getByRole('button', { name: 'Compare the branches' }).click()
+    await page.getByLabel('Title').fill('Some hay')
+    await page.getByRole('button', { name: 'Open a pull request' }).click()
+    await page.getByRole('heading', { name: 'Some hay #3' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
 })
