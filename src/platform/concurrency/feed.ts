@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
 /**
@@ -13,16 +12,26 @@ import type { Writable } from 'node:stream'
  */
 export async function feed(bytes: AsyncIterable<Buffer>, stdin: Writable): Promise<void> {
   for await (const chunk of bytes) {
-    if (stdin.writable && !stdin.write(chunk)) await roomIn(stdin)
+    if (!stdin.writable) continue
+    stdin.write(chunk)
+    if (stdin.writableLength >= MAX_WAITING_BYTES) await roomIn(stdin)
   }
   stdin.end()
 }
 
-/** Waits until a process reads on or has closed its input, with an error or without. */
-async function roomIn(stdin: Writable): Promise<void> {
-  const waiting = new AbortController()
-  const { signal } = waiting
-  const first = (name: string) => once(stdin, name, { signal }).catch(() => {})
-  await Promise.race([first('drain'), first('close')])
-  waiting.abort()
+/**
+ * The number of bytes that wait for a process before no more are read. A pipe takes 64 KiB at a time
+ * (pipe(7)), and what waits is written together.
+ */
+const MAX_WAITING_BYTES = 512 * 1024
+
+/** Waits until a process has read what waits, or has closed its input, with an error or without. */
+function roomIn(stdin: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const goOn = () => {
+      stdin.off('drain', goOn).off('close', goOn)
+      resolve()
+    }
+    stdin.on('drain', goOn).on('close', goOn)
+  })
 }

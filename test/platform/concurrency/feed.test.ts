@@ -3,6 +3,9 @@ import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { feed } from '../../../src/platform/concurrency/feed.ts'
 
+/** Two of them are as many bytes as may wait. */
+const CHUNK = Buffer.alloc(256 * 1024)
+
 /** An input that takes a number of bytes, and is closed then, as by a process that needs no more. */
 function inputOf(wanted: number, error?: Error): { input: Writable; taken: () => number } {
   let taken = 0
@@ -21,7 +24,7 @@ function inputOf(wanted: number, error?: Error): { input: Writable; taken: () =>
 }
 
 async function* chunks(count: number, onEnd: () => void): AsyncGenerator<Buffer> {
-  for (let i = 0; i < count; i++) yield Buffer.alloc(8)
+  for (let i = 0; i < count; i++) yield CHUNK
   onEnd()
 }
 
@@ -33,14 +36,14 @@ it('passes everything on, and ends the input', async () => {
   )
   expect(taken()).toBeGreaterThan(0)
   await once(input, 'finish')
-  expect(taken()).toBe(40)
+  expect(taken()).toBe(5 * CHUNK.length)
 })
 
 it.each([
   ['without an error', undefined],
   ['with an error', new Error('EPIPE')],
 ])('reads to the end when the input is closed %s before', async (_, error) => {
-  const { input, taken } = inputOf(16, error)
+  const { input, taken } = inputOf(4 * CHUNK.length, error)
   let isRead = false
   await feed(
     chunks(100, () => {
@@ -49,14 +52,15 @@ it.each([
     input,
   )
   expect(isRead).toBe(true)
-  expect(taken()).toBe(16)
+  expect(taken()).toBe(4 * CHUNK.length)
 })
 
 it('ends when the input is closed after the last bytes and before the end', async () => {
-  const { input } = inputOf(8)
+  const { input } = inputOf(2 * CHUNK.length)
   const closed = once(input, 'close')
   async function* bytes() {
-    yield Buffer.alloc(8)
+    yield CHUNK
+    yield CHUNK
     await closed
   }
   await feed(bytes(), input)
