@@ -3,12 +3,12 @@ import {
   Kysely,
   type SqlBool,
   type SqliteDatabase,
-  SqliteDialect,
   type SqliteStatement,
   sql,
 } from 'kysely'
 import { currentDeadline } from '../concurrency/call-deadlines.ts'
 import { LongTurns } from '../concurrency/yielding.ts'
+import { CommitLog } from './commit-log.ts'
 import type { Turns } from './coordination/ports.ts'
 import { isPostgres, lowerCase, positionOf } from './dialects/dialects.ts'
 import { DatabaseUnavailableError } from './postgres-failures.ts'
@@ -22,7 +22,7 @@ import { openReader, type Reader } from './reader.ts'
 import { runAttempt } from './rollbacks.ts'
 import type { Db, Schema, Tx } from './schema.ts'
 import { type Database, isBusy, Sqlite, type Statement } from './sqlite.ts'
-import { TurnDialect } from './turn-dialect.ts'
+import { type FlushedLog, type Writing, WritingDialect } from './sqlite-dialect.ts'
 
 /**
  * The maximum time for which a statement waits for another process, such as a backup, to release
@@ -46,16 +46,33 @@ export function openDatabase(source: string | Buffer, turns?: Turns): Db {
   const sqlite = new Sqlite(source)
   // With WAL, readers never wait for the writer, and a commit is one sequential write
   // (https://sqlite.org/wal.html).
-  sqlite.pragma('journal_mode = WAL')
-  // With NORMAL, a power failure could lose the last commits of a WAL database. A change that a
-  // client was told of must survive, so every commit is synced. Reads are not affected.
-  sqlite.pragma('synchronous = FULL')
+  const mode = sqlite.pragma('journal_mode = WAL', { simple: true })
+  const log = mode === 'wal' && typeof source === 'string' ? logOf(sqlite, source) : undefined
+  // A change that a client was told of must survive a power failure. With NORMAL, SQLite flushes the log
+  // before a checkpoint only, and the dialect flushes the log after commits.
+  sqlite.pragma(`synchronous = ${log ? 'NORMAL' : 'FULL'}`)
   sqlite.pragma('foreign_keys = ON')
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // No second connection can open a database in memory.
   const isInMemory = typeof source !== 'string' || source === ':memory:'
   const reader = isInMemory ? undefined : openReader(source, BUSY_TIMEOUT_MS, turns !== undefined)
-  return new Handle(withPreparedStatements(sqlite, reader), reader, turns)
+  return new Handle(withPreparedStatements(sqlite, reader), reader, { turns, log })
+}
+
+function logOf(sqlite: Database, file: string): FlushedLog {
+  const log = new CommitLog(file)
+  const countChanges = sqlite.prepare<[], number>('select total_changes()').pluck()
+  let known = 0
+  return {
+    hasChanged() {
+      const changes = countChanges.get() ?? 0
+      const hasChanged = changes !== known
+      known = changes
+      return hasChanged
+    },
+    flushed: () => log.flushed(),
+    close: () => log.close(),
+  }
 }
 
 /** The handle of a database, as opposed to the handle of a transaction. */
@@ -64,10 +81,8 @@ class Handle extends Kysely<Schema> {
   /** SQLite answers within the present turn of the event loop. */
   readonly turns = new LongTurns()
 
-  constructor(database: SqliteDatabase, reader: Reader | undefined, turns: Turns | undefined) {
-    super({
-      dialect: turns ? new TurnDialect({ database }, turns) : new SqliteDialect({ database }),
-    })
+  constructor(database: SqliteDatabase, reader: Reader | undefined, writing: Writing) {
+    super({ dialect: new WritingDialect({ database }, writing) })
     this.reader = reader
   }
 }

@@ -102,7 +102,7 @@ describe('the database', () => {
         await pragma('journal_mode'),
         await pragma('synchronous'),
         await pragma('foreign_keys'),
-      ]).toEqual(['wal', 2, 1])
+      ]).toEqual(['wal', 1, 1])
     })
   })
 
