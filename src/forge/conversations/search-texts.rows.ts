@@ -1,7 +1,10 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
 import {
   countFound,
+  type Ends,
+  findConversations,
   isFound,
+  isFoundWithin,
   type SearchTerm,
   type TextSearch,
   writeIndexedText,
@@ -54,6 +57,50 @@ const MAX_RARE = 1_000
 export async function areCommon(db: Db, { terms, repositoryId }: SearchedWords): Promise<boolean> {
   const search = { terms, repositoryId, column: undefined, of: undefined }
   return (await countFound(db, search, MAX_RARE + 1)) > MAX_RARE
+}
+
+/** Selects the ids of some conversations whose title or description has some words. */
+export function conversationsWith({ terms, repositoryId }: SearchedWords, limit: number) {
+  return findConversations({ terms, repositoryId, column: undefined }, limit)
+}
+
+/** Conversations whose texts a query tests. */
+export interface TestedTexts {
+  /** Number of the conversations. */
+  readonly count: number
+  readonly conversations: Ends
+  /** Undefined if the conversations have no comments. */
+  readonly comments: Ends | undefined
+}
+
+/** Finds where the texts of some conversations are. @param ids selects the ids of the conversations. */
+export async function testedTexts(db: Db, ids: RawBuilder<unknown>): Promise<TestedTexts> {
+  const { rows } = await sql<
+    Record<'count' | 'first' | 'last' | 'first_comment' | 'last_comment', number | null>
+  >`
+    with tested (id) as materialized (${ids})
+    select count(*) as count, min(tested.id) as first, max(tested.id) as last,
+      (select min(issue_comments.id) from issue_comments where issue_id in (select id from tested)) as first_comment,
+      (select max(issue_comments.id) from issue_comments where issue_id in (select id from tested)) as last_comment
+    from tested`.execute(db)
+  const [row] = rows
+  const ends = (first?: number | null, last?: number | null) => ({
+    first: Number(first ?? 0),
+    last: Number(last ?? 0),
+  })
+  return {
+    count: Number(row?.count ?? 0),
+    conversations: ends(row?.first, row?.last),
+    comments: row?.first_comment ? ends(row.first_comment, row.last_comment) : undefined,
+  }
+}
+
+/** Returns the condition that one of the tested conversations has some words in any of its texts. */
+export function hasTestedWords(
+  { terms, repositoryId }: SearchedWords,
+  tested: TestedTexts,
+): Expression<SqlBool> {
+  return isFoundWithin(sql.ref<number>('issues.id'), { terms, repositoryId }, tested)
 }
 
 /** A text that is stored: title and description of a conversation, or a comment. */

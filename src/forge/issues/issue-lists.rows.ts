@@ -53,6 +53,8 @@ export interface Reading extends IssueSelection {
   readonly leads: readonly Lead[]
   /** Whether so many conversations have the words that a query reads by time. */
   readonly isCommon: boolean
+  /** Whether the conversations may have any words. */
+  readonly hasAnyWords?: boolean
   /** Whether a filter leads to few conversations, which are read and sorted then. */
   readonly isNarrow: boolean
   /** The repositories of a search that names few; undefined for other lists. */
@@ -60,7 +62,7 @@ export interface Reading extends IssueSelection {
 }
 
 /** A part of a list. */
-interface IssuePage {
+export interface IssuePage {
   /** Number of conversations before the page, or between the position and the page. */
   readonly offset: number
   /** The last conversation before the page. Undefined for the beginning of the list. */
@@ -83,7 +85,7 @@ export async function listIssues(
   db: Db,
   asked: IssueSelection,
   page: IssuePage,
-): Promise<{ readonly found: PullRequest[]; readonly next: IssuePosition | undefined }> {
+): Promise<ListedPage> {
   const { offset, after, limit, sort, firstRepositoryId } = page
   const selection = await readingOf(db, asked)
   const order = orderOf(selection, page)
@@ -103,6 +105,22 @@ export async function listIssues(
     .limit(limit + 1)
     .offset(isOfParts ? 0 : offset)
     .execute()
+  return pageOf(found, limit, order)
+}
+
+/** The conversations of a page. */
+export interface ListedPage {
+  readonly found: PullRequest[]
+  /** The position of the last one, if others follow. */
+  readonly next: IssuePosition | undefined
+}
+
+/** Returns a page. @param found may have one more, with the values of the order. */
+export function pageOf(
+  found: readonly (PullRequest & Record<`order_${number}`, number>)[],
+  limit: number,
+  order: Order,
+): ListedPage {
   const last = found.length > limit ? found[limit - 1] : undefined
   return {
     found: found.slice(0, limit),
@@ -122,7 +140,8 @@ function orderOf(selection: Reading, { sort, firstRepositoryId }: IssuePage): Or
 }
 
 /** Finds how a list is read. */
-export async function readingOf(db: Db, selection: IssueSelection): Promise<Reading> {
+export async function readingOf(db: Db, selection: IssueSelection | Reading): Promise<Reading> {
+  if ('leads' in selection) return selection
   const words = wordsOf(selection)
   const isCommon = words !== undefined && (await areCommon(db, words))
   const hasRareWords = words !== undefined && !isCommon && selection.filter.number === undefined
@@ -163,7 +182,7 @@ function newestIds(db: Db, selection: Reading, { sort, firstRepositoryId }: Issu
  * and state, and private ones by the repositories of the reader, so that those that the reader may not
  * read cost nothing.
  */
-function newestOfRanges(db: Db, selection: Reading, limit: number, after?: IssuePosition) {
+export function newestOfRanges(db: Db, selection: Reading, limit: number, after?: IssuePosition) {
   const order = orderNamed('latest')
   const newest = (range: SearchRange) =>
     db
@@ -301,7 +320,7 @@ function relevance(words: SearchedWords): Expression<number> {
  * so that the first ones of each part are read and merged. Of those before the page, only the ids and
  * the values of the order are read, and none of those up to a position.
  */
-function pageOfParts(db: Db, selection: Reading, page: IssuePage) {
+export function pageOfParts(db: Db, selection: Reading, page: IssuePage) {
   const { offset, limit, after } = page
   const order = orderOf(selection, page)
   const listed = listedBy(selection, page.sort)
@@ -476,8 +495,14 @@ function selected(
       ? eb('issues.is_pull', '=', kind)
       : eb('issues.is_pull', 'in', kinds),
     ...conditions(eb, selection, listed),
-    ...(filter.terms ? [isMeant(eb, selection)] : []),
+    ...(filter.terms && !selection.hasAnyWords ? [isMeant(eb, selection)] : []),
   ])
+}
+
+/** The condition that a conversation is one of a list, whatever its words are. */
+export function selectedWithAnyWords(reading: Reading): Expression<SqlBool> {
+  const list = { ...reading, hasAnyWords: true }
+  return selected(expressionBuilder<Schema, 'issues'>(), list, kindsOf(reading.kinds))
 }
 
 /** Without statistics, SQLite would walk over the list for a filter that leads to few conversations. */
@@ -493,7 +518,7 @@ function inRepository(eb: Issues, id: number, isNarrow = false): Expression<SqlB
  * Returns whether a search merges the newest conversations of its ranges, because nothing else leads to
  * few of them.
  */
-function isMerged({ place, filter, isCommon, isNarrow }: Reading): boolean {
+export function isMerged({ place, filter, isCommon, isNarrow }: Reading): boolean {
   const { posterId, assigneeId, mentionedId, requestedId, reviewerId } = filter
   const people = [posterId, assigneeId, mentionedId, requestedId, reviewerId]
   const hasRareWords = filter.terms !== undefined && isCommon !== true
@@ -596,7 +621,7 @@ function isMeant(eb: Issues, selection: Reading): Expression<SqlBool> {
   ])
 }
 
-function wordsOf({ place, filter: { terms } }: IssueSelection): SearchedWords | undefined {
+export function wordsOf({ place, filter: { terms } }: IssueSelection): SearchedWords | undefined {
   if (!terms || terms.length === 0) return undefined
   const repositoryId = 'repositoryId' in place ? place.repositoryId : undefined
   return { terms, parts: ['title', 'body', 'comments'], repositoryId }

@@ -29,6 +29,7 @@ import {
 } from './issue-orders.rows.ts'
 import type { IssueFilter, IssueSelection } from './issue-selections.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
+import { countConversations, listConversations } from './issue-walks.rows.ts'
 import { readQueries } from './query/issue-queries.ts'
 import { withQuery } from './query/lifted-terms.ts'
 import { findSeenUser } from './query/query-names.ts'
@@ -158,13 +159,14 @@ export async function listIssues(
     ...withQuery({ kinds, filter }, condition),
   }
   const order = orderOf(query, sort)
-  const { found, next } = await rows.listIssues(app.db, selection, { ...page, sort: order })
-  const length = await lengthOf(app.db, selection, { ...page, order, found, next }, repository)
+  const reading = await rows.readingOf(app.db, selection)
+  const { found, next } = await listConversations(app.db, reading, { ...page, sort: order })
+  const length = await lengthOf(app.db, reading, { ...page, order, found, next }, repository)
   return {
     conversations: await viewPage(app, caller, query, { opened: [open], found }),
     ...length,
     next,
-    facets: await countFacets(app, selection, query.facets, length),
+    facets: await countFacets(app, reading, query.facets, length),
   }
 }
 
@@ -200,19 +202,19 @@ interface ReadPage extends PageOfIssues {
 /** Returns the length of a list. The repository counts its conversations of each kind and state. */
 async function lengthOf(
   db: Db,
-  selection: IssueSelection,
+  reading: rows.Reading,
   page: ReadPage,
   repository?: Repository,
 ): Promise<ListLength> {
-  const counted = repository && countedTotal(repository, selection)
+  const counted = repository && countedTotal(repository, reading)
   if (counted !== undefined) return { total: counted, isTotalCapped: false, isIncomplete: false }
-  const bound = rows.boundOf(selection, page.order)
-  const total = lengthByPage(page, bound) ?? (await rows.countIssues(db, selection))
+  const bound = rows.boundOf(reading, page.order)
+  const total = lengthByPage(page, bound) ?? (await countConversations(db, reading))
   const isSortedInPart = bound !== undefined && total > bound
   return {
     total: Math.min(total, rows.MAX_COUNTED),
     isTotalCapped: total > rows.MAX_COUNTED,
-    isIncomplete: isSortedInPart || (await rows.isCut(db, selection)),
+    isIncomplete: isSortedInPart || (await rows.isCut(db, reading)),
   }
 }
 
@@ -287,7 +289,8 @@ export async function searchIssues(
   const selection = { place, ...withQuery({ kinds: kindsAsked(query.type), filter }, condition) }
   const firstRepositoryId = query.priorityRepoId || undefined
   const order = orderOf(query, sort)
-  const { found, next } = await rows.listIssues(app.db, selection, {
+  const reading = await rows.readingOf(app.db, selection)
+  const { found, next } = await listConversations(app.db, reading, {
     ...page,
     sort: order,
     firstRepositoryId,
@@ -299,12 +302,12 @@ export async function searchIssues(
   const isOpened = new Set(opened.map(({ repository }) => repository.id))
   // A repository may have been closed to the caller between the two queries.
   const shown = found.filter(({ repository_id }) => isOpened.has(repository_id))
-  const length = await lengthOf(app.db, selection, { ...page, order, found, next })
+  const length = await lengthOf(app.db, reading, { ...page, order, found, next })
   return {
     conversations: await viewPage(app, caller, query, { opened, found: shown }),
     ...length,
     next,
-    facets: await countFacets(app, selection, query.facets, length),
+    facets: await countFacets(app, reading, query.facets, length),
   }
 }
 

@@ -107,6 +107,59 @@ export function isFound(id: Expression<number>, search: TextSearch): Expression<
   })
 }
 
+/** Selects the ids of some conversations with such a text of their own. */
+export function findConversations(search: Omit<TextSearch, 'of'>, limit: number) {
+  const found = fromIndex({ ...search, of: 'conversations' })
+  return either<{ id: number }>({
+    sqlite: sql`(select search_index.rowid >> 1 as id ${found} limit ${limit})`,
+    postgres: sql`(select search_texts.issue_id as id ${found} limit ${limit})`,
+  })
+}
+
+/** The lowest and the highest id of conversations or of comments. */
+export interface Ends {
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * Returns the condition that an id is one of a conversation with such a text, for a query that tests some
+ * conversations. SQLite reads the matches between the ends of their texts, and PostgreSQL the texts.
+ *
+ * @param comments undefined for no comments.
+ */
+export function isFoundWithin(
+  id: Expression<number>,
+  search: Omit<TextSearch, 'of' | 'column'>,
+  {
+    conversations,
+    comments,
+  }: { readonly conversations: Ends; readonly comments: Ends | undefined },
+): Expression<SqlBool> {
+  const found = fromIndex({ ...search, column: undefined, of: undefined })
+  const between = (
+    { first, last }: Ends,
+    parity: 0 | 1,
+  ) => sql`select search_index.rowid >> 1 ${found}
+    and search_index.rowid between ${integer(first * 2)} and ${integer(last * 2 + 1)}
+    and search_index.rowid & 1 = ${sql.lit(parity)}`
+  const query = tsqueryOfAll(search.terms, '')
+  // With a function, PostgreSQL does not read the index of all words.
+  const matches = sql`coalesce(search_texts.tokens, ''::tsvector) @@ ${query}::tsquery`
+  const ofComment = sql`from issue_comments where issue_comments.issue_id = ${id}`
+  return either<SqlBool>({
+    // With an operator, SQLite does not begin with the matches.
+    sqlite: sql`((${id} + 0) in (${between(conversations, 0)}) ${
+      comments
+        ? sql`or exists (select 1 ${ofComment} and (issue_comments.id + 0) in (${between(comments, 1)}))`
+        : sql``
+    })`,
+    postgres: sql`(exists (select 1 from search_texts where search_texts.id = ${id} * 2 and ${matches})
+      or exists (select 1 ${ofComment} and exists (select 1 from search_texts
+        where search_texts.id = issue_comments.id * 2 + 1 and ${matches})))`,
+  })
+}
+
 /** Returns the number of texts that a search finds, or a limit if there are more. */
 export async function countFound(db: Db, search: TextSearch, limit: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from
@@ -121,7 +174,7 @@ function fromIndex({ terms, column, of, repositoryId }: TextSearch) {
   const match =
     repositoryId === undefined ? words : `facets : ${facetOf(repositoryId)} AND ${words}`
   const weight = column === undefined ? '' : column === 'title' ? 'A' : 'B'
-  const query = terms.map((term) => tsqueryOf(term, weight)).join(' & ')
+  const query = tsqueryOfAll(terms, weight)
   return either({
     sqlite: sql`from search_index where search_index match ${match}
       ${parity === undefined ? sql`` : sql`and search_index.rowid & 1 = ${parity}`}`,
@@ -131,6 +184,12 @@ function fromIndex({ terms, column, of, repositoryId }: TextSearch) {
   })
 }
 
+/**
+ * The driver binds numbers as floating-point values, and FTS5 reads bounds of ids only from integers
+ * (https://www.sqlite.org/src/file/ext/fts5/fts5_main.c, `fts5GetRowidLimit`).
+ */
+const integer = (value: number) => sql`cast(${value} as integer)`
+
 function tableOf(db: Db | Tx) {
   return sql.table(isPostgres(db) ? 'search_texts' : 'search_index')
 }
@@ -139,6 +198,9 @@ const facetOf = (repositoryId: number) => `r${repositoryId}`
 
 // Tokens are letters and digits, so they need no escapes.
 const matchOf = ({ tokens, isPrefix }: SearchTerm) => `"${tokens.join(' ')}"${isPrefix ? ' *' : ''}`
+
+const tsqueryOfAll = (terms: TextSearch['terms'], weight: string) =>
+  terms.map((term) => tsqueryOf(term, weight)).join(' & ')
 
 function tsqueryOf({ tokens, isPrefix }: SearchTerm, weight: string): string {
   const last = tokens.length - 1
