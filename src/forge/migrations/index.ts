@@ -98,6 +98,7 @@ import * as queryLeads from './0122-query-leads.ts'
 import * as queuedStacks from './0123-queued-stacks.ts'
 import * as queryRanges from './0124-query-ranges.ts'
 import * as importWaits from './0125-import-waits.ts'
+import * as pullProgressLeads from './0126-pull-progress-leads.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
 
 /**
@@ -203,6 +204,7 @@ export const migrations: readonly Migration[] = [
   // The position is the version, and 0127 came first.
   { name: '0124-query-ranges', ...queryRanges },
   { name: '0125-import-waits', ...importWaits },
+  { name: '0126-pull-progress-leads', ...pullProgressLeads },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -5,7 +5,6 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
-import { Field, onSubmit, Select } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
@@ -17,26 +16,11 @@ import { RowList } from '../keyboard/row-list.tsx'
 import { plural, T, t } from '../language/texts.tsx'
 import { PullTags, pullStateOf } from '../pulls/pull-tags.tsx'
 import { RowBox, Selectable } from './bulk-form.tsx'
+import { FilterForm, type Filters, filtersOf, queryOf } from './list-filters.tsx'
 
 const STATES = ['open', 'closed', 'all'] as const
 
 const STATE_TEXTS = { open: t('Open @state'), closed: t('Closed'), all: t('All') } as const
-
-/** The filters of the address, beside the state and the page. */
-const FILTERS = ['q', 'author', 'assignee', 'labels', 'milestones', 'sort'] as const
-
-type Filters = Partial<Record<(typeof FILTERS)[number], string>>
-
-const ORDERS = [
-  ['', t('Newest first')],
-  ['oldest', t('Oldest first')],
-  ['recentupdate', t('Last changed first')],
-  ['leastupdate', t('Last changed last')],
-  ['mostcomment', t('Most comments first')],
-  ['leastcomment', t('Fewest comments first')],
-  ['nearduedate', t('Earliest due date first')],
-  ['farduedate', t('Latest due date first')],
-] as const
 
 const loadSavedViews = async () => (await import('./saved-views.tsx')).SavedViews
 
@@ -68,6 +52,7 @@ export function IssueList({ repository, name, query, kind, first }: IssueListPro
   const page = pageOf(query)
   const kept = filtersOf(query)
   const { q = '' } = kept
+  const asked = queryOf(kept)
   // A query may ask for a state itself.
   const state = STATES.find((known) => known === query.get('state')) ?? (q === '' ? 'open' : 'all')
   const { list, totals } = useLists(name, { kind, kept, state, page })
@@ -79,10 +64,11 @@ export function IssueList({ repository, name, query, kind, first }: IssueListPro
     <>
       <Actions name={name} kind={kind} isArchived={repository.archived} />
       {Object.keys(kept).length === 0 && page === 1 && first}
-      <Later load={loadSavedViews} with={{ name, folder: kind.type, query: q, isWriter }} />
+      <Later load={loadSavedViews} with={{ name, folder: kind.type, query: asked, isWriter }} />
       <FilterForm
         kept={kept}
         search={kind.search}
+        hasPulls={kind.type === 'pulls'}
         onFilter={(filters) => goTo(hrefOf({ state, ...filters }))}
       />
       <StateTabs
@@ -131,22 +117,25 @@ function useLists(
 ) {
   const { of } = useApi()
   const { kind, kept, state, page } = asked
-  const { q = '', labels = '', milestones = '', author = '', assignee = '', sort = '' } = kept
+  const { labels = '', milestones = '', author = '', assignee = '', sort = '' } = kept
   const { type } = kind
   const people = { createdBy: author, assignedBy: assignee }
-  const request = { ...name, type, labels, milestones, ...people, sort, query: q }
-  const keys = FILTERS.map((filter) => kept[filter])
+  const request = { ...name, type, labels, milestones, ...people, sort, query: queryOf(kept) }
+  const keys = Object.entries(kept).flat().join('\0')
   const pullStates = type === 'pulls'
   const list = useLoad(
     (signal) => of(IssueService).listIssues({ ...request, state, page, pullStates }, { signal }),
-    [state, ...keys, page],
+    [state, keys, page],
   )
-  const totals = useLoad(async (signal) => {
-    const totalOf = async (known: string) =>
-      of(IssueService).listIssues({ ...request, state: known, limit: 1 }, { signal })
-    const [open, closed] = await Promise.all([totalOf('open'), totalOf('closed')])
-    return { open: totalText(open), closed: totalText(closed) }
-  }, keys)
+  const totals = useLoad(
+    async (signal) => {
+      const totalOf = async (known: string) =>
+        of(IssueService).listIssues({ ...request, state: known, limit: 1 }, { signal })
+      const [open, closed] = await Promise.all([totalOf('open'), totalOf('closed')])
+      return { open: totalText(open), closed: totalText(closed) }
+    },
+    [keys],
+  )
   return { list, totals }
 }
 
@@ -200,32 +189,6 @@ function StateTabs(props: {
   )
 }
 
-interface FilterFormProps {
-  readonly kept: Filters
-  readonly search: string
-  readonly onFilter: (filters: Filters) => void
-}
-
-function FilterForm({ kept, search, onFilter }: FilterFormProps): VNode {
-  const { q = '', author = '', assignee = '', labels = '', milestones = '', sort = '' } = kept
-  return (
-    <search>
-      <form
-        class="row filters"
-        onSubmit={onSubmit((form) => onFilter(filtersOf(new FormData(form))))}
-      >
-        <Field label={search} name="q" type="search" defaultValue={q} maxLength={1024} />
-        <Field label={t('Author')} name="author" defaultValue={author} maxLength={255} />
-        <Field label={t('Assignee')} name="assignee" defaultValue={assignee} maxLength={255} />
-        <Field label={t('Labels')} name="labels" defaultValue={labels} />
-        <Field label={t('Milestones')} name="milestones" defaultValue={milestones} />
-        <Select label={t('Order')} name="sort" value={sort} options={ORDERS} />
-        <button type="submit">{t('Search')}</button>
-      </form>
-    </search>
-  )
-}
-
 interface IssueRowProps {
   readonly issue: Issue
   readonly href: string
@@ -263,17 +226,4 @@ function factsOf({ milestone, assignees, comments, pullRequest: pull }: Issue): 
     ...(names !== '' ? [t('assigned to {names}', { names })] : []),
     ...(comments > 0n ? [plural(comments, '{count} comment', '{count} comments')] : []),
   ]
-}
-
-/** Returns the filters of an address or of the form that are not empty. */
-function filtersOf(source: URLSearchParams | FormData): Filters {
-  const filters: Filters = {}
-  for (const filter of FILTERS) {
-    const value = source.get(filter)
-    if (typeof value === 'string' && value !== '') filters[filter] = value
-  }
-  // The former name of the author in the address of a list of pull requests.
-  const poster = source.get('poster')
-  if (typeof poster === 'string' && poster !== '') filters.author ??= poster
-  return filters
 }

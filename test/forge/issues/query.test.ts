@@ -49,6 +49,7 @@ describe('a query', () => {
     ['parent:5', 'parent:#5'],
     ['blocks:own/pub#5', 'blocks:own/pub#5'],
     ['repo:own/pub team:org/all', 'repo:own/pub team:org/all'],
+    ['REVIEW:Approved,none -checks:failure', 'review:approved,none -checks:failure'],
   ])('%s is %s', (text, expected) => {
     expect(canonical(text)).toBe(expected)
     expect(parseQuery(expected)).toEqual(parseQuery(text))
@@ -89,6 +90,8 @@ describe('a query', () => {
     ['comments:1..x', 9, 'comments:1..x'],
     ['number:12345678901', 7, 'number:12345678901'],
     ['subscriber:bob', 11, 'subscriber:bob'],
+    ['review:"any"', 7, 'review:any'],
+    ['checks:error', 7, 'checks:error'],
     ['repo:own', 5, 'repo:own'],
     ['blocks:x', 7, 'blocks:x'],
     ['😀 foo:bar', 2, 'foo:'],

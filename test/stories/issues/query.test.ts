@@ -104,6 +104,8 @@ describe('the query of a list', () => {
     ['involves:carol', [1, 3]],
     ['is:pr', [5]],
     ['is:draft', [5]],
+    ['review:none checks:none', [5]],
+    ['-review:requested,approved -checks:failure', [1, 2, 3, 4, 5]],
     ['is:merged', []],
     ['is:locked', [4]],
     ['is:pinned', [3]],
@@ -290,10 +292,12 @@ describe('ExplainIssueQuery', () => {
       'reason:',
       'reviewer:',
       'review-requested:',
+      'review:',
       'repo:',
       'reactions:',
     ])
     expect(await completions('is:open is:p')).toEqual(['pr', 'pinned', 'public', 'private'])
+    expect(await completions('review:a')).toEqual(['approved'])
     expect(await completions('-label:g')).toEqual(['"good first"'])
     expect(await completions('label:"good f')).toEqual(['"good first"'])
     expect(await completions('label:bug,k')).toEqual(['kind/one'])

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** What a list says that a pull request waits for: reviews and checks. */
+/** What a list says that a pull request waits for: reviews and checks. The query language agrees. */
 async function waits({ path }: ReviewedPull, who: Actor = users.bob): Promise<unknown[]> {
   const { status, body } = await forge.rest(
     who,
@@ -25,6 +25,12 @@ async function waits({ path }: ReviewedPull, who: Actor = users.bob): Promise<un
   )
   expect(status).toBe(200)
   const { review_state, checks_state } = body[0].pull_request
+  const found = async (query: string) =>
+    (await forge.ask(who, 'GET', `${path}/issues?query=${query}`)).length
+  for (const state of ['none', 'requested', 'approved', 'changes_requested'])
+    expect(await found(`review:${state}`)).toBe(Number(state === (review_state ?? 'none')))
+  for (const state of ['none', 'pending', 'success', 'failure'])
+    expect(await found(`checks:${state}`)).toBe(Number(state === (checks_state ?? 'none')))
   return [review_state, checks_state]
 }
 
@@ -49,6 +55,8 @@ describe('a list of pull requests says what they wait for', () => {
     await report('build', 'pending')
     expect(await waits(pull)).toEqual([undefined, 'pending'])
     await report('build', 'success')
+    expect(await waits(pull)).toEqual([undefined, 'success'])
+    await report('docs', 'skipped')
     expect(await waits(pull)).toEqual([undefined, 'success'])
     await report('lint', 'error')
     expect(await waits(pull)).toEqual([undefined, 'failure'])

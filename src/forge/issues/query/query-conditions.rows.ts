@@ -4,8 +4,18 @@ import type { Schema } from '../../../platform/database/schema.ts'
 import type { RepositoryReader } from '../../repositories/access/repository-readers.rows.ts'
 import { type Issues, isLinked, isReadable, waits } from './query-links.rows.ts'
 import { hasUser } from './query-people.rows.ts'
+import { hasChecks, hasReview } from './query-progress.rows.ts'
 import { hasQueryWords } from './query-words.rows.ts'
-import type { Condition, Property, Quality, QueryNames, Term, Value } from './schema.ts'
+import type {
+  ChecksState,
+  Condition,
+  Property,
+  Quality,
+  QueryNames,
+  ReviewState,
+  Term,
+  Value,
+} from './schema.ts'
 
 /** A condition with all that its values mean. */
 export interface QueryCondition {
@@ -67,6 +77,10 @@ function hasValue(
     case 'review-requested':
     case 'subscriber':
       return hasUser(eb, query, qualifier, value)
+    case 'review':
+      return value.kind === 'word' ? hasReview(value.text as ReviewState) : NEVER
+    case 'checks':
+      return value.kind === 'word' ? hasChecks(value.text as ChecksState) : NEVER
     case 'label':
       return hasLabel(eb, value)
     case 'milestone':

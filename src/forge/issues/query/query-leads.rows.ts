@@ -1,6 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import { endsOf, pathKey, type QueryCondition } from './query-conditions.rows.ts'
-import type { Condition, Property, Quality, Term, Value } from './schema.ts'
+import { idsOfChecks, idsOfReview } from './query-progress.rows.ts'
+import type {
+  ChecksState,
+  Condition,
+  Property,
+  Quality,
+  ReviewState,
+  Term,
+  Value,
+} from './schema.ts'
 
 /**
  * What leads to the conversations of a query: indexes of the few rows that a term can mean. A lead
@@ -47,6 +56,12 @@ function idsOfValue(place: Place, { qualifier }: Term, value: Value): Ids | unde
     case 'review-requested':
     case 'subscriber':
       return ofPerson(place, qualifier, value)
+    case 'review':
+      return value.kind === 'word' ? idsOfReview(value.text as ReviewState) : undefined
+    case 'checks':
+      return value.kind === 'word'
+        ? idsOfChecks(value.text as ChecksState, place.repositoryId)
+        : undefined
     case 'label':
     case 'milestone':
     case 'repo':

@@ -15,6 +15,8 @@ export const QUALIFIERS = {
   involves: 'user',
   reviewer: 'user',
   'review-requested': 'user',
+  review: 'word',
+  checks: 'word',
   subscriber: 'me',
   label: 'label',
   milestone: 'milestone',
@@ -74,6 +76,8 @@ export const WORDS = {
   reason: ['completed', 'not_planned', 'duplicate'],
   no: PROPERTIES,
   has: PROPERTIES,
+  review: ['none', 'requested', 'approved', 'changes_requested'],
+  checks: ['none', 'pending', 'success', 'failure'],
 } as const
 
 /** What `no:` and `has:` ask for. */
@@ -81,6 +85,12 @@ export type Property = (typeof PROPERTIES)[number]
 
 /** What `is:` asks for. */
 export type Quality = (typeof WORDS.is)[number]
+
+/** What `review:` asks for: what the votes that count and the requests of a pull request say. */
+export type ReviewState = (typeof WORDS.review)[number]
+
+/** What `checks:` asks for: the combined state of the statuses of the head. */
+export type ChecksState = (typeof WORDS.checks)[number]
 
 /** The texts in which words are looked for. */
 export const PARTS = ['title', 'body', 'comments'] as const
