@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { stepsText } from '../components/values.ts'
 import { plural, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { Administration } from './administration.tsx'
@@ -65,7 +66,7 @@ function Entry({
       )}
       {error !== '' && <p>{error}</p>}
       <p class="facts">
-        {requested.length > 0 && `${t('requested: {steps}', { steps: requested.join(', ') })} `}
+        {requested.length > 0 && `${t('requested: {steps}', { steps: stepsText(requested) })} `}
         {pausedUntil ? (
           <T text="paused, next try {time}" time={<Time at={pausedUntil} />} />
         ) : (

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Avatar } from '../components/avatar.tsx'
 import { Website } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
+import { levelText } from '../components/values.ts'
 import { plural, t } from '../language/texts.tsx'
 import { NewRepository } from '../repositories/repository-list.tsx'
 import { organizationRights } from './organization-settings.tsx'
@@ -109,7 +110,8 @@ function Teams({ name }: { name: string }): VNode {
             <ul>
               {teams.map((team) => (
                 <li key={String(team.id)}>
-                  {team.name} <span class="tag">{team.permission}</span> {team.description}
+                  {team.name} <span class="tag">{levelText(team.permission)}</span>{' '}
+                  {team.description}
                 </li>
               ))}
             </ul>

@@ -15,6 +15,7 @@ import {
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { levelText } from '../components/values.ts'
 import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { OrganizationSettings, organizationSettingsHref, People } from './organization-settings.tsx'
@@ -61,7 +62,8 @@ function Teams({ org, base, page }: { org: string; base: string; page: number })
             <ul class="list">
               {teams.map(({ id, name, permission, description }) => (
                 <li key={String(id)}>
-                  <a href={`${base}/${id}`}>{name}</a> <span class="tag">{permission}</span>
+                  <a href={`${base}/${id}`}>{name}</a>{' '}
+                  <span class="tag">{levelText(permission)}</span>
                   {description !== '' && <p>{description}</p>}
                 </li>
               ))}

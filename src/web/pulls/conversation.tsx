@@ -9,6 +9,7 @@ import { loadScript } from '../api/scripts.ts'
 import { Icon } from '../components/icon.tsx'
 import { Later, Show, useLoad } from '../components/load.tsx'
 import { writerAccount } from '../components/person.tsx'
+import { checkText } from '../components/values.ts'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
@@ -254,7 +255,7 @@ function Checks(props: {
             <ul class="list">
               {statuses.map(({ context, status: state, description, targetUrl }) => (
                 <li key={context}>
-                  <span class={`tag ${state}`}>{state}</span>{' '}
+                  <span class={`tag ${state}`}>{checkText(state)}</span>{' '}
                   {/^https?:/.test(targetUrl) ? (
                     <a href={targetUrl} rel="nofollow noopener noreferrer">
                       {context}

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { NotFound } from '../components/page.tsx'
+import { checkText } from '../components/values.ts'
 import { T, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
@@ -107,7 +108,7 @@ function Group({ name, group }: { name: QueueName['name']; group: MergeQueueGrou
       <ul class="list">
         {statuses.map(({ context, status, description }) => (
           <li key={context}>
-            <span class={`tag ${status}`}>{status}</span> {context} {description}
+            <span class={`tag ${status}`}>{checkText(status)}</span> {context} {description}
           </li>
         ))}
       </ul>

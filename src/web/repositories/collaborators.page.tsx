@@ -4,6 +4,7 @@ import { useApi } from '../api/client.ts'
 import { ActionButton, ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
 import { type Loaded, Show, useLoad } from '../components/load.tsx'
 import { Pager, pageOf } from '../components/page.tsx'
+import { levelText } from '../components/values.ts'
 import { t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
@@ -75,7 +76,7 @@ function People(props: {
           <ul class="list">
             {people.map(({ login, level }) => (
               <li key={login}>
-                <a href={`/${login}`}>{login}</a> <span class="tag">{level}</span>
+                <a href={`/${login}`}>{login}</a> <span class="tag">{levelText(level)}</span>
                 {!isFrozen && (
                   <Change name={name} login={login} level={level} onChange={list.reload} />
                 )}

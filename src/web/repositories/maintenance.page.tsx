@@ -9,6 +9,7 @@ import { sizeText, Time } from '../components/formats.tsx'
 import { ActionForm } from '../components/forms.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Scrolling } from '../components/page.tsx'
+import { stepsText } from '../components/values.ts'
 import { numberText, plural, T, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { RepositorySettings } from './repository-settings.tsx'
@@ -95,8 +96,8 @@ function State(found: RepositoryMaintenance): VNode {
         <Fact name={t('Graph of commits')}>
           {commitGraphAt ? <Time at={commitGraphAt} /> : t('none')}
         </Fact>
-        <Fact name={t('Steps that are due')}>{due.join(', ') || t('none')}</Fact>
-        {requested.length > 0 && <Fact name={t('Requested steps')}>{requested.join(', ')}</Fact>}
+        <Fact name={t('Steps that are due')}>{stepsText(due) || t('none')}</Fact>
+        {requested.length > 0 && <Fact name={t('Requested steps')}>{stepsText(requested)}</Fact>}
         {nextCheckAt && (
           <Fact name={t('Next look')}>
             <Time at={nextCheckAt} />
@@ -140,7 +141,7 @@ function Steps({ steps }: { steps: readonly MaintenanceStep[] }): VNode {
         <tbody>
           {steps.map(({ name, startedAt, seconds, error }) => (
             <tr key={name}>
-              <td>{name}</td>
+              <td>{stepsText([name])}</td>
               <td>
                 <Time at={startedAt} />
               </td>

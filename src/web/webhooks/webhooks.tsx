@@ -57,7 +57,8 @@ function WebhookList(props: { store: WebhookStore; page: number; isFrozen: boole
             <ul class="list">
               {hooks.map(({ id, config, events, type, active }) => (
                 <li key={String(id)}>
-                  <a href={`${store.base}/${id}`}>{config?.url}</a> <span class="tag">{type}</span>
+                  <a href={`${store.base}/${id}`}>{config?.url}</a>{' '}
+                  <span class="tag">{typeText(type)}</span>
                   {!active && <span class="tag">{t('off')}</span>}
                   <p class="facts">{events.join(', ')}</p>
                 </li>
@@ -149,6 +150,11 @@ const TYPES = [
   ['discord', t('Message for Discord')],
   ['msteams', t('Message for Microsoft Teams')],
 ] as const
+
+/** Returns the words for a type of webhooks, or the type itself if the page does not know the type. */
+function typeText(type: string): string {
+  return TYPES.find(([known]) => known === type)?.[1] ?? type
+}
 
 const EVENTS = [
   ['push', t('Pushes')],
