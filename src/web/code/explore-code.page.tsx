@@ -5,6 +5,7 @@ import { Checkbox, Field, fieldOf, isChecked, onSubmit } from '../components/for
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf, useTitle } from '../components/page.tsx'
+import { RowList } from '../keyboard/row-list.tsx'
 import { plural, t } from '../language/texts.tsx'
 import type { PageProps } from '../routes.ts'
 import { FoundFileView } from './found-file.tsx'
@@ -37,7 +38,7 @@ function SearchForm({ query }: Pick<PageProps, 'query'>): VNode {
   }
   return (
     <search>
-      <form class="row" onSubmit={onSubmit(send)}>
+      <form class="row filters" onSubmit={onSubmit(send)}>
         <Field
           label={t('Search code')}
           type="search"
@@ -104,18 +105,20 @@ function Results({ query }: Pick<PageProps, 'query'>): VNode {
               {t('There may be more files. A longer text, paths or an owner find the rest.')}
             </p>
           )}
-          {files.map(
-            ({ owner, repo, sha, file }) =>
-              file && (
-                <FoundFileView
-                  key={`${owner}/${repo}/${file.path}`}
-                  name={{ owner, repo }}
-                  sha={sha}
-                  file={file}
-                  showsRepository
-                />
-              ),
-          )}
+          <RowList>
+            {files.map(
+              ({ owner, repo, sha, file }) =>
+                file && (
+                  <FoundFileView
+                    key={`${owner}/${repo}/${file.path}`}
+                    name={{ owner, repo }}
+                    sha={sha}
+                    file={file}
+                    showsRepository
+                  />
+                ),
+            )}
+          </RowList>
           <Pager page={page} limit={limit} total={total} />
         </>
       )}

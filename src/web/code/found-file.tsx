@@ -4,7 +4,7 @@ import { codeHref, repositoryHref } from '../addresses.ts'
 import { Scrolling } from '../components/page.tsx'
 import { t } from '../language/texts.tsx'
 
-/** A file that a search has found: the lines that match, with marks and links. */
+/** A row with a file that a search has found: the lines that match, with marks and links. */
 export function FoundFileView(props: {
   name: { readonly owner: string; readonly repo: string }
   sha: string
@@ -17,51 +17,55 @@ export function FoundFileView(props: {
   const href = codeHref(name, { kind: 'commit', name: sha }, path)
   const isAfterGap = (i: number) => i > 0 && lines[i]?.number !== (lines[i - 1]?.number ?? 0) + 1
   return (
-    <section aria-label={showsRepository ? `${name.owner}/${name.repo}: ${path}` : path}>
-      <h2 class="file-name">
-        {showsRepository && (
-          <>
-            <a href={repositoryHref(name)}>
-              {name.owner}/{name.repo}
-            </a>
-            {': '}
-          </>
-        )}
-        <a href={href}>{path}</a>
-      </h2>
-      <Scrolling className="source" label={t('Lines of {file}', { file: path })}>
-        <pre class="numbers">
-          {lines.map(({ number }, i) => (
-            <span key={number}>
-              {isAfterGap(i) && '⋯\n'}
-              <a
-                href={`${href}#L${number}`}
-                aria-label={t('Line {line} of {file}', { line: String(number), file: path })}
-              >
-                {number}
+    <li class="found">
+      <section aria-label={showsRepository ? `${name.owner}/${name.repo}: ${path}` : path}>
+        <h2 class="file-name">
+          {showsRepository && (
+            <>
+              <a href={repositoryHref(name)}>
+                {name.owner}/{name.repo}
               </a>
-              {'\n'}
-            </span>
-          ))}
-        </pre>
-        <pre>
-          <code>
-            {lines.map((line, i) => (
-              <span key={line.number}>
-                {isAfterGap(i) && '\n'}
-                <Line line={line} />
+              {': '}
+            </>
+          )}
+          <a href={href} data-row>
+            {path}
+          </a>
+        </h2>
+        <Scrolling className="source" label={t('Lines of {file}', { file: path })}>
+          <pre class="numbers">
+            {lines.map(({ number }, i) => (
+              <span key={number}>
+                {isAfterGap(i) && '⋯\n'}
+                <a
+                  href={`${href}#L${number}`}
+                  aria-label={t('Line {line} of {file}', { line: String(number), file: path })}
+                >
+                  {number}
+                </a>
                 {'\n'}
               </span>
             ))}
-          </code>
-        </pre>
-      </Scrolling>
-      {moreMatches && (
-        <p class="facts">
-          {t('More lines match.')} <a href={href}>{t('The whole file')}</a>
-        </p>
-      )}
-    </section>
+          </pre>
+          <pre>
+            <code>
+              {lines.map((line, i) => (
+                <span key={line.number}>
+                  {isAfterGap(i) && '\n'}
+                  <Line line={line} />
+                  {'\n'}
+                </span>
+              ))}
+            </code>
+          </pre>
+        </Scrolling>
+        {moreMatches && (
+          <p class="facts">
+            {t('More lines match.')} <a href={href}>{t('The whole file')}</a>
+          </p>
+        )}
+      </section>
+    </li>
   )
 }
 

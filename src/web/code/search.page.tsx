@@ -6,6 +6,7 @@ import { Checkbox, Field, fieldOf, isChecked, onSubmit } from '../components/for
 import { Show, useLoad } from '../components/load.tsx'
 import { goTo } from '../components/navigation.ts'
 import { Pager, pageOf } from '../components/page.tsx'
+import { RowList } from '../keyboard/row-list.tsx'
 import { plural, t } from '../language/texts.tsx'
 import { RepositoryFrame } from '../repositories/repository.tsx'
 import type { PageProps } from '../routes.ts'
@@ -50,7 +51,7 @@ function SearchForm({ name, query }: { name: RepositoryName; query: URLSearchPar
   }
   return (
     <search>
-      <form class="row" onSubmit={onSubmit(send)}>
+      <form class="row filters" onSubmit={onSubmit(send)}>
         <Field
           label={t('Search code')}
           type="search"
@@ -125,9 +126,11 @@ function Results({ name, query }: { name: RepositoryName; query: URLSearchParams
               )}
             </p>
           )}
-          {files.map((file) => (
-            <FoundFileView key={file.path} name={name} sha={sha} file={file} />
-          ))}
+          <RowList>
+            {files.map((file) => (
+              <FoundFileView key={file.path} name={name} sha={sha} file={file} />
+            ))}
+          </RowList>
           <Pager page={page} limit={limit} total={total} />
         </>
       )}

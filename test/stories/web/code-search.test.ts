@@ -43,6 +43,35 @@ describe.skipIf(!hasChromium)(browserSuite('the search in the files of a reposit
     await leave()
   })
 
+  it('is used on a phone, by fingers and by keys', async () => {
+    const { forge, browser } = web
+    for (const path of ['/bob/tools/search', '/explore/code']) {
+      const context = await browser.newContext({
+        baseURL: forge.server.url,
+        viewport: { width: 390, height: 844 },
+        hasTouch: true,
+        isMobile: true,
+        reducedMotion: 'reduce',
+      })
+      const page = await context.newPage()
+      await page.goto(path)
+      await page.getByRole('searchbox', { name: 'Search code' }).tap()
+      await page.keyboard.type('needle')
+      await page.getByRole('button', { name: 'Search', exact: true }).tap()
+      await page.getByText('2 files.').waitFor()
+      await expectReadable(page)
+      await page.keyboard.press('j')
+      await page.keyboard.press('j')
+      expect(await page.locator('a:focus').textContent()).toBe('src/app.ts')
+      const line = page.getByRole('link', { name: 'Line 1 of src/app.ts', exact: true })
+      const { width = 0, height = 0 } = (await line.boundingBox()) ?? {}
+      expect(Math.min(width, height)).toBeGreaterThanOrEqual(24)
+      await line.tap()
+      await page.locator('#L1.marked').waitFor()
+      await context.close()
+    }
+  })
+
   it('keeps the query in the address, with paths and an expression', async () => {
     const query = new URLSearchParams({ q: 'ne+dle <', path: '*.md !src', regexp: 'true' })
     const { page, faults, leave } = await web.open(`/bob/tools/search?${query}`)
