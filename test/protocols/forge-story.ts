@@ -662,6 +662,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('carol', reviews.editReviewComment, 'PATCH /repos/guild/engine/pulls/1/reviews/4/comments/2', {
     body: 'And what then?\n\n```suggestion\nTwo.\n```',
   }),
+  bob(reviews.listReviewCommentEdits, 'GET /repos/guild/engine/pulls/1/reviews/4/comments/2/edits'),
+  bob(
+    reviews.deleteReviewCommentEdit,
+    'DELETE /repos/guild/engine/pulls/1/reviews/4/comments/2/edits/1',
+  ),
   bob(viewedFiles.markFilesViewed, 'PUT /repos/guild/engine/pulls/1/viewed_files', {
     paths: ['plan.md'],
   }),

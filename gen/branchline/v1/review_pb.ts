@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/review.proto.
  */
 export const file_branchline_v1_review: GenFile = /*@__PURE__*/
-  fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSLbAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAkSHwoPb3JpZ2luYWxfYXV0aG9yGBAgASgJQgb6phkCCAESIgoSb3JpZ2luYWxfYXV0aG9yX2lkGBEgASgDQgb6phkCCAEirgQKEVB1bGxSZXZpZXdDb21tZW50EgoKAmlkGAEgASgDEgwKBGJvZHkYAiABKAkSJAoEdXNlchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIwCghyZXNvbHZlchgEIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEh4KFnB1bGxfcmVxdWVzdF9yZXZpZXdfaWQYBSABKAMSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGF0aBgIIAEoCRIRCgljb21taXRfaWQYCSABKAkSGgoSb3JpZ2luYWxfY29tbWl0X2lkGAogASgJEhEKCWRpZmZfaHVuaxgLIAEoCRIQCghwb3NpdGlvbhgMIAEoBBIZChFvcmlnaW5hbF9wb3NpdGlvbhgNIAEoBBIQCghodG1sX3VybBgOIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGA8gASgJEh8KD29yaWdpbmFsX2F1dGhvchgRIAEoCUIG+qYZAggBEiIKEm9yaWdpbmFsX2F1dGhvcl9pZBgSIAEoA0IG+qYZAggBEjkKCnN1Z2dlc3Rpb24YECABKAsyHS5icmFuY2hsaW5lLnYxLkNvZGVTdWdnZXN0aW9uQgb6phkCCAEiQwoOQ29kZVN1Z2dlc3Rpb24SEQoJZnJvbV9saW5lGAEgASgEEg8KB3RvX2xpbmUYAiABKAQSDQoFbGluZXMYAyADKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSLbAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAkSHwoPb3JpZ2luYWxfYXV0aG9yGBAgASgJQgb6phkCCAESIgoSb3JpZ2luYWxfYXV0aG9yX2lkGBEgASgDQgb6phkCCAEirgQKEVB1bGxSZXZpZXdDb21tZW50EgoKAmlkGAEgASgDEgwKBGJvZHkYAiABKAkSJAoEdXNlchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIwCghyZXNvbHZlchgEIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEh4KFnB1bGxfcmVxdWVzdF9yZXZpZXdfaWQYBSABKAMSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGF0aBgIIAEoCRIRCgljb21taXRfaWQYCSABKAkSGgoSb3JpZ2luYWxfY29tbWl0X2lkGAogASgJEhEKCWRpZmZfaHVuaxgLIAEoCRIQCghwb3NpdGlvbhgMIAEoBBIZChFvcmlnaW5hbF9wb3NpdGlvbhgNIAEoBBIQCghodG1sX3VybBgOIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGA8gASgJEh8KD29yaWdpbmFsX2F1dGhvchgRIAEoCUIG+qYZAggBEiIKEm9yaWdpbmFsX2F1dGhvcl9pZBgSIAEoA0IG+qYZAggBEjkKCnN1Z2dlc3Rpb24YECABKAsyHS5icmFuY2hsaW5lLnYxLkNvZGVTdWdnZXN0aW9uQgb6phkCCAEigwEKEVJldmlld0NvbW1lbnRFZGl0EgoKAmlkGAEgASgDEiQKBHVzZXIYAiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJDCg5Db2RlU3VnZ2VzdGlvbhIRCglmcm9tX2xpbmUYASABKAQSDwoHdG9fbGluZRgCIAEoBBINCgVsaW5lcxgDIAMoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A review of a pull request, or a request for one.
@@ -299,6 +299,48 @@ export const PullReviewCommentSchema: GenMessage<PullReviewComment> = /*@__PURE_
   messageDesc(file_branchline_v1_review, 1);
 
 /**
+ * An edit of a comment of a review, with the text before.
+ *
+ * @generated from message branchline.v1.ReviewCommentEdit
+ */
+export type ReviewCommentEdit = Message<"branchline.v1.ReviewCommentEdit"> & {
+  /**
+   * Number among the edits of the comments of all reviews. It never changes.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Who changed the text. A deleted account has the number -1 and the name `Ghost`.
+   *
+   * @generated from field: branchline.v1.Account user = 2;
+   */
+  user?: Account | undefined;
+
+  /**
+   * The text before the edit, in Markdown.
+   *
+   * @generated from field: string body = 3;
+   */
+  body: string;
+
+  /**
+   * Time of the edit.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.ReviewCommentEdit.
+ * Use `create(ReviewCommentEditSchema)` to create a new message.
+ */
+export const ReviewCommentEditSchema: GenMessage<ReviewCommentEdit> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_review, 2);
+
+/**
  * Code that a comment proposes. See SuggestionService.
  *
  * @generated from message branchline.v1.CodeSuggestion
@@ -331,5 +373,5 @@ export type CodeSuggestion = Message<"branchline.v1.CodeSuggestion"> & {
  * Use `create(CodeSuggestionSchema)` to create a new message.
  */
 export const CodeSuggestionSchema: GenMessage<CodeSuggestion> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_review, 2);
+  messageDesc(file_branchline_v1_review, 3);
 

@@ -39,7 +39,7 @@ import { linkUploads } from './unlinked-uploads.ts'
 export const MAX_TEXT_CHARACTERS = 65_536
 
 /** The number of former texts that a comment keeps. */
-const MAX_EDITS = 20
+export const MAX_EDITS = 20
 
 /** @throws INVALID_FIELD if the text is blank or too long. */
 export function checkCommentText(field: string, text: string): void {

@@ -100,6 +100,7 @@ import * as queryRanges from './0124-query-ranges.ts'
 import * as importWaits from './0125-import-waits.ts'
 import * as pullProgressLeads from './0126-pull-progress-leads.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
+import * as reviewCommentEdits from './0128-review-comment-edits.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -205,6 +206,7 @@ export const migrations: readonly Migration[] = [
   { name: '0124-query-ranges', ...queryRanges },
   { name: '0125-import-waits', ...importWaits },
   { name: '0126-pull-progress-leads', ...pullProgressLeads },
+  { name: '0128-review-comment-edits', ...reviewCommentEdits },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

@@ -358,6 +358,21 @@ export type ReviewChanges = Partial<
   Omit<Review, 'id' | 'pull_request_id' | 'reviewer_id' | 'team_id' | 'comments_count'>
 >
 
+/** Edits of comments of reviews, with the texts before. */
+interface ReviewCommentEditsTable {
+  /** Never reused. */
+  id: Generated<number>
+  comment_id: number
+  /** Who changed the text; null if the account was deleted. */
+  editor_id: number | null
+  /** Markdown: the text before the edit. */
+  body: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type ReviewCommentEdit = Selectable<ReviewCommentEditsTable>
+
 /** Files of pull requests that users have viewed. */
 interface ViewedFilesTable {
   pull_request_id: number
@@ -382,6 +397,7 @@ declare module '../../platform/database/schema.ts' {
     merged_commits: MergedCommitsTable
     issues: PullRequestsTable
     review_comments: ReviewCommentsTable
+    review_comment_edits: ReviewCommentEditsTable
     reviews: ReviewsTable
     viewed_files: ViewedFilesTable
   }

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { markupBase } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
@@ -8,17 +9,28 @@ import { Markup } from '../components/markup.tsx'
 import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
 
+interface FormerTextsProps {
+  readonly name: PullName
+  readonly comment: bigint
+  /** The review of a comment on a line; undefined for a comment on the conversation. */
+  readonly review?: bigint
+}
+
 /** The texts that a comment had before its edits, the latest first. */
-export function FormerTexts({ name, comment }: { name: PullName; comment: bigint }): VNode {
+export function FormerTexts({ name, comment, review }: FormerTextsProps): VNode {
   const { of } = useApi()
   const { owner, repo } = name
   const edits = useLoad(
     async (signal) => {
-      const found = await of(IssueCommentService).listCommentEdits(
-        { owner, repo, id: comment },
-        { signal },
-      )
-      return found.edits.toReversed()
+      const options = { signal }
+      const { edits } =
+        review === undefined
+          ? await of(IssueCommentService).listCommentEdits({ owner, repo, id: comment }, options)
+          : await of(ReviewService).listReviewCommentEdits(
+              { ...name, id: review, comment },
+              options,
+            )
+      return edits.toReversed()
     },
     [comment],
   )

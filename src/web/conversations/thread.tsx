@@ -95,22 +95,17 @@ interface LineCommentProps {
   readonly onQuote: (() => void) | undefined
 }
 
+const loadFormerTexts = async () => (await import('./former-texts.tsx')).FormerTexts
 const loadSuggestionText = async () => (await import('./suggestion.tsx')).SuggestionText
 const loadSuggestionActions = async () => (await import('./suggestion.tsx')).SuggestionActions
 
 function LineComment(props: LineCommentProps): VNode {
-  const { of, session } = useApi()
+  const { of } = useApi()
   const { discussion, comment, canApply, onQuote } = props
-  const { id, user, body, createdAt, pullRequestReviewId, suggestion } = comment
-  const { name, canComment, canModerate, reload } = discussion
+  const { id, body, pullRequestReviewId, suggestion } = comment
+  const { name, reload } = discussion
   const [isEdited, setEdited] = useState(false)
-  const remove = async () => {
-    const request = { ...name, id: pullRequestReviewId, comment: id }
-    await of(ReviewService).deleteReviewComment(request)
-    reload()
-  }
-  const canDelete = canModerate || (session.user && session.user.username === user?.login)
-  const about = { path: comment.path, who: writerOf(comment) }
+  const [showsFormer, setShowsFormer] = useState(false)
   const edit = async (text: string) => {
     const request = { ...name, id: pullRequestReviewId, comment: id, body: text }
     await of(ReviewService).editReviewComment(request)
@@ -119,58 +114,111 @@ function LineComment(props: LineCommentProps): VNode {
   return (
     <div class="said" id={`review-comment-${id}`}>
       <div class="facts">
-        {comment.originalAuthor === '' ? (
-          <Person login={user?.login ?? ''} account={user} />
-        ) : (
-          <strong>{comment.originalAuthor}</strong>
-        )}{' '}
-        <a class="quiet" href={`#review-comment-${id}`}>
-          <Time at={createdAt} />
-        </a>{' '}
-        <span class="space" />
-        {onQuote && (
-          <>
-            <button
-              type="button"
-              class="small"
-              aria-label={t('Quote: comment on {path} by {who}', about)}
-              onClick={onQuote}
-            >
-              {t('Quote')}
-            </button>{' '}
-          </>
-        )}
-        {canDelete && canComment && !isEdited && (
-          <>
-            <button
-              type="button"
-              class="small"
-              aria-label={t('Edit: comment on {path} by {who}', about)}
-              onClick={() => setEdited(true)}
-            >
-              {t('Edit')}
-            </button>{' '}
-          </>
-        )}
-        {canDelete && (
-          <Confirmed
-            action={t('Delete')}
-            about={t('the comment on {path} by {who}', about)}
-            question={t('The comment is deleted for ever.')}
-            isSmall
-            act={remove}
-          />
-        )}
+        <LineCommentHead
+          comment={comment}
+          showsFormer={showsFormer}
+          onFormer={() => setShowsFormer(!showsFormer)}
+        />
+        <LineCommentActions
+          discussion={discussion}
+          comment={comment}
+          onQuote={onQuote}
+          onEdit={isEdited ? undefined : () => setEdited(true)}
+        />
       </div>
       {isEdited ? (
         <CommentEditor name={name} body={body} save={edit} onClose={() => setEdited(false)} />
       ) : (
         <CommentText comment={comment} base={markupBase(name)} />
       )}
+      {showsFormer && (
+        <Later load={loadFormerTexts} with={{ name, comment: id, review: pullRequestReviewId }} />
+      )}
       {canApply && suggestion && (
         <Later load={loadSuggestionActions} with={{ discussion, comment, suggestion }} />
       )}
     </div>
+  )
+}
+
+/** Who has written a comment, when, and the mark of one that was changed later. */
+function LineCommentHead(props: {
+  comment: PullReviewComment
+  showsFormer: boolean
+  onFormer: () => void
+}): VNode {
+  const { comment, showsFormer, onFormer } = props
+  const { id, user, originalAuthor, createdAt, updatedAt } = comment
+  return (
+    <>
+      {originalAuthor === '' ? (
+        <Person login={user?.login ?? ''} account={user} />
+      ) : (
+        <strong>{originalAuthor}</strong>
+      )}{' '}
+      <a class="quiet" href={`#review-comment-${id}`}>
+        <Time at={createdAt} />
+      </a>{' '}
+      <span class="space" />
+      {(updatedAt?.seconds ?? 0n) > (createdAt?.seconds ?? 0n) && (
+        <button type="button" class="small" aria-expanded={showsFormer} onClick={onFormer}>
+          {t('edited')}
+        </button>
+      )}{' '}
+    </>
+  )
+}
+
+/** The buttons that quote, change and delete a comment. */
+function LineCommentActions(
+  props: Pick<LineCommentProps, 'discussion' | 'comment' | 'onQuote'> & {
+    /** Undefined while the user changes the comment. */
+    onEdit: (() => void) | undefined
+  },
+): VNode {
+  const { of, session } = useApi()
+  const { discussion, comment, onQuote, onEdit } = props
+  const { name, canComment, canModerate, reload } = discussion
+  const remove = async () => {
+    const request = { ...name, id: comment.pullRequestReviewId, comment: comment.id }
+    await of(ReviewService).deleteReviewComment(request)
+    reload()
+  }
+  const isOwn = session.user !== undefined && session.user.username === comment.user?.login
+  const canDelete = canModerate || isOwn
+  const about = { path: comment.path, who: writerOf(comment) }
+  return (
+    <>
+      {onQuote && (
+        <button
+          type="button"
+          class="small"
+          aria-label={t('Quote: comment on {path} by {who}', about)}
+          onClick={onQuote}
+        >
+          {t('Quote')}
+        </button>
+      )}{' '}
+      {canDelete && canComment && onEdit && (
+        <button
+          type="button"
+          class="small"
+          aria-label={t('Edit: comment on {path} by {who}', about)}
+          onClick={onEdit}
+        >
+          {t('Edit')}
+        </button>
+      )}{' '}
+      {canDelete && (
+        <Confirmed
+          action={t('Delete')}
+          about={t('the comment on {path} by {who}', about)}
+          question={t('The comment is deleted for ever.')}
+          isSmall
+          act={remove}
+        />
+      )}
+    </>
   )
 }
 

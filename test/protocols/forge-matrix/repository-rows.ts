@@ -432,6 +432,17 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
     id: NO_NUMBER,
     comment: NO_NUMBER,
   }),
+  row(reviews.listReviewCommentEdits, pullReaders, {
+    index: PULL,
+    id: NO_NUMBER,
+    comment: NO_NUMBER,
+  }),
+  row(reviews.deleteReviewCommentEdit, participants, {
+    index: PULL,
+    id: NO_NUMBER,
+    comment: NO_NUMBER,
+    edit: NO_NUMBER,
+  }),
   row(reviews.replyToReviewComment, participants, { index: PULL, comment: NO_NUMBER }),
   // Which pull request it would be about nobody knows.
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),

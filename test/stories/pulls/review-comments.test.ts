@@ -359,6 +359,59 @@ describe('a conversation about a line', () => {
     expect((await forge.ask(users.bob, 'GET', comment)).body).toBe('By a writer.')
   })
 
+  it('keeps its former texts for every reader, until the author or a writer removes them', async () => {
+    const pull = await pullOfLines('former')
+    const { id, listed } = await say(users.bob, pull, { path: 'long.txt', new_position: 10 })
+    const comment = `${pull.reviews}/${id}/comments/${listed[0].id}`
+    const edits = (who?: Actor) => forge.ask(who, 'GET', `${comment}/edits`)
+    const edit = (who: Actor, body: string) => forge.ask(who, 'PATCH', comment, { body })
+    expect(await edits()).toEqual([])
+    await edit(users.bob, 'Anew.')
+    await edit(users.bob, 'Anew.')
+    await edit(users.carol, 'By a writer.')
+    const [first, second, ...others] = await edits()
+    expect(first).toEqual({
+      id: expect.any(Number),
+      user: expect.objectContaining({ login: 'bob' }),
+      body: 'Comment 0.',
+      created_at: expect.stringMatching(/^20\d\d-/),
+    })
+    expect([second.body, second.user.login, others]).toEqual(['Anew.', 'carol', []])
+    const remove = async (who: Actor | undefined, number: number) =>
+      (await forge.rest(who, 'DELETE', `${comment}/edits/${number}`)).status
+    expect(await remove(undefined, first.id)).toBe(401)
+    expect(await remove(users.eve, first.id)).toBe(403)
+    expect(await remove(users.bob, first.id)).toBe(204)
+    expect(await remove(users.bob, first.id)).toBe(404)
+    expect(await edits(users.eve)).toEqual([second])
+    for (let n = 0; n < 21; n += 1) await edit(users.bob, `Text ${n}.`)
+    const texts = (await edits()).map(({ body }: { body: string }) => body)
+    expect(texts).toEqual(Array.from({ length: 20 }, (_, n) => `Text ${n}.`))
+    await forge.ask(users.bob, 'PATCH', pull.path, { private: true })
+    expect((await forge.rest(users.eve, 'GET', `${comment}/edits`)).status).toBe(404)
+    await forge.ask(users.bob, 'DELETE', comment)
+    const left = await server.app.db
+      .selectFrom('review_comment_edits')
+      .select('id')
+      .where('comment_id', '=', listed[0].id)
+      .execute()
+    expect(left).toEqual([])
+  })
+
+  it('has no former texts from before the submission of its review', async () => {
+    const pull = await pullOfLines('drafted')
+    const { id: review } = await forge.review(users.eve, pull, '', 'Later.', {
+      comments: [{ path: 'long.txt', new_position: 10, body: 'A rash word.' }],
+    })
+    const comments = `${pull.reviews}/${review}/comments`
+    const [{ id }] = await forge.ask(users.eve, 'GET', comments)
+    await forge.ask(users.eve, 'PATCH', `${comments}/${id}`, { body: 'A better word.' })
+    await forge.ask(users.eve, 'POST', `${pull.reviews}/${review}`, { event: 'COMMENT' })
+    expect(await forge.ask(users.bob, 'GET', `${comments}/${id}/edits`)).toEqual([])
+    const seen = await forge.ask(users.bob, 'GET', `${comments}/${id}`)
+    expect([seen.body, seen.updated_at]).toEqual(['A better word.', seen.created_at])
+  })
+
   it('is hidden from others while its review is pending', async () => {
     const pull = await pullOfLines('unsaid')
     const begun = await forge.review(users.eve, pull, '', 'Later.', {
@@ -372,6 +425,8 @@ describe('a conversation about a line', () => {
         ['GET', comments],
         ['GET', `${comments}/${id}`],
         ['DELETE', `${comments}/${id}`],
+        ['GET', `${comments}/${id}/edits`],
+        ['DELETE', `${comments}/${id}/edits/1`],
         ['PATCH', `${comments}/${id}`],
         ['POST', `${pull.pull}/comments/${id}/replies`],
         ['POST', `${pull.path}/pulls/comments/${id}/resolve`],

@@ -52,6 +52,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
       .fill('Right, a fix follows.')
     await bob.page.getByRole('button', { name: 'Send the reply' }).click()
     await carol.page.getByText('Right, a fix follows.').waitFor()
+    await expectFormerText(web.forge, carol.page, 'Right, a fix follows.')
     await expectAccessible(bob.page)
 
     await commit(web.forge, 'geometry', 'Multiply', { 'src/area.ts': FIXED })
@@ -243,6 +244,29 @@ async function beginReview(page: Page): Promise<void> {
   await expect.poll(() => kept.inputValue()).toBe('This was a sum.')
   await page.getByRole('button', { name: 'Add to the review' }).click()
   await page.getByText('2 comments wait for the submission.').waitFor()
+}
+
+/** Changes a comment on a line, and expects that a reader sees the mark and the former text. */
+async function expectFormerText({ ask, users }: Forge, page: Page, text: string): Promise<void> {
+  const reviews = '/repos/bob/geometry/pulls/1/reviews'
+  const [{ id: review }] = await ask(users.bob, 'GET', reviews)
+  const comments: { id: number; body: string }[] = await ask(
+    users.bob,
+    'GET',
+    `${reviews}/${review}/comments`,
+  )
+  const id = comments.find(({ body }) => body === text)?.id
+  // The page compares times in seconds.
+  const isLater = async () => {
+    const body = `A fix follows at ${Date.now()}`
+    const comment = await ask(users.bob, 'PATCH', `${reviews}/${review}/comments/${id}`, { body })
+    return comment.updated_at > comment.created_at
+  }
+  await expect.poll(isLater).toBe(true)
+  await page.getByRole('button', { name: 'edited' }).click()
+  const former = page.getByRole('region', { name: 'Former texts' })
+  await former.getByText(text, { exact: true }).waitFor()
+  await expectAccessible(page)
 }
 
 /** Comments by keys at once and in a review, and deletes both. */

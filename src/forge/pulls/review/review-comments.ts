@@ -4,7 +4,7 @@ import { findOwnersByIds } from '../../accounts/users/owners.rows.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import { type Concerns, newMentions } from '../../conversations/concerns.ts'
 import { type ConversationNeed, checkConversation } from '../../conversations/conversation-needs.ts'
-import { checkCommentText } from '../../conversations/issue-comments.ts'
+import { checkCommentText, MAX_EDITS } from '../../conversations/issue-comments.ts'
 import { checkRate, countContribution } from '../../conversations/rates.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -21,6 +21,7 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { changeReviews } from './review-changes.ts'
+import { insertReviewCommentEdit } from './review-comment-edits.rows.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
 import * as rows from './reviews.rows.ts'
@@ -110,7 +111,8 @@ export async function replyToReviewComment(
 
 /**
  * Changes the text of a comment of a review. The author and users with write access to pull
- * requests may do so.
+ * requests may do so. The former text is kept, unless the review is pending: nobody else has seen
+ * that text, and the comment begins anew.
  */
 export async function editReviewComment(
   app: ReposApp,
@@ -120,7 +122,7 @@ export async function editReviewComment(
 ): Promise<ReviewCommentView> {
   const open = await openReview(app, caller, name, id, 'take part')
   const comment = await findIn(app, open, commentId)
-  checkMayChange(caller, open, comment)
+  checkMayChangeComment(caller, open, comment)
   await checkConversation(app.db, caller, open, open.pull, 'voice')
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
@@ -128,7 +130,15 @@ export async function editReviewComment(
     app,
     caller,
     open,
-    (tx, _, now) => rows.updateReviewComment(tx, commentId, { body, update_time: now }),
+    async (tx, _, now) => {
+      const former = await rows.findReviewComment(tx, commentId)
+      const isPending = (await rows.findReviewById(tx, id))?.state === 'PENDING'
+      if (!former) throw missing()
+      const edit = { comment_id: commentId, editor_id: caller.user.id, create_time: now }
+      if (!isPending) await insertReviewCommentEdit(tx, { ...edit, body: former.body }, MAX_EDITS)
+      const create_time = isPending ? now : former.create_time
+      return rows.updateReviewComment(tx, commentId, { body, create_time, update_time: now })
+    },
     {
       needs: 'voice',
       concerns: { everybody: false, review: id, mentioned: newMentions([body], comment.body) },
@@ -150,7 +160,7 @@ export async function deleteReviewComment(
 ): Promise<void> {
   const open = await openReview(app, caller, name, id, 'take part')
   const comment = await findIn(app, open, commentId)
-  checkMayChange(caller, open, comment)
+  checkMayChangeComment(caller, open, comment)
   await changeComments(app, caller, open, async (tx) => {
     if (!(await rows.deleteReviewComment(tx, commentId))) throw missing()
   })
@@ -254,8 +264,12 @@ function changeComments<T>(
   return changeReviews(app, caller, open, change, work)
 }
 
-/** Finds a comment of a review. */
-async function findIn(
+/**
+ * Finds a comment of a review.
+ *
+ * @throws REVIEW_COMMENT_NOT_FOUND
+ */
+export async function findIn(
   app: ReposApp,
   { review }: OpenReview,
   commentId: number,
@@ -279,7 +293,12 @@ export async function findComment(
   return { comment, review }
 }
 
-function checkMayChange(
+/**
+ * Checks that a user may change a comment: its author and users with write access to pull requests may.
+ *
+ * @throws REVIEW_COMMENT_DENIED
+ */
+export function checkMayChangeComment(
   { user }: SignedIn,
   { access }: OpenPull,
   { poster_id }: ReviewComment,

@@ -18,6 +18,7 @@ import { atSecond } from '../../core/wire/times.ts'
 import { teamMessage } from '../../organizations/team.service.ts'
 import { gitUrls } from '../../repositories/lifecycle/repository.message.ts'
 import { findCodeOwnerErrors } from './code-owner-errors.ts'
+import { deleteReviewCommentEdit, listReviewCommentEdits } from './review-comment-edits.ts'
 import {
   createReviewComment,
   deleteReviewComment,
@@ -48,7 +49,12 @@ const MAX_WHOLE_LIST = 1000
 
 /** Implements ReviewService. */
 function reviewService(app: App): ServiceImpl<typeof ReviewService> {
-  return { ...reviewMethods(app), ...reviewerMethods(app), ...commentMethods(app) }
+  return {
+    ...reviewMethods(app),
+    ...reviewerMethods(app),
+    ...commentMethods(app),
+    ...editMethods(app),
+  }
 }
 
 type ReviewMethods = Pick<
@@ -187,7 +193,7 @@ function reviewerMethods(app: App): ReviewerMethods {
 
 type CommentMethods = Omit<
   ServiceImpl<typeof ReviewService>,
-  keyof ReviewMethods | keyof ReviewerMethods
+  keyof ReviewMethods | keyof ReviewerMethods | keyof EditMethods
 >
 
 function commentMethods(app: App): CommentMethods {
@@ -274,6 +280,44 @@ function commentMethods(app: App): CommentMethods {
 
     async unresolveReviewComment({ owner, repo, comment }, context) {
       await setResolved(app, signedIn(callerOf(context)), { owner, repo }, Number(comment), false)
+      return {}
+    },
+  }
+}
+
+type EditMethods = Pick<
+  ServiceImpl<typeof ReviewService>,
+  'listReviewCommentEdits' | 'deleteReviewCommentEdit'
+>
+
+function editMethods(app: App): EditMethods {
+  return {
+    async listReviewCommentEdits({ owner, repo, index, id, comment }, context) {
+      const caller = callerOf(context)
+      const views = await listReviewCommentEdits(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        { id: Number(id), commentId: Number(comment) },
+      )
+      return {
+        edits: views.map(({ edit, editor }) => ({
+          id: BigInt(edit.id),
+          user: accountMessage(app, caller, editor),
+          body: edit.body,
+          createdAt: atSecond(edit.create_time),
+        })),
+      }
+    },
+
+    async deleteReviewCommentEdit({ owner, repo, index, id, comment, edit }, context) {
+      await deleteReviewCommentEdit(
+        app,
+        signedIn(callerOf(context)),
+        { owner, repo, number: Number(index) },
+        { id: Number(id), commentId: Number(comment) },
+        Number(edit),
+      )
       return {}
     },
   }

@@ -511,7 +511,7 @@ export async function moveReviewComment(
 export function updateReviewComment(
   tx: Tx,
   id: number,
-  changes: Pick<ReviewComment, 'body' | 'update_time'>,
+  changes: Pick<ReviewComment, 'body' | 'create_time' | 'update_time'>,
 ): Promise<ReviewComment | undefined> {
   return tx
     .updateTable('review_comments')
