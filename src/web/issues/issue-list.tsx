@@ -52,7 +52,6 @@ export function IssueList({ repository, name, query, kind, first }: IssueListPro
   const page = pageOf(query)
   const kept = filtersOf(query)
   const { q = '' } = kept
-  const asked = queryOf(kept)
   // A query may ask for a state itself.
   const state = STATES.find((known) => known === query.get('state')) ?? (q === '' ? 'open' : 'all')
   const { list, totals } = useLists(name, { kind, kept, state, page })
@@ -64,7 +63,10 @@ export function IssueList({ repository, name, query, kind, first }: IssueListPro
     <>
       <Actions name={name} kind={kind} isArchived={repository.archived} />
       {Object.keys(kept).length === 0 && page === 1 && first}
-      <Later load={loadSavedViews} with={{ name, folder: kind.type, query: asked, isWriter }} />
+      <Later
+        load={loadSavedViews}
+        with={{ name, folder: kind.type, query: queryOf(kept), isWriter }}
+      />
       <FilterForm
         kept={kept}
         search={kind.search}

@@ -35,18 +35,6 @@ export function NewRelease({ repository }: { repository: Repository }): VNode {
     setNotes('')
     goTo(`${repositoryHref(name)}/releases/tag/${encodeURIComponent(tagName)}`)
   }
-  const place = useRef<HTMLParagraphElement>(null)
-  const generate = async () => {
-    const form = place.current?.closest('form')
-    if (!form?.reportValidity()) return
-    const { body } = await of(ReleaseNoteService).generateReleaseNotes({
-      ...name,
-      tagName: fieldOf(form, 'tag').trim(),
-      targetCommitish: fieldOf(form, 'target').trim(),
-    })
-    // What the user has typed stays.
-    setNotes(notes.trim() === '' ? body : `${notes.trimEnd()}\n\n${body}`)
-  }
   return (
     <ActionForm label={t('New release')} submit={t('Create the release')} act={create}>
       <Field
@@ -63,12 +51,11 @@ export function NewRelease({ repository }: { repository: Repository }): VNode {
         placeholder={repository.defaultBranch}
       />
       <Field label={t('Title (optional)')} name="title" maxLength={255} />
-      <p ref={place}>
-        <ActionButton text={t('Generate notes')} act={generate} />{' '}
-        <span class="hint">
-          {t('Names the pull requests that were merged since the release before.')}
-        </span>
-      </p>
+      <NoteGenerator
+        name={name}
+        // What the user has typed stays.
+        onNotes={(text) => setNotes(notes.trim() === '' ? text : `${notes.trimEnd()}\n\n${text}`)}
+      />
       <label>
         {t('Notes in Markdown (optional)')}
         <textarea
@@ -80,5 +67,33 @@ export function NewRelease({ repository }: { repository: Repository }): VNode {
       <Checkbox label={t('Pre-release')} name="prerelease" />
       <Checkbox label={t('Draft, which only writers see')} name="draft" />
     </ActionForm>
+  )
+}
+
+/** The button that lets the server write the notes of the tag in the form around the button. */
+function NoteGenerator(props: {
+  name: { readonly owner: string; readonly repo: string }
+  onNotes: (notes: string) => void
+}): VNode {
+  const { of } = useApi()
+  const { name, onNotes } = props
+  const place = useRef<HTMLParagraphElement>(null)
+  const generate = async () => {
+    const form = place.current?.closest('form')
+    if (!form?.reportValidity()) return
+    const { body } = await of(ReleaseNoteService).generateReleaseNotes({
+      ...name,
+      tagName: fieldOf(form, 'tag').trim(),
+      targetCommitish: fieldOf(form, 'target').trim(),
+    })
+    onNotes(body)
+  }
+  return (
+    <p ref={place}>
+      <ActionButton text={t('Generate notes')} act={generate} />{' '}
+      <span class="hint">
+        {t('Names the pull requests that were merged since the release before.')}
+      </span>
+    </p>
   )
 }

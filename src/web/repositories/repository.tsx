@@ -102,21 +102,6 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
   const { owner, name, description, website, topics, archived, fork, mirror } = repository
   const login = owner?.login ?? ''
   const base = repositoryHref({ owner: login, repo: name })
-  const branch = encodeURIComponent(repository.defaultBranch)
-  const tabs: readonly (readonly [Tab, string])[] = [
-    ['Code', base],
-    ...(repository.hasIssues ? [['Issues', `${base}/issues`] as const] : []),
-    ...(repository.hasPullRequests ? [['Pull requests', `${base}/pulls`] as const] : []),
-    ['Commits', `${base}/commits/branch/${branch}`],
-    ['Branches', `${base}/branches`],
-    ['Tags', `${base}/tags`],
-    ...(repository.hasReleases ? [['Releases', `${base}/releases`] as const] : []),
-    ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
-  ]
-  const counts: Partial<Record<Tab, bigint>> = {
-    Issues: repository.openIssuesCount,
-    'Pull requests': repository.openPrCounter,
-  }
   const marks = [
     repository.private && t('private'),
     archived && t('archived'),
@@ -147,22 +132,45 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
           }}
         />
       )}
-      <Tabs label={t('Repository')}>
-        {tabs.map(([name, href]) => (
-          <a
-            key={name}
-            href={href}
-            aria-current={name === tab ? 'page' : undefined}
-            data-key={`g ${KEYS[name]}`}
-            data-name={TEXTS[name]}
-          >
-            <Icon name={ICONS[name]} />
-            {TEXTS[name]}
-            {!!counts[name] && <span class="tag">{numberText(counts[name])}</span>}
-          </a>
-        ))}
-      </Tabs>
+      <RepositoryTabs repository={repository} tab={tab} base={base} />
     </header>
+  )
+}
+
+/** The ways to the parts of a repository that it has and that the reader may open. */
+function RepositoryTabs(props: { repository: Repository; tab: Tab; base: string }): VNode {
+  const { repository, tab, base } = props
+  const branch = encodeURIComponent(repository.defaultBranch)
+  const tabs: readonly (readonly [Tab, string])[] = [
+    ['Code', base],
+    ...(repository.hasIssues ? [['Issues', `${base}/issues`] as const] : []),
+    ...(repository.hasPullRequests ? [['Pull requests', `${base}/pulls`] as const] : []),
+    ['Commits', `${base}/commits/branch/${branch}`],
+    ['Branches', `${base}/branches`],
+    ['Tags', `${base}/tags`],
+    ...(repository.hasReleases ? [['Releases', `${base}/releases`] as const] : []),
+    ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
+  ]
+  const counts: Partial<Record<Tab, bigint>> = {
+    Issues: repository.openIssuesCount,
+    'Pull requests': repository.openPrCounter,
+  }
+  return (
+    <Tabs label={t('Repository')}>
+      {tabs.map(([name, href]) => (
+        <a
+          key={name}
+          href={href}
+          aria-current={name === tab ? 'page' : undefined}
+          data-key={`g ${KEYS[name]}`}
+          data-name={TEXTS[name]}
+        >
+          <Icon name={ICONS[name]} />
+          {TEXTS[name]}
+          {!!counts[name] && <span class="tag">{numberText(counts[name])}</span>}
+        </a>
+      ))}
+    </Tabs>
   )
 }
 
