@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
 import { branchLists } from './branches.ts'
+import { measureCodeSearch } from './code-search.ts'
 import { measureContention } from './contention.ts'
 import { measureFetches } from './fetches.ts'
 import { type GitServers, measureGit } from './git.ts'
@@ -126,6 +127,10 @@ async function bench(): Promise<void> {
           { start: startBranchline, startBackend: (path) => start(gitBaseline, path) },
           join(folder, 'histories'),
         ),
+    },
+    {
+      name: 'code-search',
+      measure: () => measureCodeSearch(startBranchline, join(folder, 'code-search')),
     },
     { name: 'lfs', measure: () => measureLfs(startBranchline, join(folder, 'lfs')) },
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },

@@ -49,6 +49,7 @@ import {
   bytesByKind,
   countDueMaintenance,
 } from '../../forge/repositories/maintenance/maintenance-requests.ts'
+import { waitingIndexes } from '../../forge/repositories/search/code-index-checks.ts'
 import { registerServices, services } from '../../forge/service-registry.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { checkDatabase } from '../../platform/database/database.ts'
@@ -121,6 +122,7 @@ export async function serve(
     () => databaseBytes(app.db),
     workers?.metrics,
     {
+      codeIndex: () => waitingIndexes(app),
       maintenance: {
         get steps() {
           return app.maintenance.figures.all

@@ -126,6 +126,8 @@ function collectProcessMetrics(registry: Registry): void {
 
 /** Metrics whose sum over processes would mean nothing. */
 const AGGREGATORS: Readonly<Record<string, string>> = {
+  branchline_code_index_age_seconds: 'max',
+  branchline_code_index_due: 'max',
   branchline_database_bytes: 'max',
   branchline_maintenance_due: 'max',
   branchline_object_storage_away: 'max',
@@ -285,6 +287,25 @@ function addBytes(registry: Registry, figures: MaintenanceFigures): void {
   })
 }
 
+/** Reads what waits for the index of the code. */
+type CodeIndexFigures = () => Promise<{ readonly count: number; readonly ageSeconds: number }>
+
+/** Adds what waits for the index of the code. */
+function addCodeIndex(registry: Registry, figures: CodeIndexFigures): void {
+  addCount(
+    registry,
+    'branchline_code_index_due',
+    'Repositories that wait for the index of the code.',
+    async () => (await figures()).count,
+  )
+  addCount(
+    registry,
+    'branchline_code_index_age_seconds',
+    'How long the first of these repositories has waited for its turn.',
+    async () => (await figures()).ageSeconds,
+  )
+}
+
 /** The requests to the object storage. */
 interface ObjectStorageFigures {
   isAway(): boolean
@@ -320,6 +341,7 @@ function addObjectStorage(registry: Registry, figures: ObjectStorageFigures): vo
 
 /** What parts of the server have done. */
 interface WorkFigures {
+  readonly codeIndex?: CodeIndexFigures | undefined
   readonly maintenance?: MaintenanceFigures | undefined
   readonly objectStorage?: ObjectStorageFigures | undefined
   readonly quotaRefusals?: QuotaFigures | undefined
@@ -373,6 +395,7 @@ export function createMetrics(
   const callsByProtocol = countProtocols(registry)
   addCount(registry, 'branchline_database_bytes', 'Size of the database.', databaseBytes)
   if (work.maintenance) addMaintenance(registry, work.maintenance)
+  if (work.codeIndex) addCodeIndex(registry, work.codeIndex)
   if (work.quotaRefusals) addQuotaRefusals(registry, work.quotaRefusals)
   if (work.objectStorage) addObjectStorage(registry, work.objectStorage)
   const durations = new Histogram({

@@ -31,6 +31,7 @@ import { listPaused, putMaintenance } from '../repositories/maintenance/maintena
 import type { ReposApp } from '../repositories/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repositories/refs/ref-index.ts'
 import { findAttachment } from '../repositories/releases/release-assets.rows.ts'
+import { examineCodeIndex } from '../repositories/search/code-index-checks.ts'
 import { wrongCounters } from './counters.rows.ts'
 import { wrongRepetitions } from './repeated-columns.rows.ts'
 import { issueFiles, lfsContents, lfsPlaces, releaseFiles } from './stored-file-rows.ts'
@@ -71,6 +72,8 @@ export async function* examine(
   const ids = await allRepositoryIds(app.db)
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
   yield* examineMaintenance(app)
+  for await (const { repositoryId, text, repair } of examineCodeIndex(app))
+    yield await repairable(fix, `repository ${repositoryId}`, text, repair)
   yield* examineFolders(app, fix)
   yield* examineAttachments(app, { fsck, fix })
   yield* examineLfs(app, { fsck, fix })

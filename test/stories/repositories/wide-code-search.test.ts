@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { examine } from '../../../src/forge/administration/doctor.ts'
 import { settleCodeIndexes } from '../../support/code-indexes.ts'
 import { openForge } from '../../support/forge.ts'
 import type { Actor } from '../../support/server.ts'
@@ -209,4 +210,49 @@ it('keeps within its bytes, and takes what fits later', async () => {
   await commit('bounded', 'create', { 'd.txt': 'a heddle\n' })
   await settleCodeIndexes(server.app)
   expect(await found('q=heddle')).toHaveLength(4)
+})
+
+it('is examined and repaired by the doctor, and has metrics', async () => {
+  await repository('damaged', { 'x.txt': 'a shackle\n' })
+  await settleCodeIndexes(server.app)
+  const { db } = server.app
+  const problems = async (fix: boolean) => {
+    const all: string[] = []
+    for await (const { subject, problem, outcome } of examine(server.app, { fsck: false, fix }))
+      if (problem.includes('index of')) all.push(`${subject}: ${problem}: ${outcome}`)
+    return all
+  }
+  expect(await problems(false)).toEqual([])
+  const { id } = await ask(bob, 'GET', '/repos/bob/damaged')
+  const change = (columns: object) =>
+    db.updateTable('code_indexes').set(columns).where('repository_id', '=', id).execute()
+  const stray = { repository_id: 999_999, path: 'stray.txt', blob_id: 'f'.repeat(40), bytes: 3 }
+  const { commit_id, bytes } = await db
+    .selectFrom('code_indexes')
+    .select(['commit_id', 'bytes'])
+    .where('repository_id', '=', id)
+    .executeTakeFirstOrThrow()
+  await change({ commit_id: 'e'.repeat(40), bytes: Number(bytes) + 1 })
+  await db.insertInto('code_files').values(stray).execute()
+  const wrong = [
+    'repository 999999: nothing leads to its files in the index of the code',
+    `repository ${id}: the index of its code says ${Number(bytes) + 1} bytes, and has ${bytes}`,
+    `repository ${id}: the index of its code has ${'e'.repeat(40)}, which is not the default branch`,
+  ]
+  expect(await problems(false)).toEqual(wrong.map((text) => `${text}: --fix repairs it`))
+  // A new look at a repository repairs all of it.
+  expect(await problems(true)).toEqual(wrong.slice(0, 2).map((text) => `${text}: repaired`))
+  await settleCodeIndexes(server.app)
+  expect(await problems(false)).toEqual([])
+  const left = await db
+    .selectFrom('code_indexes')
+    .select(['repository_id', 'commit_id'])
+    .where('repository_id', 'in', [id, 999_999])
+    .execute()
+  expect(left).toEqual([{ repository_id: id, commit_id }])
+  expect(await found('q=a+shackle')).toEqual(['bob/damaged:x.txt'])
+
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  expect(metrics).toMatch(/^branchline_code_index_due \d+$/m)
+  expect(metrics).toMatch(/^branchline_code_index_age_seconds [\d.]+$/m)
 })

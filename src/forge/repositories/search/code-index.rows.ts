@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import {
   listIdsWithTrigrams,
   writeTrigrams,
@@ -69,6 +70,93 @@ export async function bytesOfOthers(db: Db, repositoryId: number): Promise<numbe
     .where('repository_id', '!=', repositoryId)
     .executeTakeFirstOrThrow()
   return Number(bytes ?? 0)
+}
+
+/** Returns the repositories whose files are in the index without an entry that leads to them. */
+export async function listIndexesWithoutEntry(db: Db): Promise<number[]> {
+  const found = await db
+    .selectFrom('code_files')
+    .select('repository_id')
+    .distinct()
+    .where('repository_id', 'not in', db.selectFrom('code_indexes').select('repository_id'))
+    .orderBy('repository_id')
+    .execute()
+  return found.map(({ repository_id }) => repository_id)
+}
+
+/** Returns the finished entries whose bytes are not those of their files. */
+export async function listWrongSizes(
+  db: Db,
+): Promise<{ readonly repositoryId: number; readonly stored: number; readonly actual: number }[]> {
+  const { rows } = await sql<{ id: number; stored: number; actual: number }>`
+    select repository_id as id, bytes as stored, actual from (
+      select repository_id, bytes, coalesce((select sum(code_files.bytes) from code_files
+        where code_files.repository_id = code_indexes.repository_id), 0) as actual
+      from code_indexes where due_time is null) as sizes
+    where bytes <> actual order by repository_id`.execute(db)
+  return rows.map(({ id, stored, actual }) => ({
+    repositoryId: Number(id),
+    stored: Number(stored),
+    actual: Number(actual),
+  }))
+}
+
+/** Returns the finished entries whose commit is not that of the default branch. */
+export function listOldIndexes(
+  db: Db,
+): Promise<{ readonly repositoryId: number; readonly commitId: string | null }[]> {
+  return db
+    .selectFrom('code_indexes')
+    .leftJoin('repositories', 'repositories.id', 'code_indexes.repository_id')
+    .leftJoin('branches', (join) =>
+      join
+        .onRef('branches.repository_id', '=', 'code_indexes.repository_id')
+        .onRef('branches.name', '=', 'repositories.default_branch'),
+    )
+    .select(['code_indexes.repository_id as repositoryId', 'code_indexes.commit_id as commitId'])
+    .where('code_indexes.due_time', 'is', null)
+    .where('code_indexes.commit_id', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('branches.commit_id', 'is', null),
+        eb('branches.commit_id', '<>', eb.ref('code_indexes.commit_id')),
+      ]),
+    )
+    .orderBy('code_indexes.repository_id')
+    .execute()
+}
+
+/** Makes a repository due for a look that compares all files, or that deletes those of no repository. */
+export async function renewCodeIndex(tx: Tx, repositoryId: number): Promise<void> {
+  const anew = { commit_id: null, due_time: 0 }
+  await tx
+    .insertInto('code_indexes')
+    .values({ repository_id: repositoryId, ...anew })
+    .onConflict((conflict) =>
+      conflict
+        .column('repository_id')
+        .doUpdateSet((eb) => ({ ...anew, wake_count: eb('code_indexes.wake_count', '+', 1) })),
+    )
+    .execute()
+}
+
+/**
+ * Returns how many repositories wait for a look, and since when the first one does (Unix milliseconds).
+ * Undefined if all of them were made due at once, without a time.
+ */
+export async function countDueIndexes(
+  db: Db,
+  now: number,
+): Promise<{ readonly count: number; readonly since: number | undefined }> {
+  const { count, since } = await db
+    .selectFrom('code_indexes')
+    .where('due_time', '<=', now)
+    .select(({ fn }) => [
+      fn.countAll<number>().as('count'),
+      fn.min<number | null>(sql`nullif(due_time, 0)`).as('since'),
+    ])
+    .executeTakeFirstOrThrow()
+  return { count: Number(count), since: since === null ? undefined : Number(since) }
 }
 
 /** Deletes the entry of a repository that has no files in the index. */
