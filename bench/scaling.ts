@@ -11,6 +11,7 @@ import { median } from './measure.ts'
 import { mergePull, openPull, prepareMerges } from './merges.ts'
 import { type BenchPostgres, startBenchPostgres } from './postgres.ts'
 import type { ServerProcess } from './processes.ts'
+import { insertPulls } from './pull-lists.ts'
 import { table } from './report.ts'
 import { get, postJson, type Request } from './requests.ts'
 import { sized } from './sizes.ts'
@@ -95,12 +96,16 @@ async function compareDatabases(
   const other = await open('PostgreSQL', ...(await postgres.createDatabase('one')))
   for (const { branchline, credentials } of [sqlite, other])
     await createRepository(branchline, credentials.personalAccessToken, PULLS)
+  insertPulls(join(folder, 'SQLite', 'branchline.db'), PULLS, FEW.pulls)
   await insertManyRows(postgres, 'one', FEW)
   const subjects = [sqlite, other]
   const calls = await compare(postgres, subjects, [
     getUser,
+    getUserByToken,
     getRepository,
     listUsers,
+    getPull,
+    listPulls,
     ...[1, IN_FLIGHT].map(updateUser),
   ])
   const rates = []
@@ -152,6 +157,12 @@ async function compareSizes(postgres: BenchPostgres, open: Open): Promise<string
 }
 
 const getUser: Kind = { name: 'GetUser', inFlight: IN_FLIGHT, requests: () => restGetUser }
+
+const getUserByToken = page('GetUser by a token', `users/${usernameOf(5)}`)
+
+const getPull = page('a pull request', `repos/ada/${PULLS}/pulls/1`)
+
+const listPulls = page('50 pull requests', `repos/ada/${PULLS}/pulls?state=all&limit=50`)
 
 const getRepository = page('a repository', `repos/ada/${PULLS}`)
 

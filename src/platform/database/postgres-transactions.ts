@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, sql } from 'kysely'
+import { type Dialect, Kysely, sql } from 'kysely'
 import pg from 'pg'
 import { createExclusive, type Exclusive } from '../concurrency/exclusive.ts'
 import { checkLeases } from '../concurrency/leases.ts'
 import { createPrecedence, type Precedence } from '../concurrency/precedence.ts'
-import { unavailable } from './postgres-failures.ts'
+import { asUnavailable, unavailable } from './postgres-failures.ts'
+import type { PostgresReads } from './postgres-reads.ts'
+import { sentValues } from './postgres-values.ts'
 import { runAttempt } from './rollbacks.ts'
 import type { Db, Schema, Tx } from './schema.ts'
 
@@ -66,10 +68,11 @@ export function keyedTransaction<T>(
 ): Promise<T> {
   // All transactions take their locks in one order, so none waits for another one that waits for it.
   const numbers = [...new Set(keys.map((key) => lockNumber(`rows ${key}`)))].sort()
+  const array = `{${numbers.join(',')}}`
   const exclusive = exclusiveOf(db)
   const transaction = (): Promise<T> =>
     repeated(db, 'read committed', async (tx) => {
-      await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
+      await sql`select pg_advisory_xact_lock(number) from unnest(${array}::bigint[]) as number`.execute(
         tx,
       )
       return work(tx)
@@ -200,6 +203,22 @@ const MAX_GIVE_WAY_MS = 500
 export class PostgresHandle extends Kysely<Schema> {
   readonly exclusive: Exclusive = createExclusive()
   readonly precedence: Precedence = createPrecedence(MAX_GIVE_WAY_MS)
+  readonly #reads: PostgresReads
+
+  constructor(dialect: Dialect, reads: PostgresReads) {
+    super({ dialect })
+    this.#reads = reads
+  }
+
+  /**
+   * Returns the rows of a prepared query; undefined when it has a value that only Kysely can pass.
+   *
+   * @throws DatabaseUnavailableError; the error of PostgreSQL.
+   */
+  read(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]> | undefined {
+    const sent = sentValues(values)
+    return sent && statementAlone(() => this.#reads.read(text, sent).catch(asUnavailable))
+  }
 }
 
 /**

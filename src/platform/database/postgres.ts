@@ -16,7 +16,10 @@ import pg from 'pg'
 import { parse, toClientConfig } from 'pg-connection-string'
 import { postgresNode } from './dialects/dialects.ts'
 import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
+import { type ConnectionSource, PostgresReads } from './postgres-reads.ts'
+import { execute, type NamedStatement, type StatementResult } from './postgres-statements.ts'
 import { PostgresHandle, statementAlone } from './postgres-transactions.ts'
+import { encodeValue, getTypeParser, sentValues } from './postgres-values.ts'
 import type { Db } from './schema.ts'
 
 /** The address of a PostgreSQL database. */
@@ -71,7 +74,8 @@ export function openPostgres(options: PostgresOptions): Db {
   })
   pool.on('error', onError)
   if (session) endWithSession(pool, session)
-  return new PostgresHandle({ dialect: new Dialect(pool) })
+  const connections = new Connections(pool)
+  return new PostgresHandle(new Dialect(connections), new PostgresReads(connections))
 }
 
 /** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
@@ -190,61 +194,14 @@ async function readFacts(db: Db): Promise<Facts> {
 }
 
 class Dialect extends PostgresDialect {
-  constructor(pool: pg.Pool) {
-    super({ pool: withPreparedStatements(pool) })
+  constructor(connections: Connections) {
+    super({ pool: poolOf(connections) })
   }
 
   override createQueryCompiler(): PostgresCompiler {
     return new PostgresCompiler()
   }
 }
-
-/**
- * The types whose values differ from those of SQLite: 64-bit integers and sums are numbers, a
- * boolean is 0 or 1, and JSON is text. All numbers of the schema fit into 53 bits.
- */
-const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
-  [pg.types.builtins.BOOL]: (text) => (text === 't' ? 1 : 0),
-  [pg.types.builtins.INT8]: Number,
-  [pg.types.builtins.NUMERIC]: Number,
-  [pg.types.builtins.TEXT]: decodeText,
-  [pg.types.builtins.JSON]: (text) => text,
-  [pg.types.builtins.JSONB]: (text) => text,
-}
-
-/**
- * PostgreSQL has no texts with the character U+0000, so a noncharacter stands for it
- * (https://www.unicode.org/faq/private_use.html#noncharacters), and twice for itself.
- */
-const STAND_IN = '\uFDD0'
-
-function encodeText(text: string): string {
-  if (!text.includes('\0') && !text.includes(STAND_IN)) return text
-  return text.replaceAll(STAND_IN, STAND_IN + STAND_IN).replaceAll('\0', `${STAND_IN}0`)
-}
-
-function decodeText(text: string): string {
-  if (!text.includes(STAND_IN)) return text
-  return text.replace(/\uFDD0(.)/gs, (_, next: string) => (next === '0' ? '\0' : STAND_IN))
-}
-
-function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
-}
-
-/**
- * Returns a value as PostgreSQL takes it. SQLite compares any two numbers. PostgreSQL refuses one
- * beyond 64 bits, so the last number in 64 bits, which no row has either, takes its place.
- */
-function encodeValue(value: unknown): unknown {
-  if (typeof value === 'string') return encodeText(value)
-  if (typeof value !== 'number' && typeof value !== 'bigint') return value
-  if (value >= MAX_BIGINT) return MAX_BIGINT
-  return value <= MIN_BIGINT ? MIN_BIGINT : value
-}
-
-const MAX_BIGINT = 2n ** 63n - 1n
-const MIN_BIGINT = -(2n ** 63n)
 
 /** The statements by which Kysely begins and ends transactions. */
 const BEGINS_TRANSACTION = /^(?:begin|start transaction)\b/i
@@ -253,56 +210,130 @@ const ENDS_TRANSACTION = /^(?:commit|rollback)$/i
 /** The maximum number of prepared statements of a connection, each of which takes its memory. */
 const MAX_PREPARED_STATEMENTS = 512
 
-/** The first word of a statement that PostgreSQL can plan once. */
-const CAN_BE_PREPARED = /^\s*(?:select|insert|update|delete|with)\b/i
+/** The first word of a statement that PostgreSQL can prepare. */
+const CAN_BE_PREPARED = /^\s*(?:select|insert|update|delete|with|start|begin|commit|rollback)\b/i
 /** The first word of a statement that changes the schema. */
 const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
 
-/** Names the statements of a pool, so that each connection plans a statement once. */
-function withPreparedStatements(pool: pg.Pool): PostgresPool {
-  const names = new Map<string, string>()
-  let schemaChanges = 0
-  const nameOf = (text: string) => {
-    const known = names.get(text)
+/** The connections of a pool, each of which plans a statement once. */
+class Connections implements ConnectionSource {
+  readonly #pool: pg.Pool
+  readonly #names = new Map<string, string>()
+  readonly #known = new WeakSet<pg.PoolClient>()
+  #schemaChanges = 0
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  nameOf(text: string): string | undefined {
+    const known = this.#names.get(text)
     if (known !== undefined) return known
     if (CHANGES_SCHEMA.test(text)) {
       // A statement with an earlier plan would fail when its columns have changed.
-      schemaChanges++
-      names.clear()
+      this.#schemaChanges++
+      this.#names.clear()
     }
-    if (names.size >= MAX_PREPARED_STATEMENTS || !CAN_BE_PREPARED.test(text)) return undefined
-    const name = `${schemaChanges}.${names.size}`
-    names.set(text, name)
+    if (this.#names.size >= MAX_PREPARED_STATEMENTS || !CAN_BE_PREPARED.test(text)) return undefined
+    const name = `${this.#schemaChanges}.${this.#names.size}`
+    this.#names.set(text, name)
     return name
   }
+
+  async connect(): Promise<pg.PoolClient> {
+    const client = await this.#pool.connect().catch(asUnavailable)
+    if (this.#known.has(client)) return client
+    this.#known.add(client)
+    // The query in progress fails too, and the pool drops the connection when it is released.
+    client.on('error', () => {})
+    return client
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end()
+  }
+}
+
+/** Returns the pool that Kysely uses. */
+function poolOf(connections: Connections): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
   return {
     async connect() {
-      const client = await pool.connect().catch(asUnavailable)
+      const client = await connections.connect()
       const known = clients.get(client)
       if (known) return known
-      // The query in progress fails too, and the pool drops the connection when it is released.
-      client.on('error', () => {})
-      const run = (text: string, values: readonly unknown[]) =>
-        client
-          .query({ name: nameOf(text), text, values: values.map(encodeValue) })
-          .catch(asUnavailable)
-      let isInTransaction = false
-      const query = (text: string, values: readonly unknown[]) => {
-        if (BEGINS_TRANSACTION.test(text)) isInTransaction = true
-        else if (ENDS_TRANSACTION.test(text)) isInTransaction = false
-        else if (!isInTransaction) return statementAlone(() => run(text, values))
-        return run(text, values)
-      }
+      const statements = new Statements(connections, client)
       const named: PostgresPoolClient = {
         // Kysely passes a text, or a cursor when a query is streamed, which no query is.
-        query: query as unknown as PostgresPoolClient['query'],
+        query: ((text: string, values: readonly unknown[]) =>
+          statements.run(text, values)) as unknown as PostgresPoolClient['query'],
         release: () => client.release(),
       }
       clients.set(client, named)
       return named
     },
-    end: () => pool.end(),
+    end: () => connections.end(),
+  }
+}
+
+const NOTHING: StatementResult = { command: '', rowCount: 0, rows: [] }
+
+/** The statements that Kysely runs on a connection. */
+class Statements {
+  readonly #connections: Connections
+  readonly #client: pg.PoolClient
+  #isInTransaction = false
+  /** The statement that begins the transaction. It is sent with the next one. */
+  #begin: string | undefined
+
+  constructor(connections: Connections, client: pg.PoolClient) {
+    this.#connections = connections
+    this.#client = client
+  }
+
+  async run(text: string, values: readonly unknown[]): Promise<StatementResult> {
+    if (BEGINS_TRANSACTION.test(text)) {
+      this.#isInTransaction = true
+      this.#begin = text
+      return NOTHING
+    }
+    if (ENDS_TRANSACTION.test(text)) {
+      this.#isInTransaction = false
+      const isEmpty = this.#begin !== undefined
+      this.#begin = undefined
+      if (isEmpty) return NOTHING
+    } else if (!this.#isInTransaction) {
+      return statementAlone(() => this.#send(text, values))
+    }
+    return this.#send(text, values)
+  }
+
+  async #send(text: string, values: readonly unknown[]): Promise<StatementResult> {
+    const begin = this.#begin
+    this.#begin = undefined
+    const statement = this.#named(text)
+    const sent = statement && sentValues(values)
+    if (!sent) {
+      if (begin !== undefined) await this.#sendAlone(begin, [])
+      return this.#sendAlone(text, values)
+    }
+    const before = begin === undefined ? undefined : this.#named(begin)
+    const { results, error } = await execute(this.#client, [{ statement, values: sent }], before)
+    if (error === undefined && results[0]) return results[0]
+    return asUnavailable(error)
+  }
+
+  /** Sends a statement that cannot be prepared. */
+  #sendAlone(text: string, values: readonly unknown[]): Promise<StatementResult> {
+    return this.#client
+      .query({ name: undefined, text, values: values.map(encodeValue) })
+      .catch(asUnavailable)
+      .then(({ command, rowCount, rows }) => ({ command, rowCount: rowCount ?? 0, rows }))
+  }
+
+  #named(text: string): NamedStatement | undefined {
+    const name = this.#connections.nameOf(text)
+    return name === undefined ? undefined : { name, text }
   }
 }
 

@@ -1,6 +1,7 @@
-import { type Compilable, type CompiledQuery, type Expression, sql } from 'kysely'
+import { type Compilable, type CompiledQuery, type Expression, SelectQueryNode, sql } from 'kysely'
 import { type NamedRows, namedRows, readerOf, withOpaqueLimits } from './database.ts'
 import { either, isPostgres } from './dialects/dialects.ts'
+import { PostgresHandle } from './postgres-transactions.ts'
 import type { Reader } from './reader.ts'
 import type { Db } from './schema.ts'
 
@@ -8,8 +9,8 @@ import type { Db } from './schema.ts'
  * Creates a read query that is built and compiled once, for queries that take longer to build than
  * to run.
  *
- * Outside of transactions, the query runs on the reading connection and does not wait in Kysely's
- * queue.
+ * Outside of transactions, the query runs on the reading connection of SQLite and does not wait in
+ * Kysely's queue. PostgreSQL gets it together with the other ones of the moment (`postgres-reads.ts`).
  *
  * @param build builds the query. The arguments are placeholders, so it must use them as parameters
  *   only.
@@ -83,7 +84,7 @@ export function numbersOf(json: string): Expression<number> {
 export function textsOf(json: string): Expression<string> {
   return either<string>({
     sqlite: sql`(select value from json_each(${json}))`,
-    // JSON cannot have U+0000 either: \ufdd0 stands for it (`postgres.ts`).
+    // JSON cannot have U+0000 either: \ufdd0 stands for it (`postgres-values.ts`).
     postgres: sql`(select value from json_array_elements_text(replace(${json}, '\\u0000', '\\ufdd00')::json))`,
   })
 }
@@ -113,7 +114,11 @@ function prepare<Args extends readonly unknown[], Row, Result>(
       ? slots.map((slot, i) => (slot < 0 ? query.parameters[i] : args[slot]))
       : args
     const reader = readerOf(db)
-    if (!reader) return pick((await db.executeQuery<Row>({ ...query, parameters })).rows)
+    if (!reader) {
+      const rows = readRows(db, query, parameters)
+      if (rows) return pick(await rows)
+      return pick((await db.executeQuery<Row>({ ...query, parameters })).rows)
+    }
     const { snapshot } = reader
     let run = reads.get(reader)
     if (!run) {
@@ -122,6 +127,16 @@ function prepare<Args extends readonly unknown[], Row, Result>(
     }
     return run(parameters)
   }
+}
+
+/** Reads the rows of a query outside of transactions of PostgreSQL; undefined elsewhere. */
+function readRows<Row>(
+  db: Db,
+  { query, sql }: CompiledQuery<Row>,
+  parameters: readonly unknown[],
+): Promise<Row[]> | undefined {
+  if (!(db instanceof PostgresHandle) || !SelectQueryNode.is(query)) return undefined
+  return db.read(sql, parameters) as Promise<Row[]> | undefined
 }
 
 interface Compiled<Row> {
