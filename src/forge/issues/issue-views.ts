@@ -78,25 +78,29 @@ export async function viewIssues(
   const { db } = app
   const ids = issues.map(({ id }) => id)
   const repositories = new Map(opened.map((open) => [open.repository.id, open]))
-  const labels = await labelsOfConversations(db, ids)
-  const assignees = await assigneesOfConversations(db, ids)
-  const assets = await attachmentsOfConversations(db, ids)
   const milestoneIds = issues.flatMap(({ milestone_id }) => milestone_id ?? [])
-  const milestones = await milestonesFor(db, opened, milestoneIds)
+  // PostgreSQL gets queries together that do not depend on each other.
+  const [labels, assignees, assets, milestones, parents, subIssues, unseen] = await Promise.all([
+    labelsOfConversations(db, ids),
+    assigneesOfConversations(db, ids),
+    attachmentsOfConversations(db, ids),
+    milestonesFor(db, opened, milestoneIds),
+    parentsOf(db, ids),
+    countReadable(app, caller, opened, ids),
+    caller.kind === 'user' ? unseenConversations(db, ids, caller.user.id) : new Set<number>(),
+  ])
   const people = issues.flatMap(({ id, poster_id }) => [
     ...(poster_id === null ? [] : [poster_id]),
     ...(assignees.get(id) ?? []),
   ])
-  const owners = await findOwnersByIds(db, [...new Set(people)])
-  const parents = await parentsOf(db, ids)
   const others = issues.flatMap(({ id, duplicate_of_id }) => [
     ...(duplicate_of_id === null ? [] : [duplicate_of_id]),
     ...(parents.has(id) ? [parents.get(id) ?? 0] : []),
   ])
-  const linked = await readableConversations(app, caller, others)
-  const subIssues = await countReadable(app, caller, opened, ids)
-  const unseen =
-    caller.kind === 'user' ? await unseenConversations(db, ids, caller.user.id) : new Set<number>()
+  const [owners, linked] = await Promise.all([
+    findOwnersByIds(db, [...new Set(people)]),
+    readableConversations(app, caller, others),
+  ])
   return issues.flatMap((issue) => {
     const open = repositories.get(issue.repository_id)
     if (!open) return []

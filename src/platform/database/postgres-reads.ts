@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Execution, execute, type NamedStatement } from './postgres-statements.ts'
+import type { Execution, NamedStatement, PreparingConnection } from './postgres-statements.ts'
 import type { SentValue } from './postgres-values.ts'
 
 /** The maximum number of connections that read. Others remain for transactions. */
@@ -26,8 +26,8 @@ interface Read extends Execution {
 
 /** What reads need of a pool. */
 export interface ConnectionSource {
-  /** Takes a connection, which `release` returns. @throws DatabaseUnavailableError */
-  connect(): Promise<pg.PoolClient>
+  /** Takes a connection, which `client.release` returns. @throws DatabaseUnavailableError */
+  connect(): Promise<PreparingConnection>
   /** Returns the name of a statement for all connections. */
   nameOf(text: string): string | undefined
 }
@@ -103,13 +103,13 @@ export class PostgresReads {
     this.#connections += 1
     let reads = first
     try {
-      const client = await this.#source.connect()
+      const connection = await this.#source.connect()
       let isUsable = true
       while (isUsable && reads.length > 0) {
-        isUsable = await this.#send(client, reads)
+        isUsable = await this.#send(connection, reads)
         if (isUsable) reads = await this.#nextReads()
       }
-      client.release()
+      connection.client.release()
     } catch (error) {
       for (const read of reads) read.reject(error)
     } finally {
@@ -119,9 +119,9 @@ export class PostgresReads {
   }
 
   /** Sends statements. Returns whether the connection can send others. */
-  async #send(client: pg.PoolClient, reads: readonly Read[]): Promise<boolean> {
+  async #send(connection: PreparingConnection, reads: readonly Read[]): Promise<boolean> {
     const startMs = performance.now()
-    const { results, error } = await execute(client, reads)
+    const { results, error } = await connection.execute(reads)
     this.#learn(reads, performance.now() - startMs)
     for (const [i, { rows }] of results.entries()) reads[i]?.resolve(rows)
     if (error === undefined) return true

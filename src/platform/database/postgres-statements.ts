@@ -28,24 +28,46 @@ export interface Outcome {
   readonly error?: unknown
 }
 
-/**
- * Sends executions together, and PostgreSQL answers them together. They are one transaction, or a
- * part of the current one.
- *
- * `pg` would describe the columns at each run, and create an emitter of events and a copy of the
- * settings, which takes longer than to read a row.
- *
- * @param begin a statement that begins a transaction first. When it fails, PostgreSQL skips the others.
- */
-export function execute(
-  client: pg.ClientBase,
-  executions: readonly Execution[],
-  begin?: NamedStatement,
-): Promise<Outcome> {
-  const all = begin ? [{ statement: begin, values: [] }, ...executions] : executions
-  return new Promise((resolve) => {
-    client.query(new Batch(all, begin ? 1 : 0, resolve))
-  })
+/** A connection, with what it has prepared. */
+export class PreparingConnection {
+  readonly client: pg.PoolClient
+  readonly #preparations: Preparations = new Map()
+  /** What is sent after the answer to the executions in progress. */
+  readonly #next: (() => void)[] = []
+  #isBusy = false
+
+  constructor(client: pg.PoolClient) {
+    this.client = client
+  }
+
+  /**
+   * Sends executions together, and PostgreSQL answers them together. They are one transaction, or a
+   * part of the current one.
+   *
+   * `pg` would describe the columns at each run, and create an emitter of events and a copy of the
+   * settings, which takes longer than to read a row.
+   *
+   * @param begin a statement that begins a transaction first. When it fails, PostgreSQL skips the
+   *   others.
+   */
+  execute(executions: readonly Execution[], begin?: NamedStatement): Promise<Outcome> {
+    const all = begin ? [{ statement: begin, values: [] }, ...executions] : executions
+    return new Promise((resolve) => {
+      const send = () => {
+        this.#isBusy = true
+        this.client.query(
+          new Batch(this.#preparations, all, begin ? 1 : 0, (outcome) => {
+            this.#isBusy = false
+            this.#next.shift()?.()
+            resolve(outcome)
+          }),
+        )
+      }
+      // `pg` has no queue of its own from its version 9 on.
+      if (this.#isBusy) this.#next.push(send)
+      else send()
+    })
+  }
 }
 
 /** The columns of a statement. */
@@ -66,16 +88,6 @@ const NO_COLUMNS: Columns = { names: [], parsers: [] }
 /** The statements of a connection, by name. */
 type Preparations = Map<string, Preparation>
 
-const preparations = new WeakMap<pg.Connection, Preparations>()
-
-function preparationsOf(connection: pg.Connection): Preparations {
-  const known = preparations.get(connection)
-  if (known) return known
-  const created: Preparations = new Map()
-  preparations.set(connection, created)
-  return created
-}
-
 interface RowDescription {
   readonly fields: readonly {
     readonly name: string
@@ -89,6 +101,7 @@ interface RowDescription {
  * (https://www.postgresql.org/docs/15/protocol-flow.html#PROTOCOL-FLOW-PIPELINING).
  */
 class Batch implements pg.Submittable {
+  readonly #known: Preparations
   readonly #executions: readonly Execution[]
   readonly #hidden: number
   readonly #resolve: (outcome: Outcome) => void
@@ -98,37 +111,39 @@ class Batch implements pg.Submittable {
   #rows: Record<string, unknown>[] = []
 
   /**
+   * @param known the statements of the connection.
    * @param hidden the number of the first executions whose results are not returned.
    */
   constructor(
+    known: Preparations,
     executions: readonly Execution[],
     hidden: number,
     resolve: (outcome: Outcome) => void,
   ) {
+    this.#known = known
     this.#executions = executions
     this.#hidden = hidden
     this.#resolve = resolve
   }
 
   submit(connection: pg.Connection): void {
-    const known = preparationsOf(connection)
     // One write takes a fraction of the time of several.
     connection.stream.cork()
-    for (const execution of this.#executions) this.#send(connection, known, execution)
+    for (const execution of this.#executions) this.#send(connection, execution)
     connection.sync()
     connection.stream.uncork()
   }
 
-  #send(connection: pg.Connection, known: Preparations, { statement, values }: Execution): void {
+  #send(connection: pg.Connection, { statement, values }: Execution): void {
     const { name, text } = statement
-    const earlier = known.get(name)
+    const earlier = this.#known.get(name)
     const isNew = earlier === undefined
     const preparation = earlier ?? { columns: NO_COLUMNS, isConfirmed: false }
     if (isNew) {
       // A run that failed may have left the statement. It is no error if there is none.
       connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
-      if (name !== '') known.set(name, preparation)
+      if (name !== '') this.#known.set(name, preparation)
     }
     connection.bind({ statement: name, values: values as SentValue[] }, true)
     if (isNew) connection.describe({ type: 'P', name: '' }, true)
@@ -173,10 +188,9 @@ class Batch implements pg.Submittable {
     this.#resolve({ results: this.#results.slice(this.#hidden) })
   }
 
-  handleError(error: unknown, connection: pg.Connection): void {
-    const known = preparationsOf(connection)
+  handleError(error: unknown): void {
     for (const [i, { statement }] of this.#executions.entries())
-      if (this.#prepared[i]?.isConfirmed === false) known.delete(statement.name)
+      if (this.#prepared[i]?.isConfirmed === false) this.#known.delete(statement.name)
     this.#resolve({ results: this.#results.slice(this.#hidden), error })
   }
 }

@@ -17,7 +17,11 @@ import { parse, toClientConfig } from 'pg-connection-string'
 import { postgresNode } from './dialects/dialects.ts'
 import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
 import { type ConnectionSource, PostgresReads } from './postgres-reads.ts'
-import { execute, type NamedStatement, type StatementResult } from './postgres-statements.ts'
+import {
+  type NamedStatement,
+  PreparingConnection,
+  type StatementResult,
+} from './postgres-statements.ts'
 import { PostgresHandle, statementAlone } from './postgres-transactions.ts'
 import { encodeValue, getTypeParser, sentValues } from './postgres-values.ts'
 import type { Db } from './schema.ts'
@@ -219,7 +223,7 @@ const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
 class Connections implements ConnectionSource {
   readonly #pool: pg.Pool
   readonly #names = new Map<string, string>()
-  readonly #known = new WeakSet<pg.PoolClient>()
+  readonly #known = new WeakMap<pg.PoolClient, PreparingConnection>()
   #schemaChanges = 0
 
   constructor(pool: pg.Pool) {
@@ -240,13 +244,15 @@ class Connections implements ConnectionSource {
     return name
   }
 
-  async connect(): Promise<pg.PoolClient> {
+  async connect(): Promise<PreparingConnection> {
     const client = await this.#pool.connect().catch(asUnavailable)
-    if (this.#known.has(client)) return client
-    this.#known.add(client)
+    const known = this.#known.get(client)
+    if (known) return known
+    const connection = new PreparingConnection(client)
+    this.#known.set(client, connection)
     // The query in progress fails too, and the pool drops the connection when it is released.
     client.on('error', () => {})
-    return client
+    return connection
   }
 
   end(): Promise<void> {
@@ -256,20 +262,20 @@ class Connections implements ConnectionSource {
 
 /** Returns the pool that Kysely uses. */
 function poolOf(connections: Connections): PostgresPool {
-  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
+  const clients = new WeakMap<PreparingConnection, PostgresPoolClient>()
   return {
     async connect() {
-      const client = await connections.connect()
-      const known = clients.get(client)
+      const connection = await connections.connect()
+      const known = clients.get(connection)
       if (known) return known
-      const statements = new Statements(connections, client)
+      const statements = new Statements(connections, connection)
       const named: PostgresPoolClient = {
         // Kysely passes a text, or a cursor when a query is streamed, which no query is.
         query: ((text: string, values: readonly unknown[]) =>
           statements.run(text, values)) as unknown as PostgresPoolClient['query'],
-        release: () => client.release(),
+        release: () => connection.client.release(),
       }
-      clients.set(client, named)
+      clients.set(connection, named)
       return named
     },
     end: () => connections.end(),
@@ -281,14 +287,14 @@ const NOTHING: StatementResult = { command: '', rowCount: 0, rows: [] }
 /** The statements that Kysely runs on a connection. */
 class Statements {
   readonly #connections: Connections
-  readonly #client: pg.PoolClient
+  readonly #connection: PreparingConnection
   #isInTransaction = false
   /** The statement that begins the transaction. It is sent with the next one. */
   #begin: string | undefined
 
-  constructor(connections: Connections, client: pg.PoolClient) {
+  constructor(connections: Connections, connection: PreparingConnection) {
     this.#connections = connections
-    this.#client = client
+    this.#connection = connection
   }
 
   async run(text: string, values: readonly unknown[]): Promise<StatementResult> {
@@ -318,14 +324,14 @@ class Statements {
       return this.#sendAlone(text, values)
     }
     const before = begin === undefined ? undefined : this.#named(begin)
-    const { results, error } = await execute(this.#client, [{ statement, values: sent }], before)
+    const { results, error } = await this.#connection.execute([{ statement, values: sent }], before)
     if (error === undefined && results[0]) return results[0]
     return asUnavailable(error)
   }
 
   /** Sends a statement that cannot be prepared. */
   #sendAlone(text: string, values: readonly unknown[]): Promise<StatementResult> {
-    return this.#client
+    return this.#connection.client
       .query({ name: undefined, text, values: values.map(encodeValue) })
       .catch(asUnavailable)
       .then(({ command, rowCount, rows }) => ({ command, rowCount: rowCount ?? 0, rows }))

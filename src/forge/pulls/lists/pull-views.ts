@@ -117,8 +117,10 @@ export async function viewPulls(
 ): Promise<PullView[]> {
   if (pulls.length === 0) return []
   const ids = pulls.map(({ id }) => id)
-  const requests = await viewReviewRequests(app, caller, open, ids)
-  const views = await viewPullsOf(app, caller, [open], pulls)
+  const [requests, views] = await Promise.all([
+    viewReviewRequests(app, caller, open, ids),
+    viewPullsOf(app, caller, [open], pulls),
+  ])
   return views.map((view) => ({
     ...view,
     requestedReviewers: requests.get(view.pull.id)?.users ?? [],
@@ -140,16 +142,19 @@ export async function viewPullsOf(
   const { db } = app
   const ids = pulls.map(({ id }) => id)
   const bases = new Map(opened.map((open) => [open.repository.id, open]))
-  const labels = await labelsOfConversations(db, ids)
-  const assignees = await assigneesOfConversations(db, ids)
-  const assets = await attachmentsOfConversations(db, ids)
-  const milestones = await milestonesFor(
-    db,
-    opened,
-    present(pulls.map(({ milestone_id }) => milestone_id)),
-  )
-  const scheduledMerges = await findScheduledMerges(db, ids)
-  const queueEntries = await viewEntriesOf(app, opened, ids)
+  const milestoneIds = present(pulls.map(({ milestone_id }) => milestone_id))
+  // PostgreSQL gets queries together that do not depend on each other.
+  const [labels, assignees, assets, milestones, scheduledMerges, queueEntries, unseen, sidesOf] =
+    await Promise.all([
+      labelsOfConversations(db, ids),
+      assigneesOfConversations(db, ids),
+      attachmentsOfConversations(db, ids),
+      milestonesFor(db, opened, milestoneIds),
+      findScheduledMerges(db, ids),
+      viewEntriesOf(app, opened, ids),
+      caller.kind === 'user' ? unseenConversations(db, ids, caller.user.id) : new Set<number>(),
+      viewSides(app, caller, opened, pulls),
+    ])
   const people = pulls.flatMap(({ id, poster_id, merger_id }) => [
     poster_id,
     merger_id,
@@ -157,9 +162,6 @@ export async function viewPullsOf(
   ])
   const schedulers = [...scheduledMerges.values()].map(({ scheduler_id }) => scheduler_id)
   const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
-  const sidesOf = await viewSides(app, caller, opened, pulls)
-  const unseen =
-    caller.kind === 'user' ? await unseenConversations(db, ids, caller.user.id) : new Set<number>()
   return pulls.map((pull) => {
     const sides = sidesOf(pull)
     const order = scheduledMerges.get(pull.id)

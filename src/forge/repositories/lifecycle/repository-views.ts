@@ -60,17 +60,21 @@ export async function viewRepositories(
   caller: Caller,
   opened: readonly OpenRepository[],
 ): Promise<RepositoryView[]> {
-  const parents = await findParents(app, caller, opened)
-  const transfers = await findOffers(app, caller, opened)
+  const [parents, transfers] = await Promise.all([
+    findParents(app, caller, opened),
+    findOffers(app, caller, opened),
+  ])
   const known = [...opened, ...parents]
-  const mirrors = await mirrorsOf(
-    app.db,
-    known.flatMap(({ repository }) => (repository.mirror === 1 ? [repository.id] : [])),
-  )
-  const topics = await topicsOf(
-    app.db,
-    known.map(({ repository }) => repository.id),
-  )
+  const [mirrors, topics] = await Promise.all([
+    mirrorsOf(
+      app.db,
+      known.flatMap(({ repository }) => (repository.mirror === 1 ? [repository.id] : [])),
+    ),
+    topicsOf(
+      app.db,
+      known.map(({ repository }) => repository.id),
+    ),
+  ])
   const views = known.map((open) => ({
     ...open,
     parent: undefined,
