@@ -26,6 +26,17 @@ export function asUnavailable(error: unknown): never {
   throw unavailable(error)
 }
 
+/**
+ * The codes of errors after which PostgreSQL ends the connection: those of a connection (08), the end
+ * of a server or a session (57P01 to 57P05), and a transaction that waited too long (25P03).
+ */
+const ENDS_CONNECTION = /^(?:08...|57P0[1-5]|25P03)$/
+
+/** Returns whether a failure of a query means that its connection has ended, or is about to end. */
+export function isEndOfConnection(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || ENDS_CONNECTION.test(error.code ?? '')
+}
+
 /** Returns the error of a database that cannot be used at present. */
 export function unavailable(cause: unknown): DatabaseUnavailableError {
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)

@@ -26,7 +26,7 @@ interface Read extends Execution {
 
 /** What reads need of a pool. */
 export interface ConnectionSource {
-  /** Takes a connection, which `client.release` returns. @throws DatabaseUnavailableError */
+  /** Takes a connection, which `release` returns. @throws DatabaseUnavailableError */
   connect(): Promise<PreparingConnection>
   /** Returns the name of a statement for all connections. */
   nameOf(text: string): string | undefined
@@ -109,7 +109,7 @@ export class PostgresReads {
         isUsable = await this.#send(connection, reads)
         if (isUsable) reads = await this.#nextReads()
       }
-      connection.client.release()
+      connection.release()
     } catch (error) {
       for (const read of reads) read.reject(error)
     } finally {

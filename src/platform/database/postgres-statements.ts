@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { isEndOfConnection } from './postgres-failures.ts'
 import { getTypeParser, type SentValue } from './postgres-values.ts'
 
 /** A statement with its name on each connection. Without a name, each run prepares it. */
@@ -35,6 +36,7 @@ export class PreparingConnection {
   /** What is sent after the answer to the executions in progress. */
   readonly #next: (() => void)[] = []
   #isBusy = false
+  #hasEnded = false
 
   constructor(client: pg.PoolClient) {
     this.client = client
@@ -58,6 +60,7 @@ export class PreparingConnection {
         this.client.query(
           new Batch(this.#preparations, all, begin ? 1 : 0, (outcome) => {
             this.#isBusy = false
+            if (outcome.error !== undefined) this.#hasEnded ||= isEndOfConnection(outcome.error)
             this.#next.shift()?.()
             resolve(outcome)
           }),
@@ -67,6 +70,11 @@ export class PreparingConnection {
       if (this.#isBusy) this.#next.push(send)
       else send()
     })
+  }
+
+  /** Returns the connection to the pool, which drops one that PostgreSQL is about to end. */
+  release(): void {
+    this.client.release(this.#hasEnded)
   }
 }
 

@@ -273,7 +273,7 @@ function poolOf(connections: Connections): PostgresPool {
         // Kysely passes a text, or a cursor when a query is streamed, which no query is.
         query: ((text: string, values: readonly unknown[]) =>
           statements.run(text, values)) as unknown as PostgresPoolClient['query'],
-        release: () => connection.client.release(),
+        release: () => connection.release(),
       }
       clients.set(connection, named)
       return named
