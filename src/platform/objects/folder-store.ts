@@ -8,11 +8,19 @@ import { type ListedObject, type ObjectStore, PlaceGoneError } from './object-st
 
 /** How keys and paths below the folder correspond. Both have slashes. */
 export interface FolderLayout {
+  /** The folders that have all objects. */
+  readonly folders: readonly string[]
   /** Returns the path of a key, or the folder of a prefix that ends with a slash. */
   pathOf(key: string): string
-  /** Returns the key of a file; undefined for a file that is no object. */
+  /** Returns the key of a file; undefined for a file that is no object, such as a draft. */
   keyOf(path: string): string | undefined
 }
+
+/**
+ * The folder of the drafts, inside each folder of objects. Both are on one file system, so that a draft
+ * can be renamed, and a sweep reads one folder and not those of all objects.
+ */
+const DRAFTS_FOLDER = 'incoming'
 
 /** The number of retries of a removal whose folder is not empty. */
 const MAX_RETRIES = 3
@@ -27,7 +35,14 @@ export function createFolderStore(folder: string, layout: FolderLayout): ObjectS
   return {
     name: 'disk',
     isAway: false,
-    put: (key, content) => writeFile(folder, pathOf(key), content),
+    put(key, content) {
+      const [top = ''] = layout.pathOf(key).split('/')
+      return writeFile(
+        folder,
+        { path: pathOf(key), drafts: join(folder, top, DRAFTS_FOLDER) },
+        content,
+      )
+    },
 
     async get(key, range) {
       const file = await unlessMissing(open(pathOf(key)))
@@ -56,7 +71,27 @@ export function createFolderStore(folder: string, layout: FolderLayout): ObjectS
     },
 
     list: (prefix) => listFolder(folder, layout, prefix),
+
+    async removeDrafts(beforeMs) {
+      let removed = 0
+      for (const top of layout.folders)
+        removed += await removeOldFiles(join(folder, top, DRAFTS_FOLDER), beforeMs)
+      return removed
+    },
   }
+}
+
+/** Removes the files of a folder that were changed before a time. Returns their number. */
+async function removeOldFiles(folder: string, beforeMs: number): Promise<number> {
+  let removed = 0
+  for await (const { name } of entriesOf(folder)) {
+    const path = join(folder, name)
+    const found = await unlessMissing(stat(path))
+    if (!found?.isFile() || found.mtimeMs >= beforeMs) continue
+    await rm(path, { force: true })
+    removed++
+  }
+  return removed
 }
 
 /**
@@ -66,11 +101,14 @@ export function createFolderStore(folder: string, layout: FolderLayout): ObjectS
  */
 async function writeFile(
   folder: string,
-  path: string,
+  { path, drafts }: { readonly path: string; readonly drafts: string },
   content: AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const parent = dirname(path)
-  const draft = `${path}.${randomUUID()}.part`
+  const draft = join(drafts, randomUUID())
+  await makeFolder(drafts)
+  // Made before the content arrives: when `deleteAll` removes the folder meanwhile, the draft has no
+  // place, and the object is refused.
   await makeFolder(parent)
   let bytes = 0
   // Opened before anything can fail: a stream that opens the file itself may create the file after

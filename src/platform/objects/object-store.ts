@@ -73,6 +73,13 @@ export interface ObjectStore {
    * @param prefix ends with a slash.
    */
   list(prefix: string): AsyncGenerator<ListedObject, void, undefined>
+  /**
+   * Removes what killed processes have written of objects, where the store has such files.
+   *
+   * @param beforeMs Unix milliseconds. A draft that has received content since then stays.
+   * @returns the number of removed drafts.
+   */
+  removeDrafts?(beforeMs: number): Promise<number>
 }
 
 /** What the answer to a direct download says of the content. */

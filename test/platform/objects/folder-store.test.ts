@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -76,5 +76,26 @@ describe('a store in a folder', () => {
       await store.deleteAll('attachments/9/')
     }
     await expect(store.put('attachments/9/x', slow(), 100)).rejects.toThrow(PlaceGoneError)
+    expect(await readdir(join(folder, 'attachments/incoming'))).toEqual([])
+  })
+
+  it('removes the drafts that have received nothing for long, and only these', async () => {
+    const left = [join(folder, 'attachments/incoming/left'), join(folder, 'lfs/incoming/left')]
+    await mkdir(join(folder, 'lfs/incoming'), { recursive: true })
+    for (const path of left) {
+      await writeFile(path, 'half')
+      await utimes(path, 1_000, 1_000)
+    }
+    async function* slow() {
+      yield Buffer.from('half, ')
+      expect(await keys('attachments/9/')).toEqual([])
+      expect(await store.removeDrafts?.(2_000_000)).toBe(left.length)
+      yield Buffer.from('whole')
+    }
+    await store.put('attachments/9/x', slow(), 100)
+    expect(await contentOf('attachments/9/x')).toEqual({ bytes: 11, text: 'half, whole' })
+    expect(await readdir(join(folder, 'attachments/incoming'))).toEqual([])
+    expect(await readdir(join(folder, 'lfs/incoming'))).toEqual([])
+    expect(await store.removeDrafts?.(2_000_000)).toBe(0)
   })
 })

@@ -26,7 +26,11 @@ beforeAll(async () => {
   rest = restAt(server.url)
   folder = await mkdtemp(join(tmpdir(), 'branchline-'))
   s3 = {
-    ...createFolderStore(folder, { pathOf: (key) => key, keyOf: (path) => path }),
+    ...createFolderStore(folder, {
+      folders: ['attachments'],
+      pathOf: (key) => key,
+      keyOf: (path) => (path.includes('/incoming/') ? undefined : path),
+    }),
     name: 's3',
   }
   Object.assign(server.app, { objects: objectStores([server.app.objects.of('disk'), s3]) })

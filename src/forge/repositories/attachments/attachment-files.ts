@@ -39,8 +39,8 @@ const PATH = /^attachments\/[0-9a-f]{2}\/(?<id>[1-9]\d{0,15})\/(?<name>[^/]+)$/
 const LFS_PATH = /^lfs\/[0-9a-f]{2}\/[0-9a-f]{2}\/(?<oid>[0-9a-f]{64})$/
 
 /**
- * The draft of a content, which an upload leaves behind when its server is killed. No row leads to a
- * draft, so that `doctor` finds it.
+ * A draft of an earlier version, whose drafts were beside the contents. No row leads to a draft, so that
+ * `doctor` finds it. Drafts of this version are in `lfs/incoming` and `attachments/incoming`.
  */
 const LFS_DRAFT_PATH = /^lfs\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64}\.[0-9a-f-]{36}\.part$/
 
@@ -51,6 +51,7 @@ export function lfsOidOf(key: string): string | undefined {
 
 /** The paths of objects in the data folder: `attachments/<two digits>/<repository>/<uuid>`. */
 export const DATA_FOLDER_LAYOUT: FolderLayout = {
+  folders: ['attachments', 'lfs'],
   pathOf(key) {
     const { id, name } = KEY.exec(key)?.groups ?? {}
     if (id === undefined) return key

@@ -12,7 +12,10 @@ import type { MultipartUpload } from './schema.ts'
 
 const SWEEP_INTERVAL_MS = 60 * 60_000
 
-/** Uploads of commands, and those that the database has forgotten, are aborted at this age. */
+/**
+ * Uploads of commands, and those that the database has forgotten, are aborted at this age. Drafts on the
+ * disk end when they have received nothing for this time.
+ */
 const MAX_AGE_SECONDS = 24 * 60 * 60
 
 /**
@@ -63,10 +66,23 @@ async function endedUploads(app: ReposApp, startTime: number): Promise<Multipart
   })
 }
 
-/** Aborts such uploads now, and every hour. */
+/** Removes the drafts on the disk whose upload ended with its server. */
+async function removeOldDrafts(app: ReposApp): Promise<void> {
+  // Files have times of the machine's clock.
+  const beforeMs = Date.now() - MAX_AGE_SECONDS * 1000
+  for (const store of app.objects.all) {
+    const removed = await store.removeDrafts?.(beforeMs)
+    if (removed) app.log.info({ removed }, 'removed drafts of uploads that killed processes left')
+  }
+}
+
+/** Aborts such uploads and removes such drafts now, and every hour. */
 export function startUploadAborts(app: ReposApp): Worker {
   const startTime = nowSeconds(app.clock)
-  const sweep = () => app.background.run('abort uploads', () => abortEndedUploads(app, startTime))
+  const sweep = () => {
+    app.background.run('abort uploads', () => abortEndedUploads(app, startTime))
+    app.background.run('remove drafts', () => removeOldDrafts(app))
+  }
   sweep()
   const timer = setInterval(sweep, SWEEP_INTERVAL_MS)
   return { stop: () => clearInterval(timer) }
