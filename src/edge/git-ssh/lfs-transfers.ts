@@ -85,6 +85,15 @@ class LfsTransfers {
   }
 
   async serve(): Promise<void> {
+    try {
+      await this.#serveRequests()
+    } catch (error) {
+      // Nobody is left who could read an answer.
+      if (!(error instanceof PacketError)) throw error
+    }
+  }
+
+  async #serveRequests(): Promise<void> {
     await this.#write(packetLine('version=1'), packetLine('locking'), FLUSH)
     try {
       for (;;) {
@@ -94,10 +103,8 @@ class LfsTransfers {
         await this.#answer(request)
       }
     } catch (error) {
-      if (error instanceof LfsSessionError)
-        return this.#send({ status: 400, lines: [error.message] })
-      // Nobody is left who could read an answer.
-      if (!(error instanceof PacketError)) throw error
+      if (!(error instanceof LfsSessionError)) throw error
+      await this.#send({ status: 400, lines: [error.message] })
     }
   }
 
