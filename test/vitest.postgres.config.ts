@@ -13,6 +13,7 @@ const WITHOUT_NEED = [
   'bench/baseline.test.ts',
   'stories/memos/filter-cost.test.ts',
   // They are about processes, connections, memory and SSH, the same with each database.
+  'fuzz/ssh-packets.long.test.ts',
   'stories/server/git-limits.test.ts',
   'stories/server/process-spawner.test.ts',
   'stories/server/slow-readers.test.ts',

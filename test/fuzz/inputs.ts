@@ -115,7 +115,7 @@ function validContent(random: Random, isJson: boolean): Buffer {
 }
 
 /** Changes content a little, or not at all. */
-function mutated(random: Random, content: Buffer): Buffer {
+export function mutated(random: Random, content: Buffer): Buffer {
   let bytes = content
   for (let left = random.below(4); left > 0; left--) bytes = changedOnce(random, bytes)
   return bytes

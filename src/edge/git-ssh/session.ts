@@ -485,11 +485,14 @@ class GitRun {
   }
 
   async #run(work: (socket: Socket) => Promise<SessionEnd>): Promise<SessionEnd> {
+    const { socket } = this.#session
     try {
-      return await work(this.#session.socket)
+      return await work(socket)
     } catch (error) {
       this.stop()
       if (error instanceof TooLarge) return refused(error.message)
+      // A client that has left is no failure of the server, and reads no answer.
+      if (error === socket.errored) return { code: 1, text: '' }
       throw error
     } finally {
       for (const timer of this.#timers) clearTimeout(timer)
