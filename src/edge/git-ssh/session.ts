@@ -17,6 +17,7 @@ import {
 } from '../../forge/repositories/refs/git-services.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { feed } from '../../platform/concurrency/feed.ts'
+import { hasCode } from '../../platform/git/core/system-errors.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
@@ -489,10 +490,10 @@ class GitRun {
     try {
       return await work(socket)
     } catch (error) {
+      const isGone = hasLeft(socket, error)
       this.stop()
       if (error instanceof TooLarge) return refused(error.message)
-      // A client that has left is no failure of the server, and reads no answer.
-      if (error === socket.errored) return { code: 1, text: '' }
+      if (isGone) return { code: 1, text: '' }
       throw error
     } finally {
       for (const timer of this.#timers) clearTimeout(timer)
@@ -576,6 +577,12 @@ async function openArchive(
       return { refusal: 'a path did not match any files' }
     throw error
   }
+}
+
+/** Returns whether the client has left, which is no failure of the server. Nobody reads an answer then. */
+function hasLeft(socket: Socket, error: unknown): boolean {
+  const isCutOff = socket.destroyed && hasCode(error, 'ERR_STREAM_PREMATURE_CLOSE')
+  return isCutOff || error === socket.errored
 }
 
 /** More input than the server takes. */
