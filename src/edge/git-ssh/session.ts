@@ -17,7 +17,6 @@ import {
 } from '../../forge/repositories/refs/git-services.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { feed } from '../../platform/concurrency/feed.ts'
-import { hasCode } from '../../platform/git/core/system-errors.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
@@ -46,7 +45,7 @@ import {
 import type { SshIdentities } from './identities.ts'
 import { serveLfsTransfers } from './lfs-transfers.ts'
 import type { RunningSessions } from './running-sessions.ts'
-import { roomIn } from './sockets.ts'
+import { hasLeft, roomIn } from './sockets.ts'
 
 /** The parts of the server that sessions use. */
 interface SessionParts {
@@ -577,12 +576,6 @@ async function openArchive(
       return { refusal: 'a path did not match any files' }
     throw error
   }
-}
-
-/** Returns whether the client has left, which is no failure of the server. Nobody reads an answer then. */
-function hasLeft(socket: Socket, error: unknown): boolean {
-  const isCutOff = socket.destroyed && hasCode(error, 'ERR_STREAM_PREMATURE_CLOSE')
-  return isCutOff || error === socket.errored
 }
 
 /** More input than the server takes. */

@@ -11,3 +11,16 @@ export function roomIn(socket: Socket): Promise<void> {
     if (socket.destroyed) done()
   })
 }
+
+/**
+ * Returns whether an error says that the client has left, which is no failure of the server. Nobody reads an
+ * answer then.
+ */
+export function hasLeft(socket: Socket, error: unknown): boolean {
+  if (error === socket.errored) return true
+  // What Node calls the end of a stream whose other side has not ended its own part.
+  const isCutOff = error instanceof Error && 'code' in error && error.code === CUT_OFF
+  return socket.destroyed && isCutOff
+}
+
+const CUT_OFF = 'ERR_STREAM_PREMATURE_CLOSE'
