@@ -59,6 +59,15 @@ export async function areCommon(db: Db, { terms, repositoryId }: SearchedWords):
   return (await countFound(db, search, MAX_RARE + 1)) > MAX_RARE
 }
 
+/** Counts the titles and descriptions with some words up to a limit. */
+export function countOwn(
+  db: Db,
+  { terms, repositoryId }: SearchedWords,
+  limit: number,
+): Promise<number> {
+  return countFound(db, { terms, repositoryId, column: undefined, of: 'conversations' }, limit)
+}
+
 /** Selects the ids of some conversations whose title or description has some words. */
 export function conversationsWith({ terms, repositoryId }: SearchedWords, limit: number) {
   return findConversations({ terms, repositoryId, column: undefined }, limit)

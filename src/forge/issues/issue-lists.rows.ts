@@ -7,6 +7,7 @@ import {
   sql,
 } from 'kysely'
 import { either } from '../../platform/database/dialects/dialects.ts'
+import { withWords } from '../../platform/database/dialects/text-index.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
 import { areCommon, hasWords, type SearchedWords } from '../conversations/search-texts.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
@@ -140,8 +141,10 @@ function orderOf(selection: Reading, { sort, firstRepositoryId }: IssuePage): Or
 }
 
 /** Finds how a list is read. */
-export async function readingOf(db: Db, selection: IssueSelection | Reading): Promise<Reading> {
-  if ('leads' in selection) return selection
+export async function readingOf(db: Db, asked: IssueSelection | Reading): Promise<Reading> {
+  if ('leads' in asked) return asked
+  const terms = asked.filter.terms && (await withWords(db, asked.filter.terms))
+  const selection = { ...asked, filter: { ...asked.filter, terms } }
   const words = wordsOf(selection)
   const isCommon = words !== undefined && (await areCommon(db, words))
   const hasRareWords = words !== undefined && !isCommon && selection.filter.number === undefined

@@ -209,7 +209,8 @@ async function lengthOf(
   const counted = repository && countedTotal(repository, reading)
   if (counted !== undefined) return { total: counted, isTotalCapped: false, isIncomplete: false }
   const bound = rows.boundOf(reading, page.order)
-  const total = lengthByPage(page, bound) ?? (await countConversations(db, reading))
+  const leftOut = repository && countedLeftOut(repository, reading)
+  const total = lengthByPage(page, bound) ?? (await countConversations(db, reading, leftOut))
   const isSortedInPart = bound !== undefined && total > bound
   return {
     total: Math.min(total, rows.MAX_COUNTED),
@@ -232,7 +233,7 @@ function lengthByPage(
 /** Returns the length of a list without filters but state and kind; undefined for another list. */
 function countedTotal(
   repository: Repository,
-  { kinds, filter: { isOpen, ...others } }: IssueSelection,
+  { kinds, filter: { isOpen, ...others } }: Pick<IssueSelection, 'kinds' | 'filter'>,
 ): number | undefined {
   if (Object.values(others).some((value) => value !== undefined)) return undefined
   const { issues_count, open_issues_count, pulls_count, open_pulls_count } = repository
@@ -242,6 +243,20 @@ function countedTotal(
     (kinds.issues ? count(issues_count, open_issues_count) : 0) +
     (kinds.pulls ? count(pulls_count, open_pulls_count) : 0)
   )
+}
+
+/**
+ * Returns the number of conversations that a list leaves out by kinds and state. Undefined for a list with
+ * more filters, whatever its words are.
+ */
+function countedLeftOut(
+  repository: Repository,
+  { kinds, filter: { terms: _, ...filter } }: Pick<IssueSelection, 'kinds' | 'filter'>,
+): number | undefined {
+  const listed = countedTotal(repository, { kinds, filter })
+  return listed === undefined
+    ? undefined
+    : repository.issues_count + repository.pulls_count - listed
 }
 
 function kindsAsked(type: string): ConversationKinds {

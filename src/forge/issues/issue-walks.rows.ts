@@ -3,6 +3,7 @@ import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import {
   conversationsWith,
+  countOwn,
   hasTestedWords,
   type TestedTexts,
   testedTexts,
@@ -45,9 +46,18 @@ export async function listConversations(
   return (await pageOfTested(db, reading, page)) ?? listIssues(db, reading, page)
 }
 
-/** Counts conversations as `countIssues` does, and first those whose own text has words that many have. */
-export async function countConversations(db: Db, reading: Reading): Promise<number> {
-  return (await countOwnTexts(db, reading)) ?? countIssues(db, reading)
+/**
+ * Counts conversations as `countIssues` does, and first those whose own text has words that many have.
+ *
+ * @param leftOut the number of conversations of the repository that kinds and state leave out. Undefined
+ *   for lists with more filters, and for those of several repositories.
+ */
+export async function countConversations(
+  db: Db,
+  reading: Reading,
+  leftOut?: number,
+): Promise<number> {
+  return (await countOwnTexts(db, reading, leftOut)) ?? countIssues(db, reading)
 }
 
 /** Returns whether a list is read by time, and its words are tested. */
@@ -94,10 +104,19 @@ async function pageOfTested(
  *
  * @returns undefined if a comment may have the words of another one that counts.
  */
-async function countOwnTexts(db: Db, reading: Reading): Promise<number | undefined> {
+async function countOwnTexts(
+  db: Db,
+  reading: Reading,
+  leftOut = MAX_COUNTED_TEXTS,
+): Promise<number | undefined> {
   const words = wordsOf(reading)
   const isOfWords = words && reading.isCommon && !reading.isNarrow && !reading.filter.number
   if (!isOfWords || !('repositoryId' in reading.place)) return undefined
+  // To read a text of the index costs a tenth of reading the conversation, too.
+  if (leftOut < MAX_COUNTED_TEXTS) {
+    const limit = MAX_COUNTED + leftOut + 1
+    if ((await countOwn(db, words, limit)) === limit) return MAX_COUNTED + 1
+  }
   const found = db
     .selectFrom(conversationsWith(words, MAX_COUNTED_TEXTS).as('found'))
     .crossJoin('issues')

@@ -40,6 +40,16 @@ export async function createTextIndex(tx: Tx): Promise<void> {
   await sql`create index search_texts_tokens on search_texts using gin (tokens)`.execute(tx)
 }
 
+/** Creates the list of the words of the index. PostgreSQL needs none. */
+export async function createTextWords(tx: Tx): Promise<void> {
+  if (isPostgres(tx)) return
+  await sql`create virtual table search_words using fts5vocab(search_index, row)`.execute(tx)
+}
+
+export async function dropTextWords(tx: Tx): Promise<void> {
+  if (!isPostgres(tx)) await sql`drop table search_words`.execute(tx)
+}
+
 export async function dropTextIndex(tx: Tx): Promise<void> {
   await sql`drop table ${tableOf(tx)}`.execute(tx)
 }
@@ -84,6 +94,8 @@ export interface SearchTerm {
   readonly tokens: readonly string[]
   /** Whether the last token may be the beginning of a word. */
   readonly isPrefix: boolean
+  /** The words of the index that begin with the last token, if these are known. */
+  readonly words?: readonly string[] | undefined
 }
 
 /** What texts are searched for. */
@@ -94,6 +106,36 @@ export interface TextSearch {
   readonly of: 'conversations' | 'comments' | undefined
   /** Undefined for all repositories. */
   readonly repositoryId: number | undefined
+}
+
+/** The number of words with the same beginning that a search names one by one. */
+const MAX_NAMED_WORDS = 16
+const LAST_CHARACTER = '\u{10FFFF}'
+
+/**
+ * Finds the words of beginnings. For a beginning, FTS5 merges the texts of all words at the start of each
+ * query, so that even one match costs as much as all (https://www.sqlite.org/fts5.html, section 4.1). The
+ * texts of named words are read one by one. PostgreSQL has no such cost.
+ *
+ * @returns the terms, with their words where these are few.
+ */
+export async function withWords(db: Db, terms: readonly SearchTerm[]): Promise<SearchTerm[]> {
+  if (isPostgres(db)) return [...terms]
+  return Promise.all(
+    terms.map(async (term) => ({
+      ...term,
+      words: term.isPrefix ? await wordsOf(db, term.tokens.at(-1) ?? '') : undefined,
+    })),
+  )
+}
+
+/** Returns a token and the longer words that begin with it; undefined if there are many. */
+async function wordsOf(db: Db, token: string): Promise<string[] | undefined> {
+  // The list counts the texts of each word that it returns, so the token itself is not asked for.
+  const { rows } = await sql<{ term: string }>`select term from search_words
+    where term >= ${`${token}\u{1}`} and term <= ${token + LAST_CHARACTER}
+    limit ${MAX_NAMED_WORDS}`.execute(db)
+  return rows.length < MAX_NAMED_WORDS ? [token, ...rows.map(({ term }) => term)] : undefined
 }
 
 /** Returns the condition that an id is one of a conversation with such a text. */
@@ -197,7 +239,10 @@ function tableOf(db: Db | Tx) {
 const facetOf = (repositoryId: number) => `r${repositoryId}`
 
 // Tokens are letters and digits, so they need no escapes.
-const matchOf = ({ tokens, isPrefix }: SearchTerm) => `"${tokens.join(' ')}"${isPrefix ? ' *' : ''}`
+function matchOf({ tokens, isPrefix, words }: SearchTerm): string {
+  const named = words?.map((word) => `"${[...tokens.slice(0, -1), word].join(' ')}"`)
+  return named ? `(${named.join(' OR ')})` : `"${tokens.join(' ')}"${isPrefix ? ' *' : ''}`
+}
 
 const tsqueryOfAll = (terms: TextSearch['terms'], weight: string) =>
   terms.map((term) => tsqueryOf(term, weight)).join(' & ')

@@ -38,6 +38,7 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'schema_version',
   'data_folders',
   'search_texts',
+  'search_words',
   'code_files',
   'code_indexes',
   ...['', '_config', '_data', '_docsize', '_idx'].flatMap((end) => [

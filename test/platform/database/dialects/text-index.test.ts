@@ -4,6 +4,7 @@ import {
   countFound,
   type IndexedText,
   type TextSearch,
+  withWords,
   writeIndexedText,
 } from '../../../../src/platform/database/dialects/text-index.ts'
 import type { Db } from '../../../../src/platform/database/schema.ts'
@@ -84,7 +85,23 @@ it('finds what a search through all texts finds, on both databases', async () =>
       }
       const expected = [...texts.values()].filter((text) => matches(text, search)).length
       expect(await countFound(db, search, 1000), JSON.stringify(search)).toBe(expected)
+      const named = { ...search, terms: await withWords(db, terms) }
+      expect(await countFound(db, named, 1000), JSON.stringify(named)).toBe(expected)
     }
+  }
+})
+
+it('finds the beginning that many words have', async () => {
+  const write = (id: number, body: string) =>
+    transaction(db, (tx) =>
+      writeIndexedText(tx, { id, issueId: id, repositoryId: 98, title: '', body }),
+    )
+  const last = ['a', 'zone']
+  for (let n = 0; n < 40; n += 1) await write(3000 + 2 * n, `a zone${n}`)
+  for (const isPrefix of [true, false]) {
+    const terms = await withWords(db, [{ tokens: last, isPrefix }])
+    const search = { terms, column: undefined, of: undefined, repositoryId: 98 }
+    expect(await countFound(db, search, 1000)).toBe(isPrefix ? 40 : 0)
   }
 })
 
