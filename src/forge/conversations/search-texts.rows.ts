@@ -5,6 +5,7 @@ import {
   findConversations,
   isFound,
   isFoundWithin,
+  listFound,
   type SearchTerm,
   type TextSearch,
   writeIndexedText,
@@ -29,7 +30,7 @@ export interface SearchedWords {
  * Returns the condition that a conversation has some words. The condition knows no rights: the query
  * needs the conditions of its reader besides.
  *
- * @param isCommon whether `areCommon`.
+ * @param isCommon whether `listRare` finds too many.
  */
 export function hasWords(
   eb: ExpressionBuilder<Schema, 'issues'>,
@@ -53,10 +54,19 @@ export function hasWords(
 /** The number of texts that a query reads one by one, whatever their order. */
 const MAX_RARE = 1_000
 
-/** Returns whether so many texts have some words that a query had better read by time. */
-export async function areCommon(db: Db, { terms, repositoryId }: SearchedWords): Promise<boolean> {
+/**
+ * Finds the conversations that have some words. A query with their ids needs no guess of a database how
+ * many texts have the words.
+ *
+ * @returns undefined if so many texts have the words that a query had better read by time.
+ */
+export async function listRare(
+  db: Db,
+  { terms, repositoryId }: SearchedWords,
+): Promise<number[] | undefined> {
   const search = { terms, repositoryId, column: undefined, of: undefined }
-  return (await countFound(db, search, MAX_RARE + 1)) > MAX_RARE
+  const found = await listFound(db, search, MAX_RARE + 1)
+  return found.length > MAX_RARE ? undefined : [...new Set(found)]
 }
 
 /** Counts the titles and descriptions with some words up to a limit. */

@@ -8,8 +8,9 @@ import {
 } from 'kysely'
 import { either } from '../../platform/database/dialects/dialects.ts'
 import { withWords } from '../../platform/database/dialects/text-index.ts'
+import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db, Schema } from '../../platform/database/schema.ts'
-import { areCommon, hasWords, type SearchedWords } from '../conversations/search-texts.rows.ts'
+import { hasWords, listRare, type SearchedWords } from '../conversations/search-texts.rows.ts'
 import type { PullRequest } from '../pulls/schema.ts'
 import { isNearTo, readableBy } from '../repositories/access/repository-readers.rows.ts'
 import { fewRepositories, type Lead, type Listed, leadsOf, statesOf } from './issue-leads.rows.ts'
@@ -54,6 +55,8 @@ export interface Reading extends IssueSelection {
   readonly leads: readonly Lead[]
   /** Whether so many conversations have the words that a query reads by time. */
   readonly isCommon: boolean
+  /** The conversations that have the words, if these are few. */
+  readonly rareIds: readonly number[] | undefined
   /** Whether the conversations may have any words. */
   readonly hasAnyWords?: boolean
   /** Whether a filter leads to few conversations, which are read and sorted then. */
@@ -146,12 +149,13 @@ export async function readingOf(db: Db, asked: IssueSelection | Reading): Promis
   const terms = asked.filter.terms && (await withWords(db, asked.filter.terms))
   const selection = { ...asked, filter: { ...asked.filter, terms } }
   const words = wordsOf(selection)
-  const isCommon = words !== undefined && (await areCommon(db, words))
-  const hasRareWords = words !== undefined && !isCommon && selection.filter.number === undefined
+  const rareIds = words && (await listRare(db, words))
+  const isCommon = words !== undefined && rareIds === undefined
+  const hasRareWords = rareIds !== undefined && selection.filter.number === undefined
   const leads = await leadsOf(db, selection)
   const isNarrow = hasRareWords || leads.some((lead) => lead.isNarrow)
   const repositoryIds = isNarrow ? undefined : await fewRepositories(db, selection)
-  return { ...selection, leads, isCommon, isNarrow, repositoryIds }
+  return { ...selection, leads, isCommon, rareIds, isNarrow, repositoryIds }
 }
 
 /** Returns the number of conversations that an order sorts; undefined for all. */
@@ -617,10 +621,12 @@ function hasMilestone(eb: Issues, { titles, ids }: MilestoneNames): Expression<S
 /** The condition that a conversation has the words or the number of a search. */
 function isMeant(eb: Issues, selection: Reading): Expression<SqlBool> {
   const { number } = selection.filter
+  const { rareIds, isCommon } = selection
   const words = wordsOf(selection)
+  const hasRare = rareIds && eb('issues.id', 'in', numbersOf(JSON.stringify(rareIds)))
   return eb.or([
     ...(number === undefined ? [] : [eb('issues.number', '=', number)]),
-    ...(words ? [hasWords(eb, words, selection.isCommon)] : []),
+    ...(hasRare ? [hasRare] : words ? [hasWords(eb, words, isCommon)] : []),
   ])
 }
 

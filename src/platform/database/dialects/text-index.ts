@@ -138,13 +138,16 @@ async function wordsOf(db: Db, token: string): Promise<string[] | undefined> {
   return rows.length < MAX_NAMED_WORDS ? [token, ...rows.map(({ term }) => term)] : undefined
 }
 
+/** The conversation of a text of SQLite. */
+const CONVERSATION = sql`case when search_index.rowid & 1
+  then (select issue_id from issue_comments where issue_comments.id = search_index.rowid >> 1)
+  else search_index.rowid >> 1 end`
+
 /** Returns the condition that an id is one of a conversation with such a text. */
 export function isFound(id: Expression<number>, search: TextSearch): Expression<SqlBool> {
   const found = fromIndex(search)
   return either<SqlBool>({
-    sqlite: sql`${id} in (select case when search_index.rowid & 1
-        then (select issue_id from issue_comments where issue_comments.id = search_index.rowid >> 1)
-        else search_index.rowid >> 1 end ${found})`,
+    sqlite: sql`${id} in (select ${CONVERSATION} ${found})`,
     postgres: sql`${id} in (select search_texts.issue_id ${found})`,
   })
 }
@@ -156,6 +159,16 @@ export function findConversations(search: Omit<TextSearch, 'of'>, limit: number)
     sqlite: sql`(select search_index.rowid >> 1 as id ${found} limit ${limit})`,
     postgres: sql`(select search_texts.issue_id as id ${found} limit ${limit})`,
   })
+}
+
+/** Returns the conversations of the texts that a search finds, at most a number of texts. */
+export async function listFound(db: Db, search: TextSearch, limit: number): Promise<number[]> {
+  const found = fromIndex(search)
+  const { rows } = await (isPostgres(db)
+    ? sql<{ id: number }>`select search_texts.issue_id as id ${found} limit ${limit}`
+    : sql<{ id: number }>`select ${CONVERSATION} as id ${found} limit ${limit}`
+  ).execute(db)
+  return rows.map(({ id }) => Number(id))
 }
 
 /** The lowest and the highest id of conversations or of comments. */
