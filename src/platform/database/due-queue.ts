@@ -1,4 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
+import { numbersOf } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
 
 /** Work that is due, about one resource of one account. */
@@ -44,9 +45,12 @@ export function dueQueue<Table extends keyof Schema>(
         // Servers that ask at once get the same piece, whose lock one of them takes.
         .$call((query) => ties.reduce((ordered, key) => ordered.orderBy(key), query))
         .where('dueTime', '<=', now)
-        .$if(except.ids.length > 0, (query) => query.where('id', 'not in', except.ids))
+        // One parameter, so that lists of all lengths share a prepared statement.
+        .$if(except.ids.length > 0, (query) =>
+          query.where('id', 'not in', numbersOf(JSON.stringify(except.ids))),
+        )
         .$if(except.ownerIds.length > 0, (query) =>
-          query.where('ownerId', 'not in', except.ownerIds),
+          query.where('ownerId', 'not in', numbersOf(JSON.stringify(except.ownerIds))),
         )
         .executeTakeFirst(),
     async nextTime(now) {

@@ -62,12 +62,11 @@ export function listCodeFiles(db: Db, repositoryId: number): Promise<CodeFile[]>
     .execute()
 }
 
-/** Returns the bytes of the indexed texts of all repositories but one. */
-export async function bytesOfOthers(db: Db, repositoryId: number): Promise<number> {
+/** Returns the bytes of the indexed texts of all repositories. */
+export async function bytesOfAll(db: Db): Promise<number> {
   const { bytes } = await db
     .selectFrom('code_indexes')
     .select((eb) => eb.fn.sum<number | null>('bytes').as('bytes'))
-    .where('repository_id', '!=', repositoryId)
     .executeTakeFirstOrThrow()
   return Number(bytes ?? 0)
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { TrigramReader } from '../../../platform/database/code-trigrams.ts'
 import { transaction } from '../../../platform/database/database.ts'
+import type { Db } from '../../../platform/database/schema.ts'
 import { parseLfsPointer } from '../../../platform/git/objects/lfs-pointers.ts'
 import { readObject } from '../../../platform/git/objects/objects.ts'
 import { listFiles, type TreeEntry } from '../../../platform/git/objects/trees.ts'
@@ -56,6 +57,7 @@ export async function startCodeIndex(app: ReposApp): Promise<DueWorker> {
 }
 
 function codeIndexWork(app: ReposApp): DueWork {
+  const indexed = new IndexedBytes()
   return {
     failure: FAILURE,
     maxRunning: 1,
@@ -63,18 +65,49 @@ function codeIndexWork(app: ReposApp): DueWork {
     // A moved branch is such an event.
     signal: app.signals.repositoryEvents,
     ...rows.codeIndexQueue(app.db),
-    run: (id, until) => look(app, id, until),
+    run: (id, until) => look(app, id, indexed, until),
   }
 }
 
-async function look(app: ReposApp, id: number, until: AbortSignal): Promise<void> {
+/**
+ * The bytes of the indexes of all repositories. The rows are the source of truth. They are added up
+ * once, since only this worker changes them, and a sum of all rows for each look would make the looks
+ * at N repositories cost N * N rows.
+ */
+class IndexedBytes {
+  #bytes: number | undefined
+
+  async read(db: Db): Promise<number> {
+    this.#bytes ??= await rows.bytesOfAll(db)
+    return this.#bytes
+  }
+
+  /** Counts the change of one row. */
+  add(bytes: number): void {
+    if (this.#bytes !== undefined) this.#bytes += bytes
+  }
+
+  /** Lets the rows be added up again, after a change that may have failed. */
+  forget(): void {
+    this.#bytes = undefined
+  }
+}
+
+async function look(
+  app: ReposApp,
+  id: number,
+  indexed: IndexedBytes,
+  until: AbortSignal,
+): Promise<void> {
   const index = await rows.findCodeIndex(app.db, id)
   if (!index) return
   try {
     const repository = await findRepositoryById(app.db, id)
-    if (!repository) return await remove(app, id, until)
-    await update(app, repository, index, until)
+    if (repository) await update(app, { repository, index, indexed, until })
+    else await remove(app, id, until)
+    if (!repository) indexed.add(-index.bytes)
   } catch (err) {
+    indexed.forget()
     if (until.aborted) return
     app.log.warn({ err, repository: id }, FAILURE)
     await transaction(app.db, (tx) => rows.restCodeIndex(tx, id, app.clock.now() + RETRY_MS))
@@ -108,26 +141,30 @@ interface Difference {
   readonly isCut: boolean
 }
 
-async function update(
-  app: ReposApp,
-  repository: Repository,
-  index: CodeIndex,
-  until: AbortSignal,
-): Promise<void> {
+interface Look {
+  readonly repository: Repository
+  readonly index: CodeIndex
+  readonly indexed: IndexedBytes
+  readonly until: AbortSignal
+}
+
+async function update(app: ReposApp, { repository, index, indexed, until }: Look): Promise<void> {
   // A search finds the files of a fork in its parent.
   const isLeftOut = repository.parent_id !== null || app.settings.codeIndexBytes === 0
   const commitId = isLeftOut ? undefined : await findCommitId(app, repository, '')
   const { repository_id, wake_count } = index
-  const finish = (found: Pick<CodeIndex, 'commit_id' | 'bytes' | 'is_partial'>) =>
-    transaction(app.db, (tx) =>
+  const finish = async (found: Pick<CodeIndex, 'commit_id' | 'bytes' | 'is_partial'>) => {
+    await transaction(app.db, (tx) =>
       rows.finishCodeIndex(tx, { repository_id, wake_count, ...found }, app.clock.now() + AGAIN_MS),
     )
+    indexed.add(found.bytes - index.bytes)
+  }
   if (commitId !== undefined && commitId === index.commit_id && index.is_partial === 0)
     return finish({ commit_id: commitId, bytes: index.bytes, is_partial: 0 })
   const difference = await compare(app, repository, commitId)
   await deleteFiles(app, difference.stale, until)
   const keptBytes = difference.kept.reduce((sum, { bytes }) => sum + bytes, 0)
-  const others = await rows.bytesOfOthers(app.db, repository_id)
+  const others = (await indexed.read(app.db)) - index.bytes
   const maxBytes = Math.min(MAX_REPOSITORY_BYTES, app.settings.codeIndexBytes - others) - keptBytes
   const added = await addFiles(app, repository, difference.missing, { maxBytes, until })
   const isPartial = difference.isCut || added.isCut
@@ -177,6 +214,7 @@ async function addFiles(
   let isCut = false
   let batch: ReadFile[] = []
   const store = async () => {
+    if (batch.length === 0) return
     const files = batch
     batch = []
     await transaction(app.db, async (tx) => {
