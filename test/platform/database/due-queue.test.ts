@@ -40,7 +40,8 @@ describe('a queue of due work', () => {
     for (const steps of plans) {
       expect(steps[0]).toMatch(`SEARCH ${table} USING`)
       expect(steps[0]).toContain(index)
-      expect(steps.join()).not.toMatch(/SCAN|TEMP B-TREE/)
+      // The lists of exceptions are arrays of JSON.
+      expect(steps.join()).not.toMatch(/SCAN (?!json_each )|TEMP B-TREE/)
     }
   })
 })

@@ -57,7 +57,7 @@ export async function startCodeIndex(app: ReposApp): Promise<DueWorker> {
 }
 
 function codeIndexWork(app: ReposApp): DueWork {
-  const indexed = new IndexedBytes()
+  const indexed = new IndexedBytes(app.db)
   return {
     failure: FAILURE,
     maxRunning: 1,
@@ -71,14 +71,26 @@ function codeIndexWork(app: ReposApp): DueWork {
 
 /**
  * The bytes of the indexes of all repositories. The rows are the source of truth. They are added up
- * once, since only this worker changes them, and a sum of all rows for each look would make the looks
- * at N repositories cost N * N rows.
+ * when something may not fit, and otherwise once, since only this worker changes them: a sum of all
+ * rows for each look would make the looks at N repositories cost N * N rows.
  */
 class IndexedBytes {
+  readonly #db: Db
   #bytes: number | undefined
 
-  async read(db: Db): Promise<number> {
-    this.#bytes ??= await rows.bytesOfAll(db)
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  /**
+   * Returns the bytes of all rows.
+   *
+   * @param added bytes that are to be added.
+   * @param max the limit of the sum.
+   */
+  async read(added: number, max: number): Promise<number> {
+    if (this.#bytes === undefined || this.#bytes + added > max)
+      this.#bytes = await rows.bytesOfAll(this.#db)
     return this.#bytes
   }
 
@@ -164,8 +176,10 @@ async function update(app: ReposApp, { repository, index, indexed, until }: Look
   const difference = await compare(app, repository, commitId)
   await deleteFiles(app, difference.stale, until)
   const keptBytes = difference.kept.reduce((sum, { bytes }) => sum + bytes, 0)
-  const others = (await indexed.read(app.db)) - index.bytes
-  const maxBytes = Math.min(MAX_REPOSITORY_BYTES, app.settings.codeIndexBytes - others) - keptBytes
+  const { codeIndexBytes } = app.settings
+  const missingBytes = difference.missing.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0)
+  const others = (await indexed.read(missingBytes, codeIndexBytes)) - index.bytes
+  const maxBytes = Math.min(MAX_REPOSITORY_BYTES, codeIndexBytes - others) - keptBytes
   const added = await addFiles(app, repository, difference.missing, { maxBytes, until })
   const isPartial = difference.isCut || added.isCut
   await finish({
