@@ -87,7 +87,7 @@ const STATES: Readonly<Record<string, State>> = {
       return 'press/paper'
     },
     fetch: 'is disabled|specific read permission',
-    push: 'is disabled|specific read permission',
+    push: 'permission',
   },
   renamed: {
     async create() {

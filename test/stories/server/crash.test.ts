@@ -8,6 +8,7 @@ import { openProcessStory } from '../../support/process-story.ts'
 import { execFileSync } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
+import { createSshKey, hasSsh, sshOptions } from '../../support/ssh-client.ts'
 import { isLongTier } from '../../support/tier.ts'
 
 /** Acknowledged writes, at the least, before the story ends. */
@@ -34,6 +35,17 @@ const countOf = ({ branches, files, repositories, statuses }: Acknowledged) =>
 
 const { data, client } = await openProcessStory()
 
+const serve = () => serveProcess(data, hasSsh ? ['--ssh-listen', '127.0.0.1:0'] : [])
+
+/** Returns the URL of the repository over SSH, and lets the client know where its key is. */
+async function sshRemoteOf(server: ServerProcess): Promise<string> {
+  const known = await (await fetch(`${server.url}/-/known_hosts`)).text()
+  const [, port] = /\]:(\d+) /.exec(known) ?? expect.fail('the server has no SSH')
+  const command = ['ssh', ...sshOptions(client.home, 'own')].join(' ')
+  await client.git('mine', 'config', 'core.sshCommand', command)
+  return `ssh://git@127.0.0.1:${port}/bob/pushed.git`
+}
+
 describe('a server that is killed repeatedly during writes', () => {
   it(
     `keeps all ${WRITES} acknowledged writes, and its data is intact`,
@@ -44,8 +56,12 @@ describe('a server that is killed repeatedly during writes', () => {
         repositories: new Set(),
         statuses: new Set(),
       }
-      const first = await serveProcess(data)
+      const first = await serve()
       const { bob } = await createTestUsers(first.url)
+      if (hasSsh) {
+        const key = await createSshKey(client.home, 'own')
+        await restAt(first.url)(bob, 'POST', '/user/keys', { title: 'own', key })
+      }
       for (const name of ['pushed', 'written']) {
         await restAt(first.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
       }
@@ -53,14 +69,15 @@ describe('a server that is killed repeatedly during writes', () => {
       const [commit = ''] = (
         await client.git('.', 'ls-remote', remoteOf(first.url, 'bob/written'), 'main')
       ).split('\t')
-      for (let server = first; ; server = await serveProcess(data)) {
-        await client.git(
-          'mine',
-          'remote',
-          'set-url',
-          'origin',
-          remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD),
-        )
+      let lives = 0
+      for (let server = first; ; server = await serve()) {
+        lives += 1
+        // Every other life, over SSH.
+        const remote =
+          hasSsh && lives % 2 === 0
+            ? await sshRemoteOf(server)
+            : remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD)
+        await client.git('mine', 'remote', 'set-url', 'origin', remote)
         await expectAll(server, bob, commit, acknowledged)
         if (countOf(acknowledged) >= WRITES) {
           server.child.kill('SIGTERM')
