@@ -15,6 +15,7 @@ const ALWAYS = [
   'src/web/tsconfig.json',
   'scripts/setup/bundle.mjs',
   'scripts/setup/bundle-groups.mjs',
+  'scripts/setup/bundle-messages.mjs',
   'scripts/setup/bundle-stamp.mjs',
   'scripts/setup/bundle-web.mjs',
   'scripts/setup/ssh2-corrections.mjs',

@@ -1,7 +1,7 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
+import { Code, ConnectError } from './api/calls.ts'
 import { ApiContext, createApi, useApi } from './api/client.ts'
 import { type Failure, failureOf } from './api/failure.ts'
 import { endReload, reloadOnce, ScriptFailure } from './api/scripts.ts'

@@ -1,7 +1,7 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import type { IdentityProvider } from '#gen/branchline/v1/identity_provider_pb.ts'
+import { Code, ConnectError } from '../api/calls.ts'
 import { type Api, SENT_ONCE } from '../api/client.ts'
 import { authorizationUrlOf, visitProvider } from '../api/single-sign-on.ts'
 import { Field, fieldOf } from '../components/forms.tsx'

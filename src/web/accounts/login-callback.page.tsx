@@ -1,7 +1,7 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { Code, ConnectError } from '../api/calls.ts'
 import { useApi } from '../api/client.ts'
 import { currentVisit, endVisit, redemptionOf } from '../api/single-sign-on.ts'
 import { FailureNote, useAction } from '../components/load.tsx'

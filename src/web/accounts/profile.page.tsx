@@ -1,7 +1,7 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { Code, ConnectError } from '../api/calls.ts'
 import { useApi } from '../api/client.ts'
 import { Time, toBase64 } from '../components/formats.tsx'
 import {

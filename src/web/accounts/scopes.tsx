@@ -1,5 +1,5 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
+import { Code, ConnectError } from '../api/calls.ts'
 import { t } from '../language/texts.tsx'
 
 /** Description of the scopes of each category. */

@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { useEffect, useState } from 'preact/hooks'
 import {
   type AdminGetMetricsResponse,
@@ -7,6 +6,7 @@ import {
 } from '#gen/branchline/v1/admin_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { type Failure, failureOf } from '../api/failure.ts'
+import { timestampMs } from '../api/timestamps.ts'
 import { t } from '../language/texts.tsx'
 
 /** Time between two measurements. */

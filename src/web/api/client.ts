@@ -1,18 +1,16 @@
 import type { DescService } from '@bufbuild/protobuf'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { ApiSchema } from '../explorer/schema.ts'
 import {
+  type Call,
   type Client,
   Code,
   ConnectError,
   createClient,
-  createContextKey,
-  createContextValues,
-  type Interceptor,
+  createTransport,
   type Transport,
-} from '@connectrpc/connect'
-import { createConnectTransport } from '@connectrpc/connect-web'
-import { createContext } from 'preact'
-import { useContext } from 'preact/hooks'
-import type { ApiSchema } from '../explorer/schema.ts'
+} from './calls.ts'
 import { failingInWords } from './network-failure.ts'
 import { loadScript } from './scripts.ts'
 import { Session } from './session.ts'
@@ -34,16 +32,9 @@ export interface Api {
  * @param onSessionChange called when somebody has signed in or out.
  */
 export function createApi(onSessionChange: () => void): Api {
-  const options = {
-    baseUrl: location.origin,
-    useBinaryFormat: true,
-    interceptors: [failingInWords],
-  }
-  const session = new Session(createConnectTransport(options), onSessionChange)
-  const transport = createConnectTransport({
-    ...options,
-    interceptors: [authorizedBy(session), failingInWords],
-  })
+  const server = failingInWords(createTransport())
+  const session = new Session(server, onSessionChange)
+  const transport = authorizedBy(session, server)
   let schema: Promise<ApiSchema> | undefined
   const loadSchema = async () =>
     (await loadScript(() => import('../explorer/schema.ts'))).loadSchema()
@@ -62,30 +53,32 @@ export function createApi(onSessionChange: () => void): Api {
   }
 }
 
-const MAY_REPEAT = createContextKey(true)
-
 /**
  * Options of a call with a password or passcode. A wrong one fails as a wrong token does, and counts
  * against the limit of the server, so that the call is sent once only.
  */
-export const SENT_ONCE = { contextValues: createContextValues().set(MAY_REPEAT, false) }
+export const SENT_ONCE = { isSentOnce: true }
 
-/** Adds the access token. A token that the server refuses is replaced once. */
-function authorizedBy(session: Session): Interceptor {
-  return (next) => async (request) => {
-    const token = await session.token()
-    if (token === undefined) return next(request)
-    request.header.set('authorization', `Bearer ${token}`)
-    try {
-      return await next(request)
-    } catch (error) {
-      const isRefused = ConnectError.from(error).code === Code.Unauthenticated
-      if (!isRefused || request.stream || !request.contextValues.get(MAY_REPEAT)) throw error
-      const renewed = await session.replace(token)
-      if (renewed === undefined) throw error
-      request.header.set('authorization', `Bearer ${renewed}`)
-      return next(request)
-    }
+/** Adds the access token. A token that the server refuses is replaced once, but not of a stream. */
+function authorizedBy(session: Session, { unary, stream }: Transport): Transport {
+  const authorized = (call: Call, token: string | undefined) =>
+    token === undefined
+      ? call
+      : { ...call, headers: { ...call.headers, authorization: `Bearer ${token}` } }
+  return {
+    async unary(call) {
+      const token = await session.token()
+      try {
+        return await unary(authorized(call, token))
+      } catch (error) {
+        const isRefused = ConnectError.from(error).code === Code.Unauthenticated
+        if (!isRefused || token === undefined || call.isSentOnce) throw error
+        const renewed = await session.replace(token)
+        if (renewed === undefined) throw error
+        return unary(authorized(call, renewed))
+      }
+    },
+    stream: async (call) => stream(authorized(call, await session.token())),
   }
 }
 

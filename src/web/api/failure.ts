@@ -1,6 +1,6 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { t } from '../language/texts.tsx'
+import { Code, ConnectError } from './calls.ts'
 import { refusalText } from './refusals.ts'
 import { ScriptFailure } from './scripts.ts'
 

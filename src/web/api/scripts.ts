@@ -1,6 +1,6 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import { storageOf } from '../components/stored.ts'
 import { t } from '../language/texts.tsx'
+import { Code, ConnectError } from './calls.ts'
 import { inWords } from './network-failure.ts'
 
 /** State that survives a reload of the page. */

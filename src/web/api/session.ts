@@ -1,10 +1,10 @@
-import { type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
 import {
   AuthService,
   type SignInRequest_PasswordCredentials,
   type SignInResponse,
 } from '#gen/branchline/v1/auth_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
+import { type Client, Code, ConnectError, createClient, type Transport } from './calls.ts'
 import { failureOf } from './failure.ts'
 import type { Redemption } from './single-sign-on.ts'
 

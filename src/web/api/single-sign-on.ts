@@ -1,7 +1,7 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { IdentityProvider } from '#gen/branchline/v1/identity_provider_pb.ts'
 import { storageOf } from '../components/stored.ts'
 import { t } from '../language/texts.tsx'
+import { Code, ConnectError } from './calls.ts'
 
 /** Where providers send the browser back to. */
 const CALLBACK_PATH = '/user/login/callback'

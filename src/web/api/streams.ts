@@ -1,4 +1,4 @@
-import { Code, ConnectError } from '@connectrpc/connect'
+import { Code, ConnectError } from './calls.ts'
 import type { Api } from './client.ts'
 import { nextWait, pause, withinSilence } from './waiting.ts'
 

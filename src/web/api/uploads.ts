@@ -1,5 +1,5 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import { t } from '../language/texts.tsx'
+import { Code, ConnectError } from './calls.ts'
 
 const CODES: Readonly<Record<number, Code>> = {
   400: Code.InvalidArgument,

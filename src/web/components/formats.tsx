@@ -1,5 +1,6 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { VNode } from 'preact'
+import { timestampDate } from '../api/timestamps.ts'
 import { LOCALE } from '../language/texts.tsx'
 
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [

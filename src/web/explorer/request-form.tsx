@@ -2,19 +2,18 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
   fromBinary,
   fromJson,
   type JsonObject,
   type JsonValue,
   type Message,
   type Registry,
+  toBinary,
   toJson,
 } from '@bufbuild/protobuf'
-import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Code, ConnectError, nameOfCode, type Transport } from '../api/calls.ts'
 import { useApi } from '../api/client.ts'
 import { type Failure, failureOf } from '../api/failure.ts'
 import { Command } from '../components/command.tsx'
@@ -382,42 +381,34 @@ async function exchange(
   { transport, registry, method, request, signal }: Exchange,
   add: (change: (before: Outcome) => Partial<Outcome>) => void,
 ): Promise<void> {
-  const show = (message: Message) => {
-    const json = toJson(method.output, message, { registry })
+  const show = (bytes: Uint8Array) => {
+    const json = toJson(method.output, fromBinary(method.output, bytes), { registry })
     add(({ messages, count }) => ({
       messages: [...messages, json].slice(-MAX_SHOWN_MESSAGES),
       count: count + 1,
     }))
   }
-  if (isUnary(method)) {
-    const answer = await transport.unary(method, signal, undefined, undefined, request)
+  const call = {
+    path: `/${method.parent.typeName}/${method.name}`,
+    request: toBinary(method.input, request),
+    signal,
+  }
+  if (method.methodKind === 'unary') {
+    const answer = await transport.unary(call)
     add(() => ({ headers: [...answer.header], trailers: [...answer.trailer] }))
     return show(answer.message)
   }
-  if (!isServerStreaming(method))
+  if (method.methodKind !== 'server_streaming')
     throw new ConnectError(t('a browser cannot send a stream'), Code.Unimplemented)
-  const answer = await transport.stream(method, signal, undefined, undefined, one(request))
+  const answer = await transport.stream(call)
   add(() => ({ headers: [...answer.header] }))
   for await (const message of answer.message) show(message)
   add(() => ({ trailers: [...answer.trailer] }))
 }
 
-function isUnary(method: DescMethod): method is DescMethodUnary {
-  return method.methodKind === 'unary'
-}
-
-function isServerStreaming(method: DescMethod): method is DescMethodServerStreaming {
-  return method.methodKind === 'server_streaming'
-}
-
-async function* one(request: Message): AsyncGenerator<Message> {
-  yield request
-}
-
 function failed(thrown: unknown, registry: Registry): Partial<Outcome> {
   const error = ConnectError.from(thrown)
   const details = error.details.map((detail): JsonValue => {
-    if ('desc' in detail) return { '@type': detail.desc.typeName }
     const desc = registry.getMessage(detail.type)
     const json = desc && toJson(desc, fromBinary(desc, detail.value), { registry })
     const members = typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {}
@@ -426,11 +417,6 @@ function failed(thrown: unknown, registry: Registry): Partial<Outcome> {
   return {
     state: 'failed',
     headers: [...error.metadata],
-    refusal: { failure: failureOf(error), code: codeName(error.code), details },
+    refusal: { failure: failureOf(error), code: nameOfCode(error.code).toUpperCase(), details },
   }
-}
-
-/** Returns the name of a code, as the comments of the schema have it. */
-function codeName(code: Code): string {
-  return (Code[code] ?? String(code)).replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()
 }

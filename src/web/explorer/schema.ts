@@ -6,8 +6,8 @@ import {
   fromBinary,
 } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { Failure } from '#gen/failures.ts'
+import { Code, ConnectError } from '../api/calls.ts'
 import { inWords } from '../api/network-failure.ts'
 import { loadScript } from '../api/scripts.ts'
 import { t } from '../language/texts.tsx'

@@ -1,10 +1,10 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { VNode } from 'preact'
 import type { Milestone } from '#gen/branchline/v1/milestone_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { PAGE, useApi } from '../api/client.ts'
+import { timestampDate, timestampFromDate } from '../api/timestamps.ts'
 import {
   ActionButton,
   ActionForm,

@@ -1,4 +1,3 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Branch } from '#gen/branchline/v1/branch_pb.ts'
@@ -12,6 +11,7 @@ import {
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { adviceFor } from '../api/advice.ts'
+import { Code, ConnectError } from '../api/calls.ts'
 import { type Api, useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { Field, fieldOf, onSubmit } from '../components/forms.tsx'
