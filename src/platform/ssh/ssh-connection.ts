@@ -180,10 +180,26 @@ export class SshConnection {
     setTimeout(() => socket.destroy(), 1_000).unref()
   }
 
+  /** Does work that sends packets, and writes the packets to the socket at once. */
+  together<T>(work: () => T): T {
+    const { _sock: socket } = this.#client
+    socket.cork()
+    try {
+      return work()
+    } finally {
+      socket.uncork()
+    }
+  }
+
+  /** Whether the client has read most of what was sent to it. */
+  get hasRoom(): boolean {
+    return this.#client._sock.writableLength <= MAX_UNSENT_BYTES
+  }
+
   /** Waits until the client has read most of what was sent to it. */
   async room(): Promise<void> {
     const { _sock: socket } = this.#client
-    while (socket.writableLength > MAX_UNSENT_BYTES && !socket.destroyed) {
+    while (!this.hasRoom && !socket.destroyed) {
       await new Promise<void>((resolve) => {
         const done = () => {
           socket.off('drain', done).off('close', done)

@@ -385,7 +385,7 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
   const { channel, connection, key, command, protocol } = request
   lastId += 1
   const session = lastId
-  const socket = connect({ path: socketPath, allowHalfOpen: true })
+  const { socket, passed } = openOutput(socketPath, channel, connection)
   const { transport } = connection
   const opening: SessionOpening = { session, key, command, protocol, peer, transport }
   const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
@@ -396,12 +396,11 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
     if (sessions.delete(session)) send({ kind: 'left', session })
     socket.destroy()
   }
-  socket.on('error', () => {})
   socket.write(`${JSON.stringify(opening)}\n`)
   channel.once('close', leave)
   channel.once('interrupt', () => send({ kind: 'left', session }))
   channel.pipe(socket)
-  passOn(socket, channel, connection)
+  passed
     .then(() => ended)
     .then(async ([code, text]) => {
       sessions.delete(session)
@@ -412,16 +411,44 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
     .finally(() => socket.destroy())
 }
 
-/** Sends the output of the server to a client, at the speed of the client. */
-async function passOn(
-  socket: Socket,
-  channel: ServerChannel,
-  connection: SshConnection,
-): Promise<void> {
-  for await (const chunk of socket) {
-    await written(channel, channel, chunk)
-    await connection.room()
+/** Bytes of the server that are read, encrypted and sent together: four packets of most clients. */
+const READ_BYTES = 128 * 1024
+
+/**
+ * Connects to the server, and sends its output to a client at the speed of the client. All reads of a
+ * session share a buffer, because Node would take a new one of 64 KiB for each.
+ */
+function openOutput(socketPath: string, channel: ServerChannel, connection: SshConnection) {
+  /** Returns whether more may be read into the buffer. */
+  const pass = (bytes: Buffer): boolean => {
+    const taken = connection.together(() => written(channel, channel, bytes))
+    if (channel.writableLength === 0 && connection.hasRoom) {
+      taken.catch(() => {})
+      return true
+    }
+    taken
+      .then(() => connection.room())
+      .then(
+        () => socket.resume(),
+        () => socket.destroy(),
+      )
+    return false
   }
+  const socket = connect({
+    path: socketPath,
+    allowHalfOpen: true,
+    onread: {
+      buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+      callback: (count, buffer) => pass((buffer as Buffer).subarray(0, count)),
+    },
+  })
+  socket.on('error', () => {})
+  /** Resolves at the end of the output. */
+  const passed = new Promise<void>((resolve, reject) => {
+    socket.once('end', resolve)
+    socket.once('close', () => reject(new Error('the server has closed the session')))
+  })
+  return { socket, passed }
 }
 
 /** Writes, and waits until the window of the client had room. */
