@@ -434,6 +434,11 @@ export class SessionSlot implements SlotRequest {
     return this.#pace.follow(output)
   }
 
+  /** Counts output that the client has taken, and the time in which the output waited for it. */
+  note(bytes: number, waitedMs: number): void {
+    this.#pace.note(bytes, waitedMs)
+  }
+
   /** Sets the function that ends the request when it loses its slot. */
   onEvicted(end: () => void): void {
     this.#onEvicted = end

@@ -18,6 +18,7 @@ import {
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { feed } from '../../platform/concurrency/feed.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
+import type { SentOutput } from '../../platform/ssh/ssh-messages.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
@@ -94,7 +95,11 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
   const { app } = parts
   const requestId = randomUUID()
   let facts: SessionFacts = {}
-  const end = await answer(parts, session, (found) => {
+  let passedBytes = 0
+  const counted = withCounter(session, (bytes) => {
+    passedBytes += bytes
+  })
+  const end = await answer(parts, counted, (found) => {
     facts = { ...facts, ...found }
   }).catch((error: unknown) => endOf(app, error, requestId))
   session.end(end.code, end.text)
@@ -106,7 +111,7 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
     key: 'keyId' in session.key ? session.key.keyId : undefined,
     peer: session.peer,
     bytes_in: session.socket.bytesRead - session.openingBytes,
-    bytes_out: session.socket.bytesWritten,
+    bytes_out: session.socket.bytesWritten + passedBytes,
     exit: end.code,
     duration_ms: durationMs,
     request_id: requestId,
@@ -114,6 +119,20 @@ export async function runSession(parts: SessionParts, session: SshSession): Prom
   // Fetches are frequent, and change nothing.
   const isQuiet = end.code === 0 && facts.ssh !== 'git-receive-pack'
   app.log[isQuiet ? 'debug' : 'info'](entry, 'SSH session')
+}
+
+/** Counts the output that the SSH program sends by itself. */
+function withCounter(session: SshSession, count: (bytes: number) => void): SshSession {
+  const { passOutput } = session
+  if (!passOutput) return session
+  return {
+    ...session,
+    passOutput: (output, note) =>
+      passOutput(output, (sent) => {
+        count(sent.bytes)
+        note(sent)
+      }),
+  }
 }
 
 /** What the log says of a session. */
@@ -440,7 +459,8 @@ class GitRun {
   async fetch(): Promise<SessionEnd> {
     return this.#run(async (socket) => {
       const process = this.#start({ advertise: false, isWhole: true })
-      return this.#converse(process, this.#input(this.#parts.limits.maxFetchRequestBytes), socket)
+      const input = this.#input(this.#parts.limits.maxFetchRequestBytes)
+      return this.#converse(process, input, () => this.#pass(process, socket))
     })
   }
 
@@ -459,7 +479,7 @@ class GitRun {
       const opening = await readPushOpening(input)
       if (this.#isStopped) return { code: 1, text: '' }
       const process = this.#start({ advertise: false, commands: opening.commands })
-      return this.#converse(process, reopened(opening, input), socket)
+      return this.#converse(process, reopened(opening, input), () => this.#send(process, socket))
     })
   }
 
@@ -525,7 +545,7 @@ class GitRun {
   async #converse(
     process: PackProcess,
     input: AsyncGenerator<Buffer, void, undefined>,
-    socket: Socket,
+    send: () => Promise<void>,
   ): Promise<SessionEnd> {
     let failure: unknown
     // The input of a client may end after the process. So nothing waits for it.
@@ -533,10 +553,19 @@ class GitRun {
       failure = error
       process.stop()
     })
-    await this.#send(process, socket)
+    await send()
     const { code } = await process.exited
     if (failure instanceof TooLarge) throw failure
     return { code: code ?? 1, text: '' }
+  }
+
+  /** Lets the SSH program send the output of a fetch, where there is such a program. */
+  #pass(process: PackProcess, socket: Socket): Promise<void> {
+    const note = ({ bytes, waitedMs }: SentOutput) => {
+      if (bytes > 0) this.#onProgress()
+      this.#slot.note(bytes, waitedMs)
+    }
+    return this.#session.passOutput?.(process.stdout, note) ?? this.#send(process, socket)
   }
 
   async #send({ stdout }: PackProcess, socket: Socket): Promise<void> {

@@ -28,13 +28,19 @@ export class Pace {
     for await (const chunk of chunks) {
       this.#offeredMs = performance.now()
       yield chunk
-      this.#waitedMs += performance.now() - this.#offeredMs
+      const waitedMs = performance.now() - this.#offeredMs
       this.#offeredMs = undefined
-      this.#takenBytes += chunk.length
-      if (this.#waitedMs >= this.#limits.windowMs && !this.isTooSlow()) {
-        this.#waitedMs = 0
-        this.#takenBytes = 0
-      }
+      this.note(chunk.length, waitedMs)
+    }
+  }
+
+  /** Counts bytes that the reader has taken, and the time in which bytes have waited for the reader. */
+  note(bytes: number, waitedMs: number): void {
+    this.#takenBytes += bytes
+    this.#waitedMs += waitedMs
+    if (this.#waitedMs >= this.#limits.windowMs && !this.isTooSlow()) {
+      this.#waitedMs = 0
+      this.#takenBytes = 0
     }
   }
 

@@ -56,6 +56,8 @@ export type ToSshProgram =
       readonly code: number
       readonly text: string
     }
+  /** The output of a process for the client of a session. Its socket goes with the message. */
+  | { readonly kind: 'output'; readonly session: number }
   /** Read the host keys again. The program answers with them. */
   | { readonly kind: 'read host keys' }
   /** A connection, whose socket goes with the message. `begun`: the bytes that were read, in base64. */
@@ -113,6 +115,15 @@ export type FromSshProgram =
   | { readonly kind: 'unauthenticated'; readonly peer: string; readonly client: string }
   /** The client of a session has left. */
   | { readonly kind: 'left'; readonly session: number }
+  /** Output of a process was sent to the client of a session: once a second, and at the end. */
+  | ({ readonly kind: 'sent'; readonly session: number; readonly isEnd: boolean } & SentOutput)
+
+/** Output that a client has taken since the last message. */
+export interface SentOutput {
+  readonly bytes: number
+  /** Time in which bytes waited for the client. */
+  readonly waitedMs: number
+}
 
 /** The first line of the connection of a session, as JSON. */
 export interface SessionOpening {

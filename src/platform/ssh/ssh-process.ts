@@ -1,15 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { readFirstLine } from './first-line.ts'
 import type {
   ConnectionFigures,
   FromSshProgram,
   KnownKey,
   PublicHostKey,
+  SentOutput,
   SessionOpening,
   SshSettings,
   ToSshProgram,
@@ -35,6 +37,18 @@ export interface SshSession extends Omit<SessionOpening, 'session'> {
   readonly openingBytes: number
   /** Aborts when the client leaves. */
   readonly left: AbortSignal
+  /**
+   * Lets the SSH program send the output of a process that nobody has read, so that its bytes do not
+   * pass through this process. Absent where `sshd` serves.
+   *
+   * @param note is told once a second what the client has taken, and at the end.
+   * @returns what resolves at the end of the output, or when the client has left. Undefined when this
+   *   process has to send the output.
+   */
+  readonly passOutput?: (
+    output: Readable,
+    note: (sent: SentOutput) => void,
+  ) => Promise<void> | undefined
   /** Ends the session after everything that was written to the socket. */
   end(code: number, text: string): void
 }
@@ -71,6 +85,8 @@ export class SshProcess {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #left = new Map<number, AbortController>()
+  /** Sessions whose output the program sends. */
+  readonly #outputs = new Map<number, { note(sent: SentOutput): void; end(): void }>()
   #settings: SshSettings | undefined
   #child: ChildProcess | undefined
   #pauseMs = RESTART_PAUSE_MS
@@ -118,14 +134,10 @@ export class SshProcess {
       socket.destroy()
       return
     }
-    const internals = socket as Socket & {
-      readonly _handle?: { readStop(): void }
-      server?: unknown
-    }
-    // Node reads on, and would drop what it reads, until the socket has left this process.
-    internals._handle?.readStop()
+    stopReading(socket)
     // A server whose sockets went to a process that has ended never closes (Node, lib/net.js,
     // `Server.prototype.close`). Without a server, `send` counts nothing.
+    const internals = socket as Socket & { server?: unknown }
     internals.server = undefined
     const message: ToSshProgram = { kind: 'connection', begun: begun.toString('base64') }
     // The connection lives on in the other process.
@@ -228,6 +240,12 @@ export class SshProcess {
       this.#left.get(message.session)?.abort()
       return
     }
+    if (message.kind === 'sent') {
+      const output = this.#outputs.get(message.session)
+      output?.note(message)
+      if (message.isEnd) output?.end()
+      return
+    }
     const { question } = message
     this.#work.decide(message).then(
       (key) => this.#send({ kind: 'decision', question, key }),
@@ -257,6 +275,8 @@ export class SshProcess {
       socket,
       openingBytes,
       left: controller.signal,
+      passOutput: (output, note) =>
+        this.#passOutput(session, output, { note, left: controller.signal }),
       end: (code, text) => {
         this.#left.delete(session)
         socket.end()
@@ -264,4 +284,33 @@ export class SshProcess {
       },
     })
   }
+
+  #passOutput(
+    session: number,
+    output: Readable,
+    { note, left }: { note(sent: SentOutput): void; left: AbortSignal },
+  ): Promise<void> | undefined {
+    const child = this.#child
+    const isUnread = output instanceof Socket && output.readableLength === 0 && !output.destroyed
+    if (!isUnread || !child?.connected || left.aborted) return undefined
+    stopReading(output)
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#outputs.delete(session)
+        left.removeEventListener('abort', end)
+        resolve()
+      }
+      this.#outputs.set(session, { note, end })
+      left.addEventListener('abort', end)
+      // The output lives on in the other process.
+      const message: ToSshProgram = { kind: 'output', session }
+      child.send(message, output, () => output.destroy())
+    })
+  }
+}
+
+/** Stops reading. Node reads on, and would drop what it reads, until a socket has left this process. */
+function stopReading(socket: Socket): void {
+  const internals = socket as Socket & { readonly _handle?: { readStop(): void } }
+  internals._handle?.readStop()
 }

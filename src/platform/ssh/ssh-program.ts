@@ -95,12 +95,19 @@ interface Peer {
   countedOut: number
 }
 
+/** A session whose command runs. */
+interface RunningSession {
+  end(code: number, text: string): void
+  /** Sends the output of a process to the client. */
+  pass(output: Socket): void
+}
+
 /** The oldest first. */
 const peers = new Set<Peer>()
 /** Failed connections by network: their times, the oldest first. */
 const failures = new Map<string, number[]>()
 const questions = new Map<number, (decision: KnownKey | undefined | Error) => void>()
-const sessions = new Map<number, (code: number, text: string) => void>()
+const sessions = new Map<number, RunningSession>()
 /** Since the last message with figures. */
 const figures = { accepted: 0, failed: 0, bytesIn: 0, bytesOut: 0 }
 let sentConnections = 0
@@ -141,7 +148,10 @@ function receive(message: ToSshProgram, handle: unknown): void {
       questions.get(message.question)?.(new Error('the server cannot decide'))
       return
     case 'exit':
-      sessions.get(message.session)?.(message.code, message.text)
+      sessions.get(message.session)?.end(message.code, message.text)
+      return
+    case 'output':
+      if (handle instanceof Socket) takeOutput(message.session, handle)
       return
     case 'read host keys':
       readHostKeysAgain?.().then(
@@ -389,7 +399,14 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
   const { transport } = connection
   const opening: SessionOpening = { session, key, command, protocol, peer, transport }
   const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
-    sessions.set(session, (code, text) => resolve([code, text]))
+    sessions.set(session, {
+      end: (code, text) => resolve([code, text]),
+      pass(output) {
+        // The server ends a session whose output has ended, or shall end.
+        socket.once('end', () => output.destroy())
+        passOutput(session, output, request)
+      },
+    })
     channel.once('close', () => resolve([1, '']))
   })
   const leave = () => {
@@ -419,27 +436,19 @@ const READ_BYTES = 128 * 1024
  * session share a buffer, because Node would take a new one of 64 KiB for each.
  */
 function openOutput(socketPath: string, channel: ServerChannel, connection: SshConnection) {
-  /** Returns whether more may be read into the buffer. */
-  const pass = (bytes: Buffer): boolean => {
-    const taken = connection.together(() => written(channel, channel, bytes))
-    if (channel.writableLength === 0 && connection.hasRoom) {
-      taken.catch(() => {})
-      return true
-    }
-    taken
-      .then(() => connection.room())
-      .then(
-        () => socket.resume(),
-        () => socket.destroy(),
-      )
-    return false
-  }
   const socket = connect({
     path: socketPath,
     allowHalfOpen: true,
     onread: {
       buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-      callback: (count, buffer) => pass((buffer as Buffer).subarray(0, count)),
+      callback(count, buffer) {
+        const room = pass((buffer as Buffer).subarray(0, count), channel, connection)
+        room?.then(
+          () => socket.resume(),
+          () => socket.destroy(),
+        )
+        return room === undefined
+      },
     },
   })
   socket.on('error', () => {})
@@ -449,6 +458,74 @@ function openOutput(socketPath: string, channel: ServerChannel, connection: SshC
     socket.once('close', () => reject(new Error('the server has closed the session')))
   })
   return { socket, passed }
+}
+
+/** Takes the output of a process from the server. */
+function takeOutput(session: number, output: Socket): void {
+  output.on('error', () => {})
+  const running = sessions.get(session)
+  if (running) running.pass(output)
+  else output.destroy()
+}
+
+/** Sends the output of a process to a client, at the speed of the client, and tells the server. */
+function passOutput(
+  session: number,
+  output: Socket,
+  { channel, connection }: Pick<ExecRequest, 'channel' | 'connection'>,
+): void {
+  const sent = { bytes: 0, waitedMs: 0 }
+  let waitingSinceMs: number | undefined
+  const countWaiting = () => {
+    if (waitingSinceMs === undefined) return
+    const now = performance.now()
+    sent.waitedMs += now - waitingSinceMs
+    waitingSinceMs = now
+  }
+  const report = (isEnd: boolean) => {
+    countWaiting()
+    if (isEnd || sent.bytes > 0 || sent.waitedMs > 0)
+      send({ kind: 'sent', session, isEnd, ...sent })
+    Object.assign(sent, { bytes: 0, waitedMs: 0 })
+  }
+  const timer = setInterval(() => report(false), FIGURES_INTERVAL_MS)
+  const goOn = () => {
+    countWaiting()
+    waitingSinceMs = undefined
+    output.resume()
+  }
+  output.on('data', (chunk: Buffer) => {
+    sent.bytes += chunk.length
+    const room = pass(chunk, channel, connection)
+    if (room === undefined) return
+    waitingSinceMs = performance.now()
+    output.pause()
+    room.then(goOn, () => output.destroy())
+  })
+  const leave = () => void output.destroy()
+  channel.once('close', leave)
+  output.once('close', () => {
+    channel.off('close', leave)
+    clearInterval(timer)
+    report(true)
+  })
+}
+
+/**
+ * Sends bytes to a client.
+ *
+ * @returns undefined when more can be sent at once; otherwise what resolves when the client has taken
+ *   enough.
+ */
+function pass(
+  bytes: Buffer,
+  channel: ServerChannel,
+  connection: SshConnection,
+): Promise<void> | undefined {
+  const taken = connection.together(() => written(channel, channel, bytes))
+  if (channel.writableLength > 0 || !connection.hasRoom) return taken.then(() => connection.room())
+  taken.catch(() => {})
+  return undefined
 }
 
 /** Writes, and waits until the window of the client had room. */
