@@ -134,10 +134,11 @@ export class SshProcess {
       socket.destroy()
       return
     }
-    stopReading(socket)
+    const internals = socket as SocketInternals & { server?: unknown }
+    // Node reads on, and would drop what it reads, until the socket has left this process.
+    internals._handle?.readStop()
     // A server whose sockets went to a process that has ended never closes (Node, lib/net.js,
     // `Server.prototype.close`). Without a server, `send` counts nothing.
-    const internals = socket as Socket & { server?: unknown }
     internals.server = undefined
     const message: ToSshProgram = { kind: 'connection', begun: begun.toString('base64') }
     // The connection lives on in the other process.
@@ -291,26 +292,48 @@ export class SshProcess {
     { note, left }: { note(sent: SentOutput): void; left: AbortSignal },
   ): Promise<void> | undefined {
     const child = this.#child
-    const isUnread = output instanceof Socket && output.readableLength === 0 && !output.destroyed
-    if (!isUnread || !child?.connected || left.aborted) return undefined
-    stopReading(output)
+    if (!child?.connected || left.aborted) return undefined
+    const handle = takeHandle(output)
+    if (!handle) return undefined
     return new Promise((resolve) => {
       const end = () => {
         this.#outputs.delete(session)
         left.removeEventListener('abort', end)
+        // Also when the program has ended before it got the handle.
+        handle.close()
         resolve()
       }
       this.#outputs.set(session, { note, end })
       left.addEventListener('abort', end)
-      // The output lives on in the other process.
       const message: ToSshProgram = { kind: 'output', session }
-      child.send(message, output, () => output.destroy())
+      // The types of Node lack the handles of its own sockets, which `cluster` sends like this.
+      child.send(message, handle as unknown as Socket, () => handle.close())
     })
   }
 }
 
-/** Stops reading. Node reads on, and would drop what it reads, until a socket has left this process. */
-function stopReading(socket: Socket): void {
-  const internals = socket as Socket & { readonly _handle?: { readStop(): void } }
-  internals._handle?.readStop()
+/** What reads and writes for a socket. */
+interface SocketHandle {
+  readStop(): void
+  /** Does nothing on a closed handle. */
+  close(): void
+}
+
+interface SocketInternals extends Socket {
+  _handle?: SocketHandle | null
+}
+
+/**
+ * Takes the handle of a socket from which nothing was read, and closes the socket. Otherwise Node would
+ * read on, and drop what it reads: when the process behind the socket ends, for example.
+ */
+function takeHandle(output: Readable): SocketHandle | undefined {
+  if (!(output instanceof Socket) || output.readableLength > 0) return undefined
+  const internals = output as SocketInternals
+  const handle = internals._handle
+  if (!handle) return undefined
+  handle.readStop()
+  internals._handle = null
+  output.destroy()
+  return handle
 }

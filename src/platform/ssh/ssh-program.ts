@@ -15,6 +15,7 @@ import type {
   KnownKey,
   ProxyNetwork,
   PublicHostKey,
+  SentOutput,
   SessionOpening,
   SshSettings,
   ToSshProgram,
@@ -99,7 +100,12 @@ interface Peer {
 interface RunningSession {
   end(code: number, text: string): void
   /** Sends the output of a process to the client. */
-  pass(output: Socket): void
+  pass(handle: SocketHandle): void
+}
+
+/** What Node reads and writes with for a socket. */
+interface SocketHandle {
+  close(): void
 }
 
 /** The oldest first. */
@@ -151,7 +157,7 @@ function receive(message: ToSshProgram, handle: unknown): void {
       sessions.get(message.session)?.end(message.code, message.text)
       return
     case 'output':
-      if (handle instanceof Socket) takeOutput(message.session, handle)
+      takeOutput(message.session, handle as SocketHandle | undefined)
       return
     case 'read host keys':
       readHostKeysAgain?.().then(
@@ -401,10 +407,10 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
   const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
     sessions.set(session, {
       end: (code, text) => resolve([code, text]),
-      pass(output) {
+      pass(handle) {
+        const output = passOutput(session, handle, request)
         // The server ends a session whose output has ended, or shall end.
         socket.once('end', () => output.destroy())
-        passOutput(session, output, request)
       },
     })
     channel.once('close', () => resolve([1, '']))
@@ -432,24 +438,33 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
 const READ_BYTES = 128 * 1024
 
 /**
- * Connects to the server, and sends its output to a client at the speed of the client. All reads of a
- * session share a buffer, because Node would take a new one of 64 KiB for each.
+ * Returns the options of a socket whose bytes are passed on. All its reads share a buffer, because Node
+ * would take a new one of 64 KiB for each.
+ *
+ * @param work passes bytes on. Returns undefined when the buffer can be filled again at once;
+ *   otherwise what resolves then.
  */
+function readingFor(work: (bytes: Buffer) => Promise<void> | undefined, socket: () => Socket) {
+  return {
+    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+    callback(count: number, buffer: Uint8Array) {
+      const room = work((buffer as Buffer).subarray(0, count))
+      room?.then(
+        () => socket().resume(),
+        () => socket().destroy(),
+      )
+      return room === undefined
+    },
+  }
+}
+
+/** Connects to the server, and sends its output to a client at the speed of the client. */
 function openOutput(socketPath: string, channel: ServerChannel, connection: SshConnection) {
-  const socket = connect({
+  const work = (bytes: Buffer) => pass(bytes, channel, connection)
+  const socket: Socket = connect({
     path: socketPath,
     allowHalfOpen: true,
-    onread: {
-      buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-      callback(count, buffer) {
-        const room = pass((buffer as Buffer).subarray(0, count), channel, connection)
-        room?.then(
-          () => socket.resume(),
-          () => socket.destroy(),
-        )
-        return room === undefined
-      },
-    },
+    onread: readingFor(work, () => socket),
   })
   socket.on('error', () => {})
   /** Resolves at the end of the output. */
@@ -460,55 +475,77 @@ function openOutput(socketPath: string, channel: ServerChannel, connection: SshC
   return { socket, passed }
 }
 
-/** Takes the output of a process from the server. */
-function takeOutput(session: number, output: Socket): void {
-  output.on('error', () => {})
+/** Takes the output of a process from the server. The handle is missing if the server has closed it. */
+function takeOutput(session: number, handle: SocketHandle | undefined): void {
   const running = sessions.get(session)
-  if (running) running.pass(output)
-  else output.destroy()
+  if (handle && running) running.pass(handle)
+  else handle?.close()
 }
 
-/** Sends the output of a process to a client, at the speed of the client, and tells the server. */
+/**
+ * Sends the output of a process to a client, at the speed of the client, and tells the server.
+ *
+ * @param handle from the server.
+ */
 function passOutput(
   session: number,
-  output: Socket,
+  handle: SocketHandle,
   { channel, connection }: Pick<ExecRequest, 'channel' | 'connection'>,
-): void {
-  const sent = { bytes: 0, waitedMs: 0 }
-  let waitingSinceMs: number | undefined
-  const countWaiting = () => {
-    if (waitingSinceMs === undefined) return
-    const now = performance.now()
-    sent.waitedMs += now - waitingSinceMs
-    waitingSinceMs = now
-  }
+): Socket {
+  const sent = new SentCounter()
   const report = (isEnd: boolean) => {
-    countWaiting()
-    if (isEnd || sent.bytes > 0 || sent.waitedMs > 0)
-      send({ kind: 'sent', session, isEnd, ...sent })
-    Object.assign(sent, { bytes: 0, waitedMs: 0 })
+    const found = sent.take()
+    if (isEnd || found.bytes > 0 || found.waitedMs > 0)
+      send({ kind: 'sent', session, isEnd, ...found })
   }
+  const work = (bytes: Buffer) => {
+    const room = pass(bytes, channel, connection)
+    sent.count(bytes.length, room !== undefined)
+    return room?.finally(() => sent.count(0, false))
+  }
+  const onread = readingFor(work, () => output)
+  const output: Socket = new Socket({ handle, onread } as object)
   const timer = setInterval(() => report(false), FIGURES_INTERVAL_MS)
-  const goOn = () => {
-    countWaiting()
-    waitingSinceMs = undefined
-    output.resume()
-  }
-  output.on('data', (chunk: Buffer) => {
-    sent.bytes += chunk.length
-    const room = pass(chunk, channel, connection)
-    if (room === undefined) return
-    waitingSinceMs = performance.now()
-    output.pause()
-    room.then(goOn, () => output.destroy())
-  })
   const leave = () => void output.destroy()
   channel.once('close', leave)
+  output.on('error', () => {})
+  output.once('end', leave)
   output.once('close', () => {
     channel.off('close', leave)
     clearInterval(timer)
     report(true)
   })
+  return output
+}
+
+/** Counts what a client has taken, and how long bytes have waited for the client. */
+class SentCounter {
+  #bytes = 0
+  #waitedMs = 0
+  #waitingSinceMs: number | undefined
+
+  /** @param isWaiting whether bytes wait from now on. */
+  count(bytes: number, isWaiting: boolean): void {
+    this.#countWaiting()
+    this.#bytes += bytes
+    this.#waitingSinceMs = isWaiting ? performance.now() : undefined
+  }
+
+  /** Returns what was counted since the last call. */
+  take(): SentOutput {
+    this.#countWaiting()
+    const taken = { bytes: this.#bytes, waitedMs: this.#waitedMs }
+    this.#bytes = 0
+    this.#waitedMs = 0
+    return taken
+  }
+
+  #countWaiting(): void {
+    if (this.#waitingSinceMs === undefined) return
+    const now = performance.now()
+    this.#waitedMs += now - this.#waitingSinceMs
+    this.#waitingSinceMs = now
+  }
 }
 
 /**
