@@ -3,13 +3,13 @@ import { dirname, join as joinPaths, relative } from 'node:path'
 import { root } from './child-process.mjs'
 
 /** The share of the pages that need a module, from which on all pages load the module at once. */
-const COMMON_SHARE = 0.4
+const COMMON_SHARE = 0.15
 
 /**
  * What a further request is worth, in bytes of minified script. A page loads so many bytes that it does
  * not need, to need one file less.
  */
-const REQUEST_BYTES = 15_000
+const REQUEST_BYTES = 30_000
 
 /** What a part that only some visitors load counts, beside a page and a part that all of them load. */
 const PART_WEIGHT = 0.15
@@ -189,7 +189,8 @@ function commonModules({ needs, pages, main }) {
   for (const page of pages)
     for (const module of needs.get(page) ?? []) counts.set(module, (counts.get(module) ?? 0) + 1)
   const isCommon = (/** @type {string} */ module) => counts.get(module) >= COMMON_SHARE * pages.size
-  return new Set([...(needs.get(main) ?? []), ...[...counts.keys()].filter(isCommon)])
+  // With the first script itself, which would be a request for a few bytes.
+  return new Set([main, ...(needs.get(main) ?? []), ...[...counts.keys()].filter(isCommon)])
 }
 
 /**

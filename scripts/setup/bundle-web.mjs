@@ -13,13 +13,13 @@ import { replaceFile } from './replace-file.mjs'
 export const webFolder = join(root, 'dist', 'web')
 
 /** The most compressed script that a browser loads before it shows a page for the first time. */
-const SCRIPT_BUDGET_BYTES = 50_000
+const SCRIPT_BUDGET_BYTES = 57_000
 
 /** The pages about the API read the descriptors that the server publishes, by a package that no other page needs. */
 const LARGER_BUDGETS = new Map([['src/web/explorer/api.page.tsx', 66_000]])
 
 /** The most scripts that a browser loads before it shows a page for the first time. */
-const MAX_SCRIPTS = 12
+const MAX_SCRIPTS = 7
 
 /** The first script of all pages. */
 const MAIN = 'src/web/main.tsx'
@@ -51,10 +51,10 @@ async function build() {
   const outputs = new Map(
     Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
   )
+  const files = withoutHelpers(result.outputFiles, outputs)
   mkdirSync(webFolder, { recursive: true })
   const sizes = new Map()
-  for (const { path, contents } of result.outputFiles)
-    sizes.set(basename(path), await store(basename(path), contents))
+  for (const [name, contents] of files) sizes.set(name, await store(name, contents))
   const manifest = manifestOf(outputs)
   const largest = checkBudget(outputs, sizes, manifest.scripts)
   writeManifest(manifest)
@@ -140,6 +140,34 @@ const stylesWithoutElements = {
 }
 
 /**
+ * Returns the contents of the files by their names. Each script of esbuild that is an entry imports the
+ * file of esbuild's helpers, also where the script uses no helper. That import goes, and with it a
+ * request of each page.
+ * @param {readonly import('esbuild').OutputFile[]} files
+ * @param {Outputs} outputs whose imports the function changes in the same way.
+ * @returns {Map<string, Uint8Array>}
+ */
+function withoutHelpers(files, outputs) {
+  const isHelpers = (/** @type {string} */ name) => {
+    const output = outputs.get(name)
+    return output && !output.entryPoint && Object.keys(output.inputs).length === 0
+  }
+  return new Map(
+    files.map(({ path, contents, text }) => {
+      const name = basename(path)
+      if (!name.endsWith('.js')) return [name, contents]
+      const shorter = text.replace(/\bimport"[.][/]([^"]+)";?/g, (whole, imported) => {
+        const output = outputs.get(name)
+        if (!output || !isHelpers(imported)) return whole
+        output.imports = output.imports.filter(({ path }) => basename(path) !== imported)
+        return ''
+      })
+      return [name, Buffer.from(shorter)]
+    }),
+  )
+}
+
+/**
  * Writes a file and its compressed forms, unless the name with its hash is there already.
  * @param {string} name
  * @param {Uint8Array} contents
@@ -171,7 +199,11 @@ function manifestOf(/** @type {Outputs} */ outputs) {
       if (entryPoint === source || (source in inputs && entryPoint === undefined)) return name
     throw new Failure(`The bundle of the web pages lacks ${source}.`, '')
   }
-  const scripts = importsOf(outputs, nameOf(MAIN))
+  // The entry itself may be a file that only imports the one with its code.
+  const [mainFile = nameOf(MAIN)] = [...outputs].flatMap(([name, { inputs }]) =>
+    MAIN in inputs ? name : [],
+  )
+  const scripts = importsOf(outputs, mainFile)
   return {
     scripts,
     pages: Object.fromEntries(

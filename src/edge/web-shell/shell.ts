@@ -111,7 +111,7 @@ ${description ? html`<meta name="description" content="${description}">\n` : ''}
     title,
   }) => html`<link rel="alternate" type="application/atom+xml" title="${title}" href="${href}">
 `,
-)}<link rel="icon" href="${ASSETS}${icon}">
+)}<link rel="icon" href="${icon}">
 <link rel="stylesheet" href="${ASSETS}${style}">
 ${early.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`)}<script type="module" src="${ASSETS}${entry}"></script>
 </head>

@@ -1,10 +1,9 @@
 import type { VNode } from 'preact'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
-import { loadScript } from '../api/scripts.ts'
 import { Icon } from '../components/icon.tsx'
-import { useLoad } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
 import { t } from '../language/texts.tsx'
+import { HeaderMenus } from './header-menus.tsx'
 
 interface HeaderProps {
   readonly user: User | undefined
@@ -12,12 +11,8 @@ interface HeaderProps {
   readonly isLoading: boolean
 }
 
-const loadMenus = async () => (await import('./header.later.ts')).HeaderMenus
-
 /** The head of all pages: places of the site, search, and what belongs to the user. */
 export function Header({ user, isLoading }: HeaderProps): VNode {
-  // Loaded beside the page, which shows without them.
-  const { value: Menus } = useLoad(() => loadScript(loadMenus), [])
   return (
     <header class="top">
       <nav aria-label={t('Site')}>
@@ -42,7 +37,7 @@ export function Header({ user, isLoading }: HeaderProps): VNode {
         </a>
         <span class="space" />
         {!user && !isLoading && <SignInLink />}
-        {Menus && <Menus user={user} />}
+        <HeaderMenus user={user} />
       </nav>
     </header>
   )
