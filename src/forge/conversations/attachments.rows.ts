@@ -1,4 +1,4 @@
-import { numbersOf } from '../../platform/database/prepared.ts'
+import { numbersOf, prepareQuery } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { ContentStore, StoreChange } from '../repositories/attachments/schema.ts'
 import { grouped } from './conversations.rows.ts'
@@ -17,15 +17,18 @@ export async function attachmentsOfConversations(
   conversationIds: readonly number[],
 ): Promise<ReadonlyMap<number, IssueAttachment[]>> {
   if (conversationIds.length === 0) return new Map()
-  const found = await db
-    .selectFrom('issue_attachments')
-    .selectAll()
-    .where('issue_id', 'in', numbersOf(JSON.stringify(conversationIds)))
-    .where('comment_id', 'is', null)
-    .orderBy('id')
-    .execute()
+  const found = await ofConversations(db, JSON.stringify(conversationIds))
   return grouped(found.map((attachment) => [attachment.issue_id ?? 0, attachment]))
 }
+
+const ofConversations = prepareQuery((db, conversationIds: string) =>
+  db
+    .selectFrom('issue_attachments')
+    .selectAll()
+    .where('issue_id', 'in', numbersOf(conversationIds))
+    .where('comment_id', 'is', null)
+    .orderBy('id'),
+)
 
 /** Returns the attachments of comments, oldest first. */
 export async function attachmentsOfComments(
@@ -33,14 +36,17 @@ export async function attachmentsOfComments(
   commentIds: readonly number[],
 ): Promise<ReadonlyMap<number, IssueAttachment[]>> {
   if (commentIds.length === 0) return new Map()
-  const found = await db
-    .selectFrom('issue_attachments')
-    .selectAll()
-    .where('comment_id', 'in', numbersOf(JSON.stringify(commentIds)))
-    .orderBy('id')
-    .execute()
+  const found = await ofComments(db, JSON.stringify(commentIds))
   return grouped(found.map((attachment) => [attachment.comment_id ?? 0, attachment]))
 }
+
+const ofComments = prepareQuery((db, commentIds: string) =>
+  db
+    .selectFrom('issue_attachments')
+    .selectAll()
+    .where('comment_id', 'in', numbersOf(commentIds))
+    .orderBy('id'),
+)
 
 /** Returns the attachments of the comments of conversations by the id of the comment, oldest first. */
 export async function attachmentsOfIssueComments(

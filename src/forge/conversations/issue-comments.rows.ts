@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import { numbersOf } from '../../platform/database/prepared.ts'
+import { numbersOf, prepareShapes } from '../../platform/database/prepared.ts'
 import type { Db, Tx } from '../../platform/database/schema.ts'
 import type { Conversation, ConversationKinds, IssueComment, IssueCommentsTable } from './schema.ts'
 
@@ -12,22 +12,31 @@ export interface CommentPeriod {
   readonly before: number | undefined
 }
 
+/** A page of a list. */
+interface CommentRange {
+  readonly offset: number
+  readonly limit: number
+}
+
 /** Lists the comments on a conversation, oldest first. */
 export function listIssueComments(
   db: Db,
   conversationId: number,
   period: CommentPeriod,
-  offset: number,
-  limit: number,
+  { offset, limit }: CommentRange,
 ): Promise<IssueComment[]> {
-  return selectComments(db, conversationId, period)
+  const values = [...periodValues(conversationId, period), limit, offset]
+  return commentPages(db, shapeOf(period), period, values)
+}
+
+const commentPages = prepareShapes((db, period: CommentPeriod, placeholder) =>
+  selectComments(db, period, placeholder)
     .selectAll()
     .orderBy('create_time')
     .orderBy('id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-}
+    .limit(placeholder())
+    .offset(placeholder()),
+)
 
 /** Returns the number of comments in that list. */
 export async function countIssueComments(
@@ -35,18 +44,31 @@ export async function countIssueComments(
   conversationId: number,
   period: CommentPeriod,
 ): Promise<number> {
-  const { count } = await selectComments(db, conversationId, period)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+  const values = periodValues(conversationId, period)
+  const [counted] = await commentCounts(db, shapeOf(period), period, values)
+  return counted?.count ?? 0
 }
 
-function selectComments(db: Db, conversationId: number, { since, before }: CommentPeriod) {
+const commentCounts = prepareShapes((db, period: CommentPeriod, placeholder) =>
+  selectComments(db, period, placeholder).select((eb) => eb.fn.countAll<number>().as('count')),
+)
+
+/** Returns the key of the shape of a query for a period. */
+function shapeOf({ since, before }: CommentPeriod): string {
+  return `${since === undefined ? '' : 'since'} ${before === undefined ? '' : 'before'}`
+}
+
+/** Returns the values in the order of `selectComments`. */
+function periodValues(conversationId: number, { since, before }: CommentPeriod): number[] {
+  return [conversationId, since, before].filter((value) => value !== undefined)
+}
+
+function selectComments(db: Db, { since, before }: CommentPeriod, placeholder: () => never) {
   return db
     .selectFrom('issue_comments')
-    .where('issue_id', '=', conversationId)
-    .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
-    .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
+    .where('issue_id', '=', placeholder())
+    .$if(since !== undefined, (query) => query.where('update_time', '>=', placeholder()))
+    .$if(before !== undefined, (query) => query.where('update_time', '<=', placeholder()))
 }
 
 /** Comments of the conversations of a repository. */

@@ -77,15 +77,15 @@ export async function listIssueComments(
   page: Page,
 ): Promise<IssueCommentPage> {
   const open = await app.conversations.open(app, caller, name, 'read')
-  const comments = await rows.listIssueComments(
-    app.db,
-    open.conversation.id,
-    period,
-    page.offset,
-    page.limit,
-  )
-  const total = await rows.countIssueComments(app.db, open.conversation.id, period)
-  return { comments: await viewComments(app, open, numbered(open, comments)), total }
+  const { id } = open.conversation
+  const comments = await rows.listIssueComments(app.db, id, period, page)
+  // A page that is not full is the end of the list.
+  const isEnd = comments.length < page.limit && (comments.length > 0 || page.offset === 0)
+  const [total, views] = await Promise.all([
+    isEnd ? page.offset + comments.length : rows.countIssueComments(app.db, id, period),
+    viewComments(app, open, numbered(open, comments)),
+  ])
+  return { comments: views, total }
 }
 
 /**

@@ -214,8 +214,9 @@ async function store(
   await recordReferences(app, tx, caller, { conversation: issue, text: issue, isNew: true })
   const actorId = caller.user.id
   const place = { conversationId: issue.id, actorId }
-  await setConversationLabels(app, tx, place, plan.labelOwners, plan.labelIds)
-  await setAssignees(app, tx, place, plan.assigneeIds)
+  if (plan.labelIds.length > 0)
+    await setConversationLabels(app, tx, place, plan.labelOwners, plan.labelIds)
+  if (plan.assigneeIds.length > 0) await setAssignees(app, tx, place, plan.assigneeIds)
   if (plan.milestoneId !== null)
     await recordTimelineEvents(app, tx, place, [milestoneEvent(null, plan.milestoneId)])
   await insertParticipants(tx, issue.id, [...new Set([actorId, ...plan.assigneeIds])])

@@ -109,7 +109,7 @@ export async function updateUser(
     if (changes.username !== undefined) await rows.claimNames(tx, user.id, namesOf(updated))
     return updated
   })
-  app.signals.scheduledMerges.notify()
+  if (changes.state === 'ARCHIVED') app.signals.scheduledMerges.notify()
   return updated
 }
 

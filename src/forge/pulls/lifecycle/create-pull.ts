@@ -254,8 +254,9 @@ export async function storePull(
   const stored = await insertPullRequest(tx, row)
   await recordReferences(app, tx, caller, { conversation: stored, text: stored, isNew: true })
   const place = { conversationId: stored.id, actorId: caller.user.id }
-  if (labels) await setConversationLabels(app, tx, place, labels.owners, labels.ids)
-  await setAssignees(app, tx, place, assigneeIds)
+  if (labels && labels.ids.length > 0)
+    await setConversationLabels(app, tx, place, labels.owners, labels.ids)
+  if (assigneeIds.length > 0) await setAssignees(app, tx, place, assigneeIds)
   if (stored.milestone_id !== null)
     await recordTimelineEvents(app, tx, place, [milestoneEvent(null, stored.milestone_id)])
   await insertParticipants(tx, stored.id, [...new Set([caller.user.id, ...assigneeIds])])

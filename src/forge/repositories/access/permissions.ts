@@ -21,6 +21,7 @@ import {
   findRenamedRepository,
   findRepository,
   findRepositoryById,
+  findRepositoryOfNames,
 } from '../lifecycle/repositories.rows.ts'
 import { repositoryNameKey } from '../lifecycle/repository-fields.ts'
 import type { ReposApp } from '../ports.ts'
@@ -224,9 +225,14 @@ export async function openRepository(
   unit: Unit = 'code',
 ): Promise<OpenRepository> {
   const [ownerKey, key] = [nameKey(name.owner), repositoryNameKey(name.repo)]
-  const owner = await findOwnerByNameKey(app.db, ownerKey)
-  const repository = owner && (await findRepository(app.db, owner.id, key))
-  if (!repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)
+  const [owner, named] = await Promise.all([
+    findOwnerByNameKey(app.db, ownerKey),
+    findRepositoryOfNames(app.db, ownerKey, key),
+  ])
+  // The name may have passed to another account between the two reads.
+  const isOfOwner = named === undefined || named.owner_id === owner?.id
+  const repository = isOfOwner ? named : owner && (await findRepository(app.db, owner.id, key))
+  if (!owner || !repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)
   return open(app, caller, repository, owner, { needed, unit })
 }
 

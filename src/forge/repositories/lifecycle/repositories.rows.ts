@@ -21,6 +21,17 @@ export const findRepository = prepareFirst((db, ownerId: number, key: string) =>
     .where('name_key', '=', key),
 )
 
+/** Returns the repository with a name key of the account with a folded name. */
+export const findRepositoryOfNames = prepareFirst((db, ownerKey: string, key: string) =>
+  db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('owner_id', '=', (eb) =>
+      eb.selectFrom('account_names').select('account_id').where('name_key', '=', ownerKey),
+    )
+    .where('name_key', '=', key),
+)
+
 export const findRepositoryById = prepareFirst((db, id: number) =>
   db.selectFrom('repositories').selectAll().where('id', '=', id),
 )
