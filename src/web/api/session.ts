@@ -43,7 +43,8 @@ export class Session {
   /** Continues the session of an earlier page. Nobody is signed in if there is none. */
   async resume(): Promise<void> {
     await this.#renew()
-    if (!this.#token) return
+    // A server before the present version has not sent the account along.
+    if (!this.#token || this.user) return
     const headers = { authorization: `Bearer ${this.#token.text}` }
     this.#enter((await this.#auth.getCurrentUser({}, { headers })).user)
   }
@@ -103,8 +104,10 @@ export class Session {
 
   async #refresh(): Promise<void> {
     try {
-      const { accessToken, expiresAt } = await this.#auth.refreshToken({})
-      this.#keep(accessToken, expiresAt?.seconds)
+      const includeUser = this.user === undefined
+      const answer = await this.#auth.refreshToken({ includeUser })
+      this.#keep(answer.accessToken, answer.expiresAt?.seconds)
+      if (answer.user) this.#enter(answer.user)
     } catch (error) {
       // A server that is busy does not end the session.
       if (!isUnauthenticated(error)) throw error

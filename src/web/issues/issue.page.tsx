@@ -8,7 +8,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
-import { NotFound } from '../components/page.tsx'
+import { NotFound, useIsKnownMissing } from '../components/page.tsx'
 import { writerAccount } from '../components/person.tsx'
 import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
@@ -32,15 +32,19 @@ const loadAdministration = async () => (await import('./issue.later.ts')).IssueA
 /** One issue, with what was said about it. */
 export function IssuePage({ owner, repo, rest }: PageProps): VNode {
   const [number = ''] = rest
+  const isNumber = /^[1-9]\d{0,17}$/.test(number)
+  if (useIsKnownMissing() || !isNumber) return <NotFound />
+  return <NumberedIssue name={{ owner, repo, index: BigInt(number) }} />
+}
+
+/** Loads the issue beside its repository. */
+function NumberedIssue({ name }: { name: PullName }): VNode {
+  const { of } = useApi()
+  const issue = useLoad((signal) => of(IssueService).getIssue(name, { signal }), [])
+  const title = t('Issue {number}', { number: name.index.toString() })
   return (
-    <RepositoryFrame owner={owner} repo={repo} tab="Issues" title={t('Issue {number}', { number })}>
-      {(repository) =>
-        /^[1-9]\d{0,17}$/.test(number) ? (
-          <IssueView repository={repository} name={{ owner, repo, index: BigInt(number) }} />
-        ) : (
-          <NotFound />
-        )
-      }
+    <RepositoryFrame owner={name.owner} repo={name.repo} tab="Issues" title={title}>
+      {(repository) => <IssueView repository={repository} name={name} issue={issue} />}
     </RepositoryFrame>
   )
 }
@@ -58,9 +62,11 @@ function hrefElsewhere(name: PullName, { value, failure }: Loaded<Issue>): strin
   return `${repositoryHref({ owner, repo })}/issues/${number}`
 }
 
-function IssueView({ repository, name }: IssueProps): VNode {
-  const { of } = useApi()
-  const issue = useLoad((signal) => of(IssueService).getIssue(name, { signal }), [])
+function IssueView({
+  repository,
+  name,
+  issue,
+}: IssueProps & { readonly issue: Loaded<Issue> }): VNode {
   const elsewhere = hrefElsewhere(name, issue)
   useEffect(() => {
     if (elsewhere !== undefined) goInstead(elsewhere)

@@ -6,8 +6,8 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
-import { Later, Show, useLoad } from '../components/load.tsx'
-import { NotFound, pageOf } from '../components/page.tsx'
+import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
+import { NotFound, pageOf, useIsKnownMissing } from '../components/page.tsx'
 import { writerOf } from '../components/person.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { T, t } from '../language/texts.tsx'
@@ -25,36 +25,36 @@ const loadFiles = async () => (await import('./pull-files.tsx')).PullFiles
 /** One pull request: the conversation, the commits, or the files. */
 export function PullPage({ owner, repo, rest, query }: PageProps): VNode {
   const [number = '', tab = ''] = rest
+  const isNumber = /^[1-9]\d{0,17}$/.test(number)
+  if (useIsKnownMissing() || !isNumber) return <NotFound />
   return (
-    <RepositoryFrame
-      owner={owner}
-      repo={repo}
-      tab="Pull requests"
-      title={t('Pull request {number}', { number })}
-    >
-      {(repository) =>
-        /^[1-9]\d{0,17}$/.test(number) ? (
-          <Pull
-            repository={repository}
-            name={{ owner, repo, index: BigInt(number) }}
-            tab={tab}
-            page={pageOf(query)}
-            since={sinceOf(query)}
-          />
-        ) : (
-          <NotFound />
-        )
-      }
-    </RepositoryFrame>
+    <NumberedPull
+      name={{ owner, repo, index: BigInt(number) }}
+      tab={tab}
+      page={pageOf(query)}
+      since={sinceOf(query)}
+    />
   )
 }
 
 interface PullProps {
-  readonly repository: Repository
   readonly name: PullName
   readonly tab: string
   readonly page: number
   readonly since: string
+}
+
+/** Loads the pull request beside its repository. */
+function NumberedPull(props: PullProps): VNode {
+  const { name } = props
+  const { of } = useApi()
+  const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
+  const title = t('Pull request {number}', { number: name.index.toString() })
+  return (
+    <RepositoryFrame owner={name.owner} repo={name.repo} tab="Pull requests" title={title}>
+      {(repository) => <Pull {...props} repository={repository} pull={pull} />}
+    </RepositoryFrame>
+  )
 }
 
 /** Returns the commit whose changes the user knows; empty for all changes. */
@@ -63,9 +63,12 @@ function sinceOf(query: URLSearchParams): string {
   return /^[0-9a-f]{40,64}$/.test(since) ? since : ''
 }
 
-function Pull({ repository, name, tab, page, since }: PullProps): VNode {
-  const { of } = useApi()
-  const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
+interface LoadedPullProps extends PullProps {
+  readonly repository: Repository
+  readonly pull: Loaded<PullRequest>
+}
+
+function Pull({ repository, name, pull, tab, page, since }: LoadedPullProps): VNode {
   const head = pull.value?.head?.sha ?? ''
   const { version, checks, isCut } = useRepositoryEvents(name, name.index, head, pull.reload)
   useSettledPull(pull.value, pull.reload)

@@ -122,6 +122,17 @@ describe('the sessions of a user', () => {
     expect(await listOf(users.bob)).toMatchObject([{ current: false }, { current: true }])
   })
 
+  it('continue with the account in the answer, if a page asks for it', async () => {
+    const { body, cookie } = await browse('refresh', { cookie: users.bob.cookie }, {})
+    expect(Object.keys(body).sort()).toEqual(['accessToken', 'expiresAt'])
+    const next = await browse('refresh', { cookie }, { includeUser: true })
+    const { user } = await clientOf({
+      authorization: `Bearer ${next.body.accessToken}`,
+    }).getCurrentUser({})
+    expect(user?.email).not.toBe('')
+    expect(next.body).toMatchObject({ user: { username: 'bob', email: user?.email } })
+  })
+
   it('have texts without control characters, and not more than 256 of them', async () => {
     await open('bob', { 'user-agent': `a\u009b31m\u00ad${'b'.repeat(300)}` })
     const texts = (await listOf(users.bob)).map(({ userAgent }: { userAgent: string }) => userAgent)

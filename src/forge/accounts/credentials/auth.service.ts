@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { AuthService, type SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
 import { type Session as SessionMessage, SessionSchema } from '#gen/branchline/v1/session_pb.ts'
+import type { User as UserMessage } from '#gen/branchline/v1/user_pb.ts'
 import type { App } from '../../app.ts'
 import { type SignedIn, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -53,20 +54,14 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
     async signIn(request, context) {
       const session = await signIn(app, request, context)
       setRefreshCookie(context, session)
-      const { peer } = callerOf(context)
       return {
-        user: userMessage(app, session.user, {
-          kind: 'user',
-          peer,
-          user: session.user,
-          credential: { kind: 'session', sessionId: session.sessionId },
-        }),
+        user: ownUserMessage(app, session, context),
         accessToken: session.accessToken,
         accessTokenExpiresAt: atSecond(session.accessTokenExpireTime),
       }
     },
 
-    async refreshToken(_, context) {
+    async refreshToken({ includeUser }, context) {
       const refreshToken = readRefreshCookie(context.requestHeader)
       const proxyUser = await proxyUserOf(context)
       if (refreshToken === undefined && !proxyUser) throw new DomainError('UNAUTHENTICATED')
@@ -82,6 +77,7 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       return {
         accessToken: session.accessToken,
         expiresAt: atSecond(session.accessTokenExpireTime),
+        ...(includeUser && { user: ownUserMessage(app, session, context) }),
       }
     },
 
@@ -209,6 +205,17 @@ function requireFields(parent: string, fields: Readonly<Record<string, string>>)
   const missing = Object.keys(fields).find((name) => fields[name] === '')
   if (missing !== undefined)
     throw new DomainError('INVALID_FIELD', { field: `${parent}.${missing}` })
+}
+
+/** Returns the account of a session as its owner sees it. */
+function ownUserMessage(
+  app: App,
+  { user, sessionId }: SessionGrant,
+  context: HandlerContext,
+): UserMessage {
+  const { peer } = callerOf(context)
+  const credential = { kind: 'session', sessionId } as const
+  return userMessage(app, user, { kind: 'user', peer, user, credential })
 }
 
 function setRefreshCookie(context: HandlerContext, session: SessionGrant): void {
