@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from './commands.ts'
 import { startPostgres } from './postgres-server.ts'
-import { type ServerProcess, serveProcess } from './process.ts'
+import { type ServerProcess, serveUnderLoad } from './process.ts'
 
 /** One of several servers. */
 export interface GroupServer {
@@ -76,7 +76,7 @@ export async function startServersOn(
 ): Promise<ServerGroup> {
   const data = await mkdtemp(join(tmpdir(), 'branchline-'))
   const place = ['--database', database.url, '--database-password-file', database.passwordFile]
-  const start = () => serveProcess(data, [...place, ...args])
+  const start = () => serveUnderLoad(data, [...place, ...args])
   // All at once: they agree on who creates the tables.
   const starts = await Promise.allSettled(Array.from({ length: count }, start))
   const servers = starts.flatMap((started) => (started.status === 'fulfilled' ? started.value : []))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { runCommand } from './commands.ts'
-import { serveProcess } from './process.ts'
+import { serveUnderLoad } from './process.ts'
 import { childrenOf, eventually, isAlive } from './process-spawner.ts'
 import type { GroupServer, ServerGroup } from './server-group.ts'
 import { startForwarder, type TcpForwarder } from './tcp-forwarder.ts'
@@ -24,7 +24,7 @@ export async function startWorkerGroup(
   args: readonly string[] = [],
 ): Promise<ServerGroup<GroupServer>> {
   const data = await mkdtemp(join(tmpdir(), 'branchline-'))
-  const primary = await serveProcess(data, [...args, '--workers', String(count)])
+  const primary = await serveUnderLoad(data, [...args, '--workers', String(count)])
   const port = Number(new URL(primary.url).port)
   const forwarders: TcpForwarder[] = []
   for (let i = 0; i < count; i++) forwarders.push(await startForwarder(port))

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
+import { type ServerProcess, serveUnderLoad, withFolder } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD } from '../../support/server.ts'
 import { isLongTier } from '../../support/tier.ts'
@@ -31,7 +31,7 @@ describe('a large push', () => {
     'arrives whole through a server that does not hold it, and comes back the same',
     async () => {
       await withFolder(async (data) => {
-        const server = await serveProcess(data)
+        const server = await serveUnderLoad(data)
         const { bob } = await createTestUsers(server.url)
         await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'large' })
         const remote = remoteOf(server.url, 'bob/large', 'bob', PASSWORD)

@@ -10,7 +10,7 @@ import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import { refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { type ServerProcess, serveProcess } from '../../support/process.ts'
+import { type ServerProcess, serveUnderLoad } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
@@ -34,7 +34,7 @@ const slow: SlowConnection[] = []
 const sessions: ClientHttp2Session[] = []
 
 beforeAll(async () => {
-  server = await serveProcess(data, ['--limit-loopback', 'on'])
+  server = await serveUnderLoad(data, ['--limit-loopback', 'on'])
   const { bob } = await createTestUsers(server.url)
   await restAt(server.url)(bob, 'POST', '/user/repos', {
     name: 'engine',

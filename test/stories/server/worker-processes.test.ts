@@ -12,7 +12,7 @@ import { runCommand } from '../../support/commands.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
 import { missingPostgres, missingSqlite } from '../../support/group-kinds.ts'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
-import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { branchline, type ServerProcess, serveUnderLoad } from '../../support/process.ts'
 import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
@@ -72,7 +72,7 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     if (running === undefined || exitCode !== null || signalCode !== null) {
       const args = [...place, '--workers', String(WORKERS), '--registration', 'open']
       const sshArgs = ['--ssh-listen', ssh, '--ssh-proxy-protocol', 'off']
-      running = await serveProcess(data, [...args, ...(hasSsh ? sshArgs : []), ...more])
+      running = await serveUnderLoad(data, [...args, ...(hasSsh ? sshArgs : []), ...more])
     }
     const server = running
     users ??= await createTestUsers(server.url)
