@@ -46,20 +46,23 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     await postgres.remove()
   }, TIMEOUT_MS)
 
-  const openServer = async (url = postgres.url('postgres')) => {
+  /** Registers what ends after the test. Tests that run beside others pass that of their context. */
+  type AtEnd = (end: () => Promise<void>) => void
+  const afterTest: AtEnd = (end) => void ends.push(end)
+  const openServer = async (url = postgres.url('postgres'), atEnd = afterTest) => {
     const address = { url, passwordFile: postgres.passwordFile }
     const session = await ServerSession.open(address, 'server', {
       onLost: () => {},
       onFailure: () => {},
     })
-    ends.push(() => session.end())
+    atEnd(() => session.end())
     const db = openPostgres({ ...address, session, onError: () => {} })
-    ends.push(() => db.destroy())
+    atEnd(() => db.destroy())
     return { session, db, locks: new SharedLocks(session) }
   }
-  const forward = async (): Promise<TcpForwarder> => {
+  const forward = async (atEnd: AtEnd): Promise<TcpForwarder> => {
     const forwarder = await startForwarder(postgres.port)
-    ends.push(() => forwarder.stop())
+    atEnd(() => forwarder.stop())
     return forwarder
   }
   const addressOf = ({ port }: TcpForwarder) => `postgres://branchline@127.0.0.1:${port}/postgres`
@@ -154,8 +157,11 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     for (const lock of [held, ...taken]) lock?.release()
   })
 
-  it('PostgreSQL ends the transaction of a process that stops answering', async () => {
-    const { db } = await openServer()
+  // The next three run beside each other, since they wait for limits of the server and of PostgreSQL.
+  it.concurrent('PostgreSQL ends the transaction of a process that stops answering', async ({
+    onTestFinished,
+  }) => {
+    const { db } = await openServer(undefined, onTestFinished)
     const work = transaction(db, async (tx) => {
       await sql`select pg_advisory_xact_lock(11)`.execute(tx)
       // What other servers wait for: the lock is free although the transaction has not ended here.
@@ -166,10 +172,12 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     await expect(work).rejects.toThrow(DatabaseUnavailableError)
   })
 
-  it('calls fail, and the locks are free, when the network loses all packets', async () => {
-    const forwarder = await forward()
-    const { db, locks, session } = await openServer(addressOf(forwarder))
-    const other = await openServer()
+  it.concurrent('calls fail, and the locks are free, when the network loses all packets', async ({
+    onTestFinished,
+  }) => {
+    const forwarder = await forward(onTestFinished)
+    const { db, locks, session } = await openServer(addressOf(forwarder), onTestFinished)
+    const other = await openServer(undefined, onTestFinished)
     await locks.take('tulips')
     forwarder.hang()
     const calls = [write(db), session.query('select 1', [])]
@@ -183,11 +191,13 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     await write(db)
   })
 
-  it('a server refuses to read from a standby until that is the primary', async () => {
+  it.concurrent('a server refuses to read from a standby until that is the primary', async ({
+    onTestFinished,
+  }) => {
     const standby = await postgres.startStandby()
-    ends.push(() => standby.remove())
-    const forwarder = await forward()
-    const { db, session } = await openServer(addressOf(forwarder))
+    onTestFinished(() => standby.remove())
+    const forwarder = await forward(onTestFinished)
+    const { db, session } = await openServer(addressOf(forwarder), onTestFinished)
     await write(db)
     forwarder.leadTo(standby.port)
     const refusal = () => sql`select 1`.execute(db).then(() => '', String)
