@@ -11,7 +11,7 @@ import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { Config } from '../../src/app/config.ts'
 import { createLogTo } from '../../src/app/log.ts'
-import type { ReadSpace } from '../../src/app/server/disk-space.ts'
+import type { SpaceReading } from '../../src/app/server/disk-space.ts'
 import { type Server, startServer } from '../../src/app/server/server.ts'
 import { createPasswordHasher } from '../../src/forge/accounts/credentials/passwords.ts'
 import type { Clock } from '../../src/forge/core/core.ts'
@@ -39,7 +39,7 @@ export interface TestServer extends Server {
 export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
   readonly settings?: Partial<Config['settings']>
   readonly clock?: Clock
-  readonly readSpace?: ReadSpace
+  readonly spaceReading?: SpaceReading
 }
 
 /**
@@ -47,7 +47,7 @@ export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
  * stays.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { settings, clock, readSpace, ...config } = options
+  const { settings, clock, spaceReading, ...config } = options
   const data = config.data ?? (await createDataFolder())
   const lines: string[] = []
   const logged: Record<string, unknown>[] = []
@@ -127,7 +127,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       markupProgram: MARKUP_PROGRAM,
       sshProgram: SSH_PROGRAM,
       ...(clock && { clock }),
-      ...(readSpace && { readSpace }),
+      ...(spaceReading && { spaceReading }),
     },
   )
   const close = async (graceMs: number) => {

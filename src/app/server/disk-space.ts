@@ -8,8 +8,12 @@ interface FileSystemSpace {
   readonly size: number
 }
 
-/** Reads the space of the file system of a folder. */
-export type ReadSpace = (folder: string) => Promise<FileSystemSpace>
+/** How the space of the file system of a folder is read. */
+export interface SpaceReading {
+  read(folder: string): Promise<FileSystemSpace>
+  /** Calls within this time share one reading. */
+  readonly everyMs: number
+}
 
 /**
  * The share of the file system that is kept free by default, and its bounds. SQLite needs space for
@@ -19,13 +23,13 @@ const RESERVED_SHARE = 0.05
 const MIN_RESERVE_BYTES = 16 * 1024 ** 2
 const MAX_RESERVE_BYTES = 512 * 1024 ** 2
 
-/** Calls within this time share one reading. */
-const READ_EVERY_MS = 1_000
-
-/** Returns the space of the file system of a folder, for a user without privileges. */
-export async function readFileSystem(folder: string): Promise<FileSystemSpace> {
-  const { bavail, blocks, bsize } = await statfs(folder)
-  return { free: bavail * bsize, size: blocks * bsize }
+/** Reads the space that a user without privileges has. */
+export const fileSystemReading: SpaceReading = {
+  async read(folder) {
+    const { bavail, blocks, bsize } = await statfs(folder)
+    return { free: bavail * bsize, size: blocks * bsize }
+  },
+  everyMs: 1_000,
 }
 
 /** Watches the free space of a data folder. */
@@ -33,28 +37,33 @@ export class DataFolderSpace implements DiskSpace {
   readonly #folder: string
   readonly #reserveBytes: number | undefined
   readonly #log: Logger
-  readonly #read: ReadSpace
+  readonly #reading: SpaceReading
   #latest: { readonly at: number; readonly isFull: Promise<boolean> } | undefined
   #wasFull = false
 
   /** @param reserveBytes undefined for a share of the file system; 0 for no reserve. */
-  constructor(folder: string, reserveBytes: number | undefined, log: Logger, read: ReadSpace) {
+  constructor(
+    folder: string,
+    reserveBytes: number | undefined,
+    log: Logger,
+    reading: SpaceReading,
+  ) {
     this.#folder = folder
     this.#reserveBytes = reserveBytes
     this.#log = log
-    this.#read = read
+    this.#reading = reading
   }
 
   isFull(): Promise<boolean> {
     const at = performance.now()
-    if (this.#latest === undefined || at - this.#latest.at >= READ_EVERY_MS)
+    if (this.#latest === undefined || at - this.#latest.at >= this.#reading.everyMs)
       this.#latest = { at, isFull: this.#measure() }
     return this.#latest.isFull
   }
 
   async hasRoom(bytes: number): Promise<boolean> {
     try {
-      return (await this.#read(this.#folder)).free >= bytes
+      return (await this.#reading.read(this.#folder)).free >= bytes
     } catch (err) {
       this.#log.warn({ err }, 'the free space of the data folder cannot be read')
       return false
@@ -63,7 +72,7 @@ export class DataFolderSpace implements DiskSpace {
 
   async #measure(): Promise<boolean> {
     try {
-      const { free, size } = await this.#read(this.#folder)
+      const { free, size } = await this.#reading.read(this.#folder)
       const reserve = this.#reserveBytes ?? defaultReserve(size)
       const isFull = free < reserve
       if (isFull && !this.#wasFull)

@@ -54,7 +54,7 @@ import { claimScratch, openData, useData } from '../data-folder.ts'
 import { openObjectStores } from '../object-storage.ts'
 import { closeToOthers, modeText, type OpenPath } from '../private-files.ts'
 import { createApp, systemClock } from './app.ts'
-import { DataFolderSpace, type ReadSpace, readFileSystem } from './disk-space.ts'
+import { DataFolderSpace, fileSystemReading, type SpaceReading } from './disk-space.ts'
 import { collectWhenIdle, tuneForCalls } from './heap-tuning.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import { StartedParts, serve } from './serving.ts'
@@ -83,7 +83,7 @@ export interface Server {
 /** Parts that the process gives to its server. */
 interface Surroundings {
   readonly clock?: Clock
-  readonly readSpace?: ReadSpace
+  readonly spaceReading?: SpaceReading
   /** Hashes passwords at the default cost unless it is given. */
   readonly passwords?: App['passwords']
   /** Starts Git processes. Without it the server starts them itself. */
@@ -129,7 +129,7 @@ async function startParts(
   parts: StartedParts,
 ): Promise<Omit<Server, 'close'>> {
   const { clock = systemClock, spawner, markupProgram, workers: others } = surroundings
-  const { readSpace = readFileSystem, passwords } = surroundings
+  const { spaceReading = fileSystemReading, passwords } = surroundings
   const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts, others?.group)
   // Set to the address of the listener before the first call, unless the operator set a URL.
@@ -160,7 +160,7 @@ async function startParts(
     ssh: sshPort,
     markup,
     ...(passwords && { passwords }),
-    disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, readSpace),
+    disk: new DataFolderSpace(config.data, config.diskReserveBytes, log, spaceReading),
     outbound: createOutbound({
       allowedHosts: webhookAllowedHosts,
       ownAddresses: () => boundAddresses(listen.host),

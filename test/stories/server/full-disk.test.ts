@@ -11,7 +11,8 @@ import { PASSWORD, RPC_PROTOCOLS, signIn, transportTo } from '../../support/serv
 const GIB = 1024 ** 3
 /** Free bytes of the file system, as the server reads them. */
 let free = GIB
-const forge = await startForge({ readSpace: async () => ({ free, size: 10 * GIB }) })
+const read = async () => ({ free, size: 10 * GIB })
+const forge = await startForge({ spaceReading: { read, everyMs: 0 } })
 afterAll(forge.stop)
 const { server, users, rest, client } = forge
 
