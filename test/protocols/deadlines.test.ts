@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { PasswordHasher } from '../../src/forge/accounts/ports.ts'
 import { currentDeadline } from '../../src/platform/concurrency/call-deadlines.ts'
 import { transaction } from '../../src/platform/database/database.ts'
+import { isOnPostgres } from '../support/database.ts'
 import { openForge } from '../support/forge.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
 import { PASSWORD } from '../support/server.ts'
@@ -102,8 +103,18 @@ async function countSessions(): Promise<number> {
   return (await server.app.db.selectFrom('sessions').select('id').execute()).length
 }
 
+/** SQLite has one writer, and PostgreSQL as many as a server has connections. */
+const WRITERS = isOnPostgres ? 10 : 1
+
 /** Lets nobody else change anything until it is released. */
 async function holdDatabase(): Promise<() => Promise<void>> {
+  const releases = await Promise.all(Array.from({ length: WRITERS }, holdWriter))
+  return async () => {
+    await Promise.all(releases.map((release) => release()))
+  }
+}
+
+async function holdWriter(): Promise<() => Promise<void>> {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve

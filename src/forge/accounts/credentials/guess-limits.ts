@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withoutDeadline } from '../../../platform/concurrency/call-deadlines.ts'
 import { FailureLog } from '../../../platform/concurrency/failure-log.ts'
 import { Turns } from '../../../platform/concurrency/fair-slots.ts'
 import { accountHolder, type Holder, peerHolder } from '../../../platform/concurrency/holders.ts'
@@ -276,7 +277,11 @@ const MAX_WAITS = 50
 /** How long expired guesses are kept at most. */
 const PRUNE_INTERVAL_MS = 60_000
 
-/** Wrong guesses that the servers of a PostgreSQL database count together, in rows. */
+/**
+ * Wrong guesses that the servers of a PostgreSQL database count together, in rows. To count is no change
+ * of the call: a deadline that passes during the check still refuses what the call would change, and a
+ * check that has begun is always counted to its end.
+ */
 export class SharedFailures implements SharedGuesses {
   readonly #db: Db
   readonly #clock: Clock
@@ -292,14 +297,14 @@ export class SharedFailures implements SharedGuesses {
     check: () => Promise<T | undefined>,
     refuse: (waitMs: number) => Error,
   ): Promise<T | undefined> {
-    const ids = await this.#begin(counters, refuse)
+    const ids = await withoutDeadline(() => this.#begin(counters, refuse))
     let ending: GuessEnding = 'unknown'
     try {
       const result = await check()
       ending = result === undefined ? 'wrong' : 'right'
       return result
     } finally {
-      await this.#end(counters, ids, ending)
+      await withoutDeadline(() => this.#end(counters, ids, ending))
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
   createGuessLimits,
@@ -5,6 +6,7 @@ import {
 } from '../../../../src/forge/accounts/credentials/guess-limits.ts'
 import type { GuessLimits } from '../../../../src/forge/accounts/ports.ts'
 import type { Clock } from '../../../../src/forge/core/core.ts'
+import { CallDeadline, withDeadline } from '../../../../src/platform/concurrency/call-deadlines.ts'
 import { testApp, testClock } from '../../../support/app.ts'
 
 const wrong = async () => undefined
@@ -48,6 +50,18 @@ describe.each([
   ['one server', ofOneServer],
   ['two servers', ofTwoServers],
 ])('the guess limits of %s', (_, openLimits) => {
+  it('leave the deadline of a call to what follows the check', async () => {
+    const limits = await openLimits(testClock())
+    const deadline = new CallDeadline(performance.now() + 200)
+    const check = async () => {
+      await sleep(Math.ceil(deadline.remainingMs()) + 1)
+      return right()
+    }
+    await withDeadline(deadline, () => limits.attempt('ada', '192.0.2.1', check))
+    expect(deadline.changesNothing).toBe(true)
+    expect(() => deadline.begin()).toThrow('the deadline of the call has passed')
+  })
+
   it('admits ten wrong passwords per account in ten minutes, from any peers', async () => {
     const clock = testClock()
     const limits = await openLimits(clock)
