@@ -59,70 +59,25 @@ const loadAttachedFiles = async () => (await import('./attached-files.tsx')).Att
 const loadReviewActions = async () => (await import('../pulls/pull.later.ts')).ReviewActions
 
 /** A comment or a review in a conversation. */
-export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
-  const { of, session } = useApi()
-  const { key, who, did, body, comment, review, threads, assets = [] } = entry
-  const { originalAuthor = '' } = entry
+export function EntryView(props: EntryProps): VNode {
+  const { name, entry, discussion } = props
+  const { session } = useApi()
+  const { key, who, did, comment, review, threads, assets = [], originalAuthor = '' } = entry
   const [isEdited, setEdited] = useState(false)
   const [showsFormer, setShowsFormer] = useState(false)
-  const canChange =
-    discussion?.canComment && (discussion.canModerate || session.user?.username === who)
   return (
     <article
       id={key || undefined}
       class="entry"
       aria-label={t(`{who} ${did}`, { who: originalAuthor || who })}
     >
-      <header>
-        <EntryHead entry={entry} />{' '}
-        {originalAuthor !== '' && <span class="tag">{t('imported')}</span>}
-        <span class="space" />
-        {entry.isEdited && (
-          <button
-            type="button"
-            class="small"
-            aria-expanded={showsFormer}
-            onClick={() => setShowsFormer(!showsFormer)}
-          >
-            {t('edited')}
-          </button>
-        )}{' '}
-        {discussion?.canComment && body !== '' && (
-          <button
-            type="button"
-            class="small"
-            aria-label={t('Quote what {who} wrote', { who })}
-            onClick={() => quote(discussion, body)}
-          >
-            {t('Quote')}
-          </button>
-        )}{' '}
-        {comment !== undefined && canChange && !isEdited && (
-          <CommentActions
-            name={name}
-            comment={comment}
-            onEdit={() => setEdited(true)}
-            onChange={onChange}
-          />
-        )}
-      </header>
-      {comment !== undefined && isEdited ? (
-        <Later
-          load={loadEditor}
-          with={{
-            name,
-            body,
-            save: async (text: string) => {
-              const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
-              await of(IssueCommentService).editIssueComment(request)
-              onChange()
-            },
-            onClose: () => setEdited(false),
-          }}
-        />
-      ) : (
-        body !== '' && <Markup text={body} base={markupBase(name)} />
-      )}
+      <EntryHeader
+        {...props}
+        showsFormer={showsFormer}
+        onFormer={() => setShowsFormer(!showsFormer)}
+        onEdit={isEdited ? undefined : () => setEdited(true)}
+      />
+      <EntryText {...props} isEdited={isEdited} onClose={() => setEdited(false)} />
       {showsFormer && comment !== undefined && (
         <Later load={loadFormerTexts} with={{ name, comment }} />
       )}
@@ -144,6 +99,67 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
         ))}
     </article>
   )
+}
+
+interface EntryHeaderProps extends EntryProps {
+  readonly showsFormer: boolean
+  readonly onFormer: () => void
+  /** Undefined while the text is in the editor. */
+  readonly onEdit: (() => void) | undefined
+}
+
+/** Who wrote an entry, and what the reader can do with its text. */
+function EntryHeader(props: EntryHeaderProps): VNode {
+  const { name, entry, discussion, onChange, showsFormer, onFormer, onEdit } = props
+  const { session } = useApi()
+  const { who, body, comment, originalAuthor = '' } = entry
+  const canChange =
+    discussion?.canComment && (discussion.canModerate || session.user?.username === who)
+  return (
+    <header>
+      <EntryHead entry={entry} />{' '}
+      {originalAuthor !== '' && <span class="tag">{t('imported')}</span>}
+      <span class="space" />
+      {entry.isEdited && (
+        <button type="button" class="small" aria-expanded={showsFormer} onClick={onFormer}>
+          {t('edited')}
+        </button>
+      )}{' '}
+      {discussion?.canComment && body !== '' && (
+        <button
+          type="button"
+          class="small"
+          aria-label={t('Quote what {who} wrote', { who })}
+          onClick={() => quote(discussion, body)}
+        >
+          {t('Quote')}
+        </button>
+      )}{' '}
+      {comment !== undefined && canChange && onEdit && (
+        <CommentActions name={name} comment={comment} onEdit={onEdit} onChange={onChange} />
+      )}
+    </header>
+  )
+}
+
+interface EntryTextProps extends EntryProps {
+  readonly isEdited: boolean
+  /** Ends the editor. */
+  readonly onClose: () => void
+}
+
+/** The text of an entry, or the editor of the text. */
+function EntryText({ name, entry, onChange, isEdited, onClose }: EntryTextProps): VNode | null {
+  const { of } = useApi()
+  const { body, comment } = entry
+  if (comment === undefined || !isEdited)
+    return body === '' ? null : <Markup text={body} base={markupBase(name)} />
+  const save = async (text: string) => {
+    const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
+    await of(IssueCommentService).editIssueComment(request)
+    onChange()
+  }
+  return <Later load={loadEditor} with={{ name, body, save, onClose }} />
 }
 
 /** Who did what, and when. */

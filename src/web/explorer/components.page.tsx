@@ -19,6 +19,18 @@ export function ComponentsPage(): VNode {
   return (
     <>
       <h1>{t('Components of the pages')}</h1>
+      <Actions />
+      <Marks />
+      <Fields />
+      <Notes />
+    </>
+  )
+}
+
+/** What a reader presses. */
+function Actions(): VNode {
+  return (
+    <>
       <Part title={t('Colours')}>
         <div class="narrow">
           <ThemeChoice />
@@ -71,6 +83,14 @@ export function ComponentsPage(): VNode {
           />
         </div>
       </Part>
+    </>
+  )
+}
+
+/** Tabs, and what stands beside names. */
+function Marks(): VNode {
+  return (
+    <>
       <Part title={t('Tabs')}>
         <Tabs label={t('Tabs')}>
           <a href="/-/components" aria-current="page">
@@ -110,38 +130,50 @@ export function ComponentsPage(): VNode {
           ))}
         </p>
       </Part>
-      <Part title={t('Forms')}>
-        <form class="narrow" aria-label={t('Fields')} onSubmit={onSubmit(() => undefined)}>
-          <Field label={t('A field')} name="field" hint={t('What belongs into the field.')} />
-          <TextArea label={t('A text')} name="text" rows={3} />
-          <Select
-            label={t('A choice')}
-            name="choice"
-            value="one"
-            options={[
-              ['one', t('One')],
-              ['two', t('Two')],
-            ]}
-          />
-          <Checkbox label={t('A box')} name="box" />
-        </form>
-      </Part>
-      <Part title={t('Notes and states')}>
-        <p class="note">{t('Something to know.')}</p>
-        <FailureNote
-          failure={{
-            ...FAILURE,
-            message: t('The change failed'),
-            advice: t('Try again in a minute.'),
-          }}
-        />
-        <p class="empty">{t('Nothing is here yet.')}</p>
-        <p>
-          <progress aria-label={t('Progress')} value={40} max={100} />
-        </p>
-        <Command label={t('A command')} text="git clone https://example.org/ada/tools.git" />
-      </Part>
     </>
+  )
+}
+
+/** What a reader fills. */
+function Fields(): VNode {
+  return (
+    <Part title={t('Forms')}>
+      <form class="narrow" aria-label={t('Fields')} onSubmit={onSubmit(() => undefined)}>
+        <Field label={t('A field')} name="field" hint={t('What belongs into the field.')} />
+        <TextArea label={t('A text')} name="text" rows={3} />
+        <Select
+          label={t('A choice')}
+          name="choice"
+          value="one"
+          options={[
+            ['one', t('One')],
+            ['two', t('Two')],
+          ]}
+        />
+        <Checkbox label={t('A box')} name="box" />
+      </form>
+    </Part>
+  )
+}
+
+/** What a page says. */
+function Notes(): VNode {
+  return (
+    <Part title={t('Notes and states')}>
+      <p class="note">{t('Something to know.')}</p>
+      <FailureNote
+        failure={{
+          ...FAILURE,
+          message: t('The change failed'),
+          advice: t('Try again in a minute.'),
+        }}
+      />
+      <p class="empty">{t('Nothing is here yet.')}</p>
+      <p>
+        <progress aria-label={t('Progress')} value={40} max={100} />
+      </p>
+      <Command label={t('A command')} text="git clone https://example.org/ada/tools.git" />
+    </Part>
   )
 }
 

@@ -56,7 +56,6 @@ export function Conversation(props: ConversationProps): VNode {
     },
     [version],
   )
-  const { HistoryEntry, happened = [] } = history.value ?? {}
   const reactions = useReactionCounts(name, version)
   return (
     <ReactionContext.Provider value={reactions}>
@@ -73,33 +72,13 @@ export function Conversation(props: ConversationProps): VNode {
             {(said) => (
               <Show of={discussion}>
                 {(value) => (
-                  <>
-                    {inOrder([...entriesOf(said, value.reviews), ...happened]).map((one) =>
-                      'type' in one ? (
-                        HistoryEntry && (
-                          <HistoryEntry
-                            key={`${one.type}-${one.id}`}
-                            entry={one}
-                            name={name}
-                            kind="pull request"
-                          />
-                        )
-                      ) : (
-                        <EntryView
-                          key={one.key}
-                          name={name}
-                          entry={one}
-                          discussion={value}
-                          onChange={comments.reload}
-                        />
-                      ),
-                    )}
-                    <PendingNote name={name} discussion={value} />
-                    <ThreadCounts discussion={value} />
-                    {value.chosen.size > 0 && (
-                      <Later load={loadChosenSuggestions} with={{ discussion: value }} />
-                    )}
-                  </>
+                  <Said
+                    name={name}
+                    said={said}
+                    discussion={value}
+                    history={history.value}
+                    onChange={comments.reload}
+                  />
                 )}
               </Show>
             )}
@@ -119,24 +98,79 @@ export function Conversation(props: ConversationProps): VNode {
           )}
           <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
         </div>
-        <div class="side">
-          {pull.stack.length > 0 && (
-            <Later load={loadStack} with={{ repository, name, pull, onChange }} />
-          )}
-          <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
-          <Checks name={name} sha={head} version={checks} />
-          <Participants
-            said={[
-              writerAccount(pull),
-              ...(comments.value ?? []).map(writerAccount),
-              ...(discussion.value?.reviews ?? [])
-                .filter(({ review }) => !SILENT.includes(review.state))
-                .map(({ review }) => writerAccount(review)),
-            ]}
-          />
-        </div>
+        <Side
+          {...props}
+          said={[
+            writerAccount(pull),
+            ...(comments.value ?? []).map(writerAccount),
+            ...(discussion.value?.reviews ?? [])
+              .filter(({ review }) => !SILENT.includes(review.state))
+              .map(({ review }) => writerAccount(review)),
+          ]}
+        />
       </div>
     </ReactionContext.Provider>
+  )
+}
+
+interface SaidProps {
+  readonly name: PullName
+  readonly said: readonly IssueComment[]
+  readonly discussion: PullDiscussion
+  readonly history: History | undefined
+  readonly onChange: () => void
+}
+
+/** What has happened to a pull request, and the script that shows it. */
+interface History {
+  readonly happened: readonly TimelineComment[]
+  readonly HistoryEntry: Awaited<ReturnType<typeof loadHistory>>['HistoryEntry']
+}
+
+/** Comments, reviews and what has happened, in their order. */
+function Said({ name, said, discussion, history, onChange }: SaidProps): VNode {
+  return (
+    <>
+      {inOrder([...entriesOf(said, discussion.reviews), ...(history?.happened ?? [])]).map((one) =>
+        'type' in one ? (
+          history && (
+            <history.HistoryEntry
+              key={`${one.type}-${one.id}`}
+              entry={one}
+              name={name}
+              kind="pull request"
+            />
+          )
+        ) : (
+          <EntryView
+            key={one.key}
+            name={name}
+            entry={one}
+            discussion={discussion}
+            onChange={onChange}
+          />
+        ),
+      )}
+      <PendingNote name={name} discussion={discussion} />
+      <ThreadCounts discussion={discussion} />
+      {discussion.chosen.size > 0 && <Later load={loadChosenSuggestions} with={{ discussion }} />}
+    </>
+  )
+}
+
+type SideProps = ConversationProps & Parameters<typeof Participants>[0]
+
+/** Facts about a pull request, beside the conversation. */
+function Side({ repository, name, pull, checks, onChange, said }: SideProps): VNode {
+  return (
+    <div class="side">
+      {pull.stack.length > 0 && (
+        <Later load={loadStack} with={{ repository, name, pull, onChange }} />
+      )}
+      <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
+      <Checks name={name} sha={pull.head?.sha ?? ''} version={checks} />
+      <Participants said={said} />
+    </div>
   )
 }
 
