@@ -109,6 +109,22 @@ const CORRECTIONS = [
           channel.incoming.window -= data.length;`,
   },
   {
+    // The package writes the length, the content and the code of each packet by themselves. Each write
+    // costs a call of the kernel, and wakes the client.
+    file: /ssh2[\\/]lib[\\/]server\.js$/,
+    from: `        if (isWritable(socket))
+          socket.write(data);
+      },`,
+    to: `        if (!isWritable(socket))
+          return;
+        if (socket.writableCorked === 0) {
+          socket.cork();
+          process.nextTick(() => socket.uncork());
+        }
+        socket.write(data);
+      },`,
+  },
+  {
     // The list of the package lacks a comma, and has algorithms that the server refuses.
     file: /ssh2[\\/]lib[\\/]protocol[\\/]Protocol\.js$/,
     from: `    'ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521'

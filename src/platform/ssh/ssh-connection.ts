@@ -133,8 +133,12 @@ export class SshConnection {
     this.#client = client
     this.#port = port
     this.#timer = setTimeout(() => this.#onTimeout(), AUTH_TIMEOUT_MS)
-    // A connection that is cut has an error, which ends nothing but the connection.
-    client.on('error', () => client._sock.destroy())
+    // A connection that is cut has an error, which ends nothing but the connection. The reason of a
+    // disconnection, which may wait for the end of this turn, is sent.
+    client.on('error', () => {
+      client._sock.uncork()
+      client._sock.destroy()
+    })
     client.on('close', () => clearTimeout(this.#timer))
     client.on('rekey', () => this.#onRekey())
     client.on('authentication', (context: AuthContext) => {
@@ -178,17 +182,6 @@ export class SshConnection {
     socket.end()
     // A client that does not close its end keeps nothing open.
     setTimeout(() => socket.destroy(), 1_000).unref()
-  }
-
-  /** Does work that sends packets, and writes the packets to the socket at once. */
-  together<T>(work: () => T): T {
-    const { _sock: socket } = this.#client
-    socket.cork()
-    try {
-      return work()
-    } finally {
-      socket.uncork()
-    }
   }
 
   /** Whether the client has read most of what was sent to it. */

@@ -559,7 +559,7 @@ function pass(
   channel: ServerChannel,
   connection: SshConnection,
 ): Promise<void> | undefined {
-  const taken = connection.together(() => written(channel, channel, bytes))
+  const taken = written(channel, channel, bytes)
   if (channel.writableLength > 0 || !connection.hasRoom) return taken.then(() => connection.room())
   taken.catch(() => {})
   return undefined
