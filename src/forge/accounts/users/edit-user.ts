@@ -1,5 +1,5 @@
 import { accountHolder } from '../../../platform/concurrency/holders.ts'
-import { transaction } from '../../../platform/database/database.ts'
+import { singleStatement, transaction } from '../../../platform/database/database.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -20,6 +20,7 @@ import {
   checkNamesFree,
   namesOf,
   requirePresent,
+  userResourceName,
 } from './users.ts'
 
 /** Values of an account. An update ignores the values of fields that it does not name. */
@@ -85,6 +86,7 @@ export async function updateUser(
   }
   const avatar = fields.has('avatar_url') ? readAvatar(user, values.avatar_url) : undefined
   const changes = await readChanges(app, user, values, fields, avatar)
+  if ([...fields].every((field) => TEXTS.has(field))) return updateTexts(app, user, changes)
   const updated = await transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
     await checkAdministratorRemains(tx, present, changes)
@@ -110,6 +112,15 @@ export async function updateUser(
     return updated
   })
   if (changes.state === 'ARCHIVED') app.signals.scheduledMerges.notify()
+  return updated
+}
+
+/** The fields whose rules are about nothing but their values. */
+const TEXTS: ReadonlySet<UserField> = new Set<UserField>(['display_name', 'description'])
+
+async function updateTexts(app: AccountsApp, user: User, changes: UserChanges): Promise<User> {
+  const updated = await singleStatement(app.db, (db) => rows.updateTexts(db, user.id, changes))
+  if (!updated) throw new DomainError('USER_NOT_FOUND', { name: userResourceName(user) })
   return updated
 }
 

@@ -296,6 +296,15 @@ export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<Us
     .executeTakeFirstOrThrow()
 }
 
+/** Changes the texts of an account. Returns undefined if the account was deleted. */
+export function updateTexts(
+  db: Db,
+  id: number,
+  changes: Pick<UserChanges, 'display_name' | 'description' | 'update_time'>,
+): Promise<User | undefined> {
+  return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
 /** Deletes a user and all rows that depend on the account. */
 export async function deleteUser(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('users').where('id', '=', id).execute()
