@@ -13,13 +13,13 @@ import { replaceFile } from './replace-file.mjs'
 export const webFolder = join(root, 'dist', 'web')
 
 /** The most compressed script that a browser loads before it shows a page for the first time. */
-const SCRIPT_BUDGET_BYTES = 57_000
+const SCRIPT_BUDGET_BYTES = 60_000
 
 /** The pages about the API read the descriptors that the server publishes, by a package that no other page needs. */
-const LARGER_BUDGETS = new Map([['src/web/explorer/api.page.tsx', 66_000]])
+const LARGER_BUDGETS = new Map([['src/web/explorer/api.page.tsx', 68_000]])
 
 /** The most scripts that a browser loads before it shows a page for the first time. */
-const MAX_SCRIPTS = 7
+const MAX_SCRIPTS = 8
 
 /** The first script of all pages. */
 const MAIN = 'src/web/main.tsx'
