@@ -70,6 +70,11 @@ export interface GitGrant {
    * pushes.
    */
   answerRefs?(request: RefRequest): Promise<Buffer[] | undefined>
+  /**
+   * Returns a pack that other clients asked for a moment before, as the process would print it. Undefined when
+   * the process has to answer. Absent from the service for pushes.
+   */
+  answerFetch?(request: RefRequest): Promise<AsyncIterable<Buffer> | undefined>
 }
 
 export interface GitRefusal {

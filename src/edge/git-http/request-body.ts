@@ -50,27 +50,33 @@ export interface Opening {
 }
 
 /**
- * Reads a body as long as it may be a short text with a known beginning.
+ * Reads a body as long as it may be a short text with one of some beginnings.
  *
  * @param body is left at the first chunk after the opening.
  */
 export async function readOpening(
   body: AsyncGenerator<Buffer, void, undefined>,
-  beginning: Buffer,
+  beginnings: readonly Buffer[],
   maxBytes: number,
 ): Promise<Opening> {
   const chunks: Buffer[] = []
+  const longest = Math.max(...beginnings.map(({ length }) => length))
   let bytes = 0
   while (bytes <= maxBytes) {
     const { value, done } = await body.next()
     if (done) return { chunks, isWhole: true }
     chunks.push(value)
     bytes += value.length
-    const length = Math.min(bytes, beginning.length)
-    const begun = Buffer.concat(chunks, length)
-    if (!begun.equals(beginning.subarray(0, length))) break
+    const begun = Buffer.concat(chunks, Math.min(bytes, longest))
+    if (!beginnings.some((beginning) => isAlike(begun, beginning))) break
   }
   return { chunks, isWhole: false }
+}
+
+/** Returns whether one of two texts begins with the other. */
+function isAlike(one: Buffer, other: Buffer): boolean {
+  const length = Math.min(one.length, other.length)
+  return one.subarray(0, length).equals(other.subarray(0, length))
 }
 
 /** Yields a body again from its first chunk. */

@@ -68,11 +68,16 @@ interface RunningSession extends Session {
 export const PROTOCOL =
   /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
 
-/** The beginning of a request for refs, in version 2 of the protocol (gitprotocol-v2(5)). */
-const REF_REQUEST = Buffer.from('0014command=ls-refs')
+/**
+ * The beginnings of requests for refs and for packs, in version 2 of the protocol (gitprotocol-v2(5)). The
+ * line feed of a line is optional, and Git leaves out that of the second one.
+ */
+const KNOWN_REQUESTS = ['0014command=ls-refs', '0011command=fetch', '0012command=fetch'].map(
+  (text) => Buffer.from(text),
+)
 
-/** Longest request for refs that the server itself answers: a thousand prefixes. */
-const MAX_REF_REQUEST_BYTES = 64 * 1024
+/** Longest request that the server itself answers: a thousand prefixes or wanted objects. */
+const MAX_KNOWN_REQUEST_BYTES = 64 * 1024
 
 /** Answers up to this size are written at once, as the responses to other calls are. */
 const MAX_WHOLE_BYTES = 64 * 1024
@@ -115,7 +120,7 @@ export async function advertise(
 
 /**
  * Passes a request to Git and the output of Git back, both at the same time, and each at the speed
- * of its reader. A request for refs may be answered without Git.
+ * of its reader. Requests for refs, and for packs of clones, may be answered without Git.
  *
  * @returns when the process has ended, even if the response has failed.
  */
@@ -137,15 +142,17 @@ export async function answerRequest(
       return await answerByProcess(session, reopened(opening, body), wanted, log)
     }
     const wanted = packRequestOf(request)
-    if (!mayAskForRefs(exchange)) return await answerByProcess(session, body, wanted, log)
-    const reading = readOpening(body, REF_REQUEST, MAX_REF_REQUEST_BYTES)
+    if (!mayBeKnown(exchange)) return await answerByProcess(session, body, wanted, log)
+    const reading = readOpening(body, KNOWN_REQUESTS, MAX_KNOWN_REQUEST_BYTES)
     const opening = await openingOf(session, reading, log)
     if (opening === undefined) return
     const whole = opening.isWhole ? Buffer.concat(opening.chunks) : undefined
     const protocol = protocolOf(request)
     const known = whole && (await knownRefs(session, { protocol, body: whole }))
+    const pack = whole && !known && (await knownPack(session, { protocol, body: whole }))
     if (isGivenUp(session)) return fail(session, 500, 'git was interrupted')
     if (known) return await sendKnown(session, resultTypeOf(service), known)
+    if (pack) return await sendPack(session, pack, log)
     await answerByProcess(session, reopened(opening, body), wanted, log)
   } finally {
     session.settle()
@@ -216,8 +223,16 @@ function knownRefs(
   return Promise.race([grant.answerRefs?.(request), givenUp])
 }
 
-/** Returns whether a request may be one for refs in version 2 of the protocol. */
-function mayAskForRefs({ request, grant }: GitExchange): boolean {
+/** Returns a pack that the server has. Undefined as well when the request is given up. */
+function knownPack(
+  { grant, givenUp }: Session,
+  request: RefRequest,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  return Promise.race([grant.answerFetch?.(request), givenUp])
+}
+
+/** Returns whether a request may be one that the server itself answers, in version 2 of the protocol. */
+function mayBeKnown({ request, grant }: GitExchange): boolean {
   return grant.answerRefs !== undefined && protocolOf(request) === 'version=2'
 }
 
@@ -307,6 +322,28 @@ async function sendKnown(
   }
   await send(session, slicesOf(parts), contentType)
   if (!isGivenUp(session)) end(response)
+}
+
+/** Sends a pack that another request may still be writing. */
+async function sendPack(session: Session, pack: AsyncIterable<Buffer>, log: Logger): Promise<void> {
+  const contentType = resultTypeOf(session.service)
+  try {
+    await send(session, whileWanted(session, pack), contentType)
+  } catch (error) {
+    return refuseBody(session, error, log)
+  }
+  if (!isGivenUp(session)) end(session.response, contentType)
+}
+
+/** Passes bytes on until the request is given up. */
+async function* whileWanted(
+  session: Session,
+  bytes: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of bytes) {
+    if (isGivenUp(session)) return
+    yield chunk
+  }
 }
 
 async function* slicesOf(parts: readonly Buffer[]): AsyncGenerator<Buffer, void, undefined> {

@@ -8,6 +8,7 @@ import {
   type PushQuestion,
   refusal,
 } from '../../../platform/git/hooks/push-review.ts'
+import { answerFetch, MAX_CACHED_PACK_BYTES } from '../../../platform/git/packs/pack-cache.ts'
 import {
   type PackRequest,
   startReceivePack,
@@ -52,6 +53,11 @@ interface OpenGitService {
    * answer. Absent from the service for pushes.
    */
   answerRefs?(request: RefRequest): Promise<Buffer[] | undefined>
+  /**
+   * Answers a fetch with a pack that other clients asked for a moment before. Undefined when a process has
+   * to answer. Absent from the service for pushes.
+   */
+  answerFetch?(request: RefRequest): Promise<AsyncIterable<Buffer> | undefined>
   /** Opens an archive of files. Absent from the service for pushes. */
   openArchive?(request: RemoteArchive): Promise<AsyncIterable<Buffer>>
 }
@@ -96,9 +102,22 @@ export async function openGitService(
           () => {},
           () => answerRefs(app.git, repository.id, request),
         ),
+      answerFetch: (request) => answerFetchOf(app, repository, request),
     }
   }
   return openPush(app, caller, await findPushTarget(app, caller, name))
+}
+
+/** Answers a fetch by a pack in a file, if the disk has room for one. */
+async function answerFetchOf(
+  app: ReposApp,
+  { id, size_kib: sizeKib }: Repository,
+  request: RefRequest,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  const bytes = sizeKib * 1024
+  if (bytes > MAX_CACHED_PACK_BYTES) return undefined
+  // A file system keeps some space for other files.
+  return answerFetch(app.git, id, request, () => app.disk.hasRoom(2 * bytes))
 }
 
 /** Returns the repository of a push. Readers can push proposals. */

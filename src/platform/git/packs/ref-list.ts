@@ -87,6 +87,17 @@ export class RefList {
     })
   }
 
+  /** Returns whether refs point to all objects with these ids, or to tags of them. */
+  pointToAll(ids: ReadonlySet<string>): boolean {
+    const left = new Set(ids)
+    for (let i = 0; i < this.size && left.size > 0; i++) {
+      const [, id = '', , , peeled] = this.#lineAt(i)
+      left.delete(id)
+      if (peeled) left.delete(peeled.slice(' peeled:'.length))
+    }
+    return left.size === 0
+  }
+
   /** Returns the answer to `ls-refs`: packets that end with a flush packet. */
   select(question: RefQuestion): Buffer[] {
     const { prefixes, unborn, symrefs, peel } = question

@@ -1,7 +1,7 @@
-import { createHash, type Hash, randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash, type Hash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { openNameless } from '../../git/core/nameless-file.ts'
 import type { RequestBody } from './s3-client.ts'
 
 /**
@@ -133,12 +133,4 @@ async function* chunksOf(
 
 function readerOf(file: FileHandle, start: number, bytes: number): Readable | Buffer {
   return bytes === 0 ? Buffer.alloc(0) : Readable.from(chunksOf(file, start, bytes))
-}
-
-async function openNameless(folder: string): Promise<FileHandle> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const path = join(folder, randomUUID())
-  const file = await open(path, 'wx+', 0o600)
-  await rm(path)
-  return file
 }
