@@ -5,6 +5,7 @@ import { createServer, type Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { raiseNiceness } from '../git/processes/priority.ts'
 import { readFirstLine } from './first-line.ts'
 import type {
   ConnectionFigures,
@@ -176,6 +177,8 @@ export class SshProcess {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     this.#child = child
+    // Ciphers of large clones take a whole core, and nobody else should wait for them.
+    if (child.pid !== undefined) raiseNiceness(child.pid)
     const startMs = performance.now()
     return new Promise((resolve, reject) => {
       const timeout = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS)

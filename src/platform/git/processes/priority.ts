@@ -24,5 +24,11 @@ export const NICENESS: Readonly<Record<Priority, number>> = {
  * their start would miss what they have started until then.
  */
 export function raiseOwnNiceness(): void {
-  setPriority(Math.min(getPriority() + SPAWNER_NICENESS, constants.priority.PRIORITY_LOW))
+  raiseNiceness(0)
+}
+
+/** Raises the niceness of a process that this process has started, so that this process comes first. */
+export function raiseNiceness(pid: number): void {
+  const niceness = getPriority() + SPAWNER_NICENESS
+  setPriority(pid, Math.min(niceness, constants.priority.PRIORITY_LOW))
 }
