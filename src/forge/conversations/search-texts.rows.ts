@@ -69,18 +69,26 @@ export async function listRare(
   return found.length > MAX_RARE ? undefined : [...new Set(found)]
 }
 
-/** Counts the titles and descriptions with some words up to a limit. */
-export function countOwn(
+/** Counts the texts with some words up to a limit. @param of undefined for all texts. */
+export function countTexts(
   db: Db,
   { terms, repositoryId }: SearchedWords,
   limit: number,
+  of?: TextSearch['of'],
 ): Promise<number> {
-  return countFound(db, { terms, repositoryId, column: undefined, of: 'conversations' }, limit)
+  return countFound(db, { terms, repositoryId, column: undefined, of }, limit)
 }
 
-/** Selects the ids of some conversations whose title or description has some words. */
-export function conversationsWith({ terms, repositoryId }: SearchedWords, limit: number) {
-  return findConversations({ terms, repositoryId, column: undefined }, limit)
+/**
+ * Selects the ids of the conversations of some texts with some words. Each conversation has one text of its
+ * own, title and description, and any number of comments.
+ */
+export function conversationsWith(
+  { terms, repositoryId }: SearchedWords,
+  limit: number,
+  of?: TextSearch['of'],
+) {
+  return findConversations({ terms, repositoryId, column: undefined, of }, limit)
 }
 
 /** Conversations whose texts a query tests. */

@@ -59,6 +59,8 @@ export interface Reading extends IssueSelection {
   readonly rareIds: readonly number[] | undefined
   /** Whether the conversations may have any words. */
   readonly hasAnyWords?: boolean
+  /** Whether the conversations may be in any place. */
+  readonly isAnywhere?: boolean
   /** Whether a filter leads to few conversations, which are read and sorted then. */
   readonly isNarrow: boolean
   /** The repositories of a search that names few; undefined for other lists. */
@@ -97,19 +99,39 @@ export async function listIssues(
   const longer = { ...page, limit: limit + 1 }
   const isBounded = boundOf(selection, sort) !== undefined || firstRepositoryId !== undefined
   const isOfParts = !isBounded && 'repositoryId' in selection.place
-  const isOfRanges = !isBounded && isMerged(selection)
-  let query = db.selectFrom('issues').selectAll('issues').select(valuesOf(order))
-  if (isOfParts) query = query.where('issues.id', 'in', pageOfParts(db, selection, longer))
-  else if (isOfRanges)
-    query = query.where('issues.id', 'in', newestOfRanges(db, selection, offset + limit + 1, after))
-  else if (isBounded) query = query.where('issues.id', 'in', newestIds(db, selection, page))
-  else query = query.where((eb) => selected(eb, selection, kindsOf(selection.kinds)))
-  if (after && !isOfParts) query = query.where((eb) => eb.or(rangesAfter(order, after)))
-  const found = await ordered(query, order)
-    .limit(limit + 1)
-    .offset(isOfParts ? 0 : offset)
-    .execute()
+  const among = (eb: Issues) =>
+    isBounded
+      ? eb('issues.id', 'in', newestIds(db, selection, page))
+      : isMerged(selection)
+        ? eb('issues.id', 'in', newestOfRanges(db, selection, offset + limit + 1, after))
+        : selected(eb, selection, kindsOf(selection.kinds))
+  // Texts are read only for the conversations of the page.
+  const listed = isOfParts ? pageOfParts(db, selection, longer) : firstOf(db, among, order, longer)
+  const again: Order = order.map(([, direction], i) => [sql.ref(`listed.order_${i}`), direction])
+  const rows = db
+    .selectFrom('issues')
+    .innerJoin(sql<{ id: number }>`(${listed})`.as('listed'), 'listed.id', 'issues.id')
+    .selectAll('issues')
+    .select(valuesOf(again))
+  const found = await ordered(rows, again).execute()
   return pageOf(found, limit, order)
+}
+
+/** Selects the ids of a page of conversations, and the values of their order. */
+function firstOf(
+  db: Db,
+  among: (eb: Issues) => Expression<SqlBool>,
+  order: Order,
+  { offset, after, limit }: IssuePage,
+) {
+  const range = after ? rangesAfter(order, after) : []
+  const query = db
+    .selectFrom('issues')
+    .select('issues.id')
+    .select(valuesOf(order))
+    .where(among)
+    .$if(after !== undefined, (all) => all.where((eb) => eb.or(range)))
+  return ordered(query, order).limit(limit).offset(offset)
 }
 
 /** The conversations of a page. */
@@ -353,7 +375,11 @@ export function pageOfParts(db: Db, selection: Reading, page: IssuePage) {
     (union, part) => (listed ? union.union(part) : union.unionAll(part)),
     first,
   )
-  let merged = db.selectFrom(all.as('merged_ones')).select('merged_ones.id')
+  const values = order.map((_, i) => sql.ref<number>(`merged_ones.order_${i}`))
+  let merged = db
+    .selectFrom(all.as('merged_ones'))
+    .select('merged_ones.id')
+    .select(values.map((value, i) => value.as(`order_${i}` as const)))
   for (const [i, [, direction]] of order.entries())
     merged = merged.orderBy(sql.ref(`merged_ones.order_${i}`), direction)
   return merged.limit(limit).offset(offset)
@@ -494,10 +520,12 @@ function selected(
 ): Expression<SqlBool> {
   const { place, filter } = selection
   const [kind] = kinds
-  return eb.and([
+  const isOfPlace =
     'repositoryId' in place
       ? inRepository(eb, place.repositoryId, selection.isNarrow || listed !== undefined)
-      : isReadable(eb, place, kinds),
+      : isReadable(eb, place, kinds)
+  return eb.and([
+    ...(selection.isAnywhere ? [] : [isOfPlace]),
     kinds.length === 1 && kind !== undefined
       ? eb('issues.is_pull', '=', kind)
       : eb('issues.is_pull', 'in', kinds),
@@ -510,6 +538,19 @@ function selected(
 export function selectedWithAnyWords(reading: Reading): Expression<SqlBool> {
   const list = { ...reading, hasAnyWords: true }
   return selected(expressionBuilder<Schema, 'issues'>(), list, kindsOf(reading.kinds))
+}
+
+/** The condition that a conversation is one of a list, whatever its words and its place are. */
+export function selectedAnywhere(reading: Reading): Expression<SqlBool> {
+  return selectedWithAnyWords({ ...reading, isAnywhere: true })
+}
+
+/** The condition that a list has conversations of a repository and a kind, columns of `issues`. */
+export function readableKinds({ place, kinds }: Reading): Expression<SqlBool> {
+  const eb = expressionBuilder<Schema, 'issues'>()
+  return 'repositoryId' in place
+    ? eb('issues.repository_id', '=', place.repositoryId)
+    : isReadable(eb, place, kindsOf(kinds))
 }
 
 /** Without statistics, SQLite would walk over the list for a filter that leads to few conversations. */

@@ -28,8 +28,9 @@ import {
   sortOfQuery,
 } from './issue-orders.rows.ts'
 import type { IssueFilter, IssueSelection } from './issue-selections.rows.ts'
+import { countConversations } from './issue-totals.rows.ts'
 import { type ConversationView, viewConversations } from './issue-views.ts'
-import { countConversations, listConversations } from './issue-walks.rows.ts'
+import { listConversations } from './issue-walks.rows.ts'
 import { readQueries } from './query/issue-queries.ts'
 import { withQuery } from './query/lifted-terms.ts'
 import { findSeenUser } from './query/query-names.ts'

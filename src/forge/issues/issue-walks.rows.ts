@@ -2,24 +2,19 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { numbersOf } from '../../platform/database/prepared.ts'
 import type { Db } from '../../platform/database/schema.ts'
 import {
-  conversationsWith,
-  countOwn,
   hasTestedWords,
   type TestedTexts,
   testedTexts,
 } from '../conversations/search-texts.rows.ts'
 import {
-  countIssues,
   type IssuePage,
   isMerged,
   type ListedPage,
   listIssues,
-  MAX_COUNTED,
   newestOfRanges,
   pageOf,
   pageOfParts,
   type Reading,
-  selectedWithAnyWords,
   wordsOf,
 } from './issue-lists.rows.ts'
 import { ordered, orderNamed, valuesOf } from './issue-orders.rows.ts'
@@ -34,8 +29,6 @@ const MIN_TESTED = 500
 const MAX_TESTED = 5_000
 /** The number of conversations that are tested for each one up to the end of a page. */
 const TESTED_FOR_EACH = 4
-/** The number of texts with the words that are read for a total. */
-const MAX_COUNTED_TEXTS = 40_000
 
 /** Lists conversations as `listIssues` does, and tests the first ones for words that many texts have. */
 export async function listConversations(
@@ -44,20 +37,6 @@ export async function listConversations(
   page: IssuePage,
 ): Promise<ListedPage> {
   return (await pageOfTested(db, reading, page)) ?? listIssues(db, reading, page)
-}
-
-/**
- * Counts conversations as `countIssues` does, and first those whose own text has words that many have.
- *
- * @param leftOut the number of conversations of the repository that kinds and state leave out. Undefined
- *   for lists with more filters, and for those of several repositories.
- */
-export async function countConversations(
-  db: Db,
-  reading: Reading,
-  leftOut?: number,
-): Promise<number> {
-  return (await countOwnTexts(db, reading, leftOut)) ?? countIssues(db, reading)
 }
 
 /** Returns whether a list is read by time, and its words are tested. */
@@ -96,38 +75,6 @@ async function pageOfTested(
     .select(valuesOf(order))
     .where('issues.id', 'in', shown)
   return pageOf(await ordered(query, order).execute(), limit, order)
-}
-
-/**
- * Counts the conversations of a repository whose titles and descriptions have the words. Each has one
- * such text, so no match counts twice.
- *
- * @returns undefined if a comment may have the words of another one that counts.
- */
-async function countOwnTexts(
-  db: Db,
-  reading: Reading,
-  leftOut = MAX_COUNTED_TEXTS,
-): Promise<number | undefined> {
-  const words = wordsOf(reading)
-  const isOfWords = words && reading.isCommon && !reading.isNarrow && !reading.filter.number
-  if (!isOfWords || !('repositoryId' in reading.place)) return undefined
-  // To read a text of the index costs a tenth of reading the conversation, too.
-  if (leftOut < MAX_COUNTED_TEXTS) {
-    const limit = MAX_COUNTED + leftOut + 1
-    if ((await countOwn(db, words, limit)) === limit) return MAX_COUNTED + 1
-  }
-  const found = db
-    .selectFrom(conversationsWith(words, MAX_COUNTED_TEXTS).as('found'))
-    .crossJoin('issues')
-    .select('issues.id')
-    .whereRef('issues.id', '=', 'found.id')
-    .where(() => selectedWithAnyWords(reading))
-    .limit(MAX_COUNTED + 1)
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (${found}) as counted_ones`.execute(db)
-  const count = Number(rows[0]?.count)
-  return count > MAX_COUNTED ? count : undefined
 }
 
 /** The condition that a tested conversation has the words or the number of a search. */

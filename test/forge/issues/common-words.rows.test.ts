@@ -4,10 +4,8 @@ import { writeSearchText } from '../../../src/forge/conversations/search-texts.r
 import { readingOf } from '../../../src/forge/issues/issue-lists.rows.ts'
 import type { IssuePosition } from '../../../src/forge/issues/issue-orders.rows.ts'
 import type { IssueSelection } from '../../../src/forge/issues/issue-selections.rows.ts'
-import {
-  countConversations,
-  listConversations,
-} from '../../../src/forge/issues/issue-walks.rows.ts'
+import { countConversations } from '../../../src/forge/issues/issue-totals.rows.ts'
+import { listConversations } from '../../../src/forge/issues/issue-walks.rows.ts'
 import { transaction } from '../../../src/platform/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { isOnPostgres } from '../../support/database.ts'

@@ -152,11 +152,15 @@ export function isFound(id: Expression<number>, search: TextSearch): Expression<
   })
 }
 
-/** Selects the ids of some conversations with such a text of their own. */
-export function findConversations(search: Omit<TextSearch, 'of'>, limit: number) {
-  const found = fromIndex({ ...search, of: 'conversations' })
+/**
+ * Selects the ids of the conversations of the texts that a search finds, at most a number of texts. The
+ * id of a conversation of several texts comes several times.
+ */
+export function findConversations(search: TextSearch, limit: number) {
+  const found = fromIndex(search)
+  const id = search.of === 'conversations' ? sql`search_index.rowid >> 1` : CONVERSATION
   return either<{ id: number }>({
-    sqlite: sql`(select search_index.rowid >> 1 as id ${found} limit ${limit})`,
+    sqlite: sql`(select ${id} as id ${found} limit ${limit})`,
     postgres: sql`(select search_texts.issue_id as id ${found} limit ${limit})`,
   })
 }
