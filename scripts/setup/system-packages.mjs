@@ -31,14 +31,16 @@ export const compilePackages = [
 ]
 
 /**
- * Programs that tests use: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST, the
- * proxy of `deploy/`, programs that create keys and signatures, PostgreSQL, Python for gRPC and generated clients. A test without
- * its program is skipped.
+ * Programs that tests use: the sandbox of hooks, a browser for web pages, gRPC-Web and CORS, the same
+ * browser without windows, which needs half the CPU time, curl for REST, the proxy of `deploy/`, programs
+ * that create keys and signatures, PostgreSQL, Python for gRPC and generated clients. A test without its
+ * program is skipped.
  * @type {readonly SystemPackage[]}
  */
 export const testPackages = [
   { name: 'bubblewrap', command: 'bwrap' },
   { name: 'chromium', command: 'chromium' },
+  { name: 'chromium-headless-shell', command: 'chromium-headless-shell' },
   { name: 'curl', command: 'curl' },
   { name: 'gnupg', command: 'gpg' },
   { name: 'haproxy', command: 'haproxy' },

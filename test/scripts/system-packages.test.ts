@@ -91,7 +91,9 @@ describe('what tests are skipped without', () => {
     const programs = files.flatMap((name) =>
       [...readFileSync(join(folder, name), 'utf8').matchAll(asked)].map(([, program]) => program),
     )
-    expect(new Set(programs)).toEqual(new Set(['chromium', 'curl', 'gpg', 'ssh-keygen']))
+    expect(new Set(programs)).toEqual(
+      new Set(['chromium', 'chromium-headless-shell', 'curl', 'gpg', 'ssh-keygen']),
+    )
     expect(testPackages.map(({ command }) => command)).toEqual(
       expect.arrayContaining([...new Set(programs), 'bwrap']),
     )
