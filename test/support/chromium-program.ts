@@ -23,12 +23,9 @@ const DISABLED_FEATURES = [
   'NetworkTimeServiceQuerying',
   'AimEnabled',
   'PreconnectToSearch',
-  // A process for a page that may come, for each context.
-  'SpareRendererForSitePerProcess',
 ]
 
 const CHROMIUM_ARGS = [
-  `--disable-features=${DISABLED_FEATURES.join(',')}`,
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -36,15 +33,20 @@ const CHROMIUM_ARGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // One process for all pages of a context: a start of a process takes a fifth of a core-second.
-  '--disable-site-isolation-trials',
-  '--renderer-process-limit=1',
 ]
 
-/** A page of a test lives for seconds, too short for code that a compiler has improved. */
-const WITHOUT_COMPILERS = '--js-flags=--no-maglev --no-turbofan --single-threaded-gc'
-
-export const hasChromium = isInstalled('chromium')
+/** What saves CPU time where no time is measured. */
+const FRUGAL: BrowserOptions = {
+  args: [
+    // A page of a test lives for seconds, too short for code that a compiler has improved.
+    '--js-flags=--no-maglev --no-turbofan --single-threaded-gc',
+    // One process for all pages of a context: the start of a process takes a fifth of a core-second.
+    '--disable-site-isolation-trials',
+    '--renderer-process-limit=1',
+  ],
+  // A process for a page that may come, for each context.
+  disabledFeatures: ['SpareRendererForSitePerProcess'],
+}
 
 /**
  * Debian's Chromium without what belongs to windows and profiles, with the same engine. On 2026-11-28 six
@@ -52,11 +54,24 @@ export const hasChromium = isInstalled('chromium')
  */
 const hasShell = isInstalled('chromium-headless-shell')
 
+export const hasChromium = isInstalled('chromium')
+
+interface BrowserOptions {
+  readonly program?: 'chromium' | 'chromium-headless-shell'
+  readonly args?: readonly string[]
+  readonly disabledFeatures?: readonly string[]
+}
+
 /** Starts a browser, with the switches of tests and the given ones. */
-export function launchBrowser(args: readonly string[] = [], name = 'chromium'): Promise<Browser> {
+export function launchBrowser({
+  program = 'chromium',
+  args = [],
+  disabledFeatures = [],
+}: BrowserOptions = {}): Promise<Browser> {
+  const disabled = [...DISABLED_FEATURES, ...disabledFeatures]
   return chromium.launch({
-    executablePath: `/usr/bin/${name}`,
-    args: [...CHROMIUM_ARGS, ...args],
+    executablePath: `/usr/bin/${program}`,
+    args: [`--disable-features=${disabled.join(',')}`, ...CHROMIUM_ARGS, ...args],
   })
 }
 
@@ -66,7 +81,10 @@ let running: Promise<Browser> | undefined
 export async function openBrowser(): Promise<Browser> {
   const browser = await running
   if (browser?.isConnected()) return browser
-  running = launchBrowser([WITHOUT_COMPILERS], hasShell ? 'chromium-headless-shell' : 'chromium')
+  running = launchBrowser({
+    ...FRUGAL,
+    program: hasShell ? 'chromium-headless-shell' : 'chromium',
+  })
   return running
 }
 
