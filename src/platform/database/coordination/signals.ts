@@ -20,7 +20,7 @@ export function shareSignals<Name extends string, Signal extends LocalSignal>(
   const byName = new Map<string, LocalSignal>(Object.entries(local))
   const untold = new Set<string>()
   const tellAll = () => {
-    for (const name of untold) session.tell(`signal ${name}`)
+    session.tell(`signal ${[...untold].join(' ')}`)
     untold.clear()
   }
   const notifyAll = () => {
@@ -29,13 +29,13 @@ export function shareSignals<Name extends string, Signal extends LocalSignal>(
   session.onBeat(notifyAll)
   session.onRenewal(notifyAll)
   session.onMessage((message) => {
-    const [kind, name = ''] = message.split(' ', 2)
-    if (kind === 'signal') byName.get(name)?.notify()
+    const [kind, ...names] = message.split(' ')
+    if (kind === 'signal') for (const name of names) byName.get(name)?.notify()
   })
   const shared = Object.entries<Signal>(local).map(([name, signal]) => {
     const notify = () => {
       signal.notify()
-      // Commits of one turn of the event loop share a message.
+      // Commits of one turn of the event loop share a message, whatever their signals.
       if (untold.size === 0) setImmediate(tellAll)
       untold.add(name)
     }

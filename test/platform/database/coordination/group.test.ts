@@ -110,17 +110,26 @@ describe('the membership in a group of worker processes', () => {
     expect(await a.membership.running(ids)).toEqual(new Set(ids))
   })
 
-  it('shares signals with all other processes', async () => {
-    const notified: number[] = []
-    const signals = [0, 1, 2].map((index) =>
-      shareSignals(group.join().membership, {
-        mails: { notify: () => void notified.push(index) },
+  it('shares signals with all other processes, those of one turn by one message', async () => {
+    const notified: string[] = []
+    const members = [0, 1, 2].map(() => group.join().membership)
+    const signals = members.map((member, index) =>
+      shareSignals(member, {
+        mails: { notify: () => void notified.push(`mails ${index}`) },
+        events: { notify: () => void notified.push(`events ${index}`) },
+        others: { notify: () => void notified.push(`others ${index}`) },
       }),
     )
+    const messages: string[] = []
+    members[0]?.onMessage((message) => messages.push(message))
+    signals[1]?.mails.notify()
+    signals[1]?.events.notify()
     signals[1]?.mails.notify()
     await settled()
     await settled()
-    expect(notified.sort()).toEqual([0, 1, 2])
+    const others = [0, 2].flatMap((index) => [`events ${index}`, `mails ${index}`])
+    expect(notified.sort()).toEqual([...others, 'events 1', 'mails 1', 'mails 1'].sort())
+    expect(messages).toEqual(['signal mails events'])
   })
 
   it('runs a worker in one process, and stops it when the primary process ends', async () => {
