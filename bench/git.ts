@@ -36,6 +36,12 @@ const CONCURRENT_CLONES = sized(50, 2)
 /** A tenth of the size, so that fifty clones fit into memory. */
 const CLONED_REPOSITORY = { files: sized(200, 1), bytesOfFile: 50 * 1024 }
 
+/** Rounds of clones of one commit, each of which waits for the refs to settle. */
+const HERD_ROUNDS = sized(3, 1)
+
+/** The server keeps refs in memory once their files are some seconds old. */
+const SETTLING_MS = sized(3000, 0)
+
 const LARGE_PUSH_BYTES = sized(2 ** 30, 2 ** 20)
 
 const SAMPLE_MS = 50
@@ -79,7 +85,50 @@ export async function measureGit(servers: GitServers): Promise<string> {
   }
   process.stderr.write('git: push of 1 GiB …\n')
   rows.push(await measureLargePush(remotes[1], workFolder))
-  return table(['Git over HTTP', 's', 'ratio', 'of', 'MiB at most'], rows)
+  const transfers = table(['Git over HTTP', 's', 'ratio', 'of', 'MiB at most'], rows)
+  return [transfers, await compareHerds(remotes, small, workFolder)].join('\n\n')
+}
+
+/**
+ * Compares the processor time of many clones of one commit with that of one clone, as when a push
+ * starts the jobs of a build. Each measurement has a commit of its own, of which the server knows no
+ * pack.
+ */
+async function compareHerds(
+  remotes: readonly Remote[],
+  source: string,
+  folder: string,
+): Promise<string> {
+  process.stderr.write('git: clones of one commit …\n')
+  const counts = [1, CONCURRENT_CLONES]
+  const rows: string[][] = []
+  for (const remote of remotes) {
+    const rounds: number[][] = []
+    const trials = counts.map((count) => clonesOf(source, count, folder, ''))
+    for (let round = 0; round <= HERD_ROUNDS; round++) {
+      const cpuMs: number[] = []
+      for (const trial of trials) cpuMs.push(await cpuMsOfNewCommit(trial, remote, source))
+      // The first round warms up.
+      if (round > 0) rounds.push(cpuMs)
+    }
+    for (const [i, count] of counts.entries())
+      rows.push([
+        `${count === 1 ? 'one clone' : `${count} clones at once`}, ${remote.name}`,
+        median(rounds.map((cpuMs) => cpuMs[i] ?? Number.NaN)).toFixed(0),
+        i === 0 ? '' : median(rounds.map(([one = 0, all = 0]) => all / one)).toFixed(1),
+      ])
+  }
+  return table(['Clones of a new commit', 'CPU ms', 'times one'], rows)
+}
+
+/** Pushes a commit, and returns the processor time of the server for clones of it. */
+async function cpuMsOfNewCommit(trial: Trial, remote: Remote, source: string): Promise<number> {
+  await git(source, 'commit', '-q', '--allow-empty', '-m', 'another one')
+  const work = await trial.prepare(remote)
+  await new Promise((resolve) => setTimeout(resolve, SETTLING_MS))
+  const beforeMs = remote.server.cpuMs() ?? Number.NaN
+  await work()
+  return (remote.server.cpuMs() ?? Number.NaN) - beforeMs
 }
 
 function pushOf(source: string): Trial {
@@ -98,8 +147,8 @@ function clonesOf(source: string, count: number, folder: string, name: string): 
     name,
     async prepare(remote) {
       const url = urls.get(remote) ?? (await remote.create(uniqueName()))
-      if (!urls.has(remote)) await git(source, 'push', '-q', url, 'main')
       urls.set(remote, url)
+      await git(source, 'push', '-q', url, 'main')
       const targets = Array.from({ length: count }, () => join(folder, uniqueName()))
       return async () => {
         await Promise.all(

@@ -54,6 +54,7 @@ import { registerServices, services } from '../../forge/service-registry.ts'
 import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
 import { checkDatabase } from '../../platform/database/database.ts'
 import { databaseBytes } from '../../platform/database/maintenance.ts'
+import { packCacheFigures } from '../../platform/git/packs/pack-cache.ts'
 import { createCors } from '../../platform/http/cors.ts'
 import { type Listener, listen } from '../../platform/http/listener/index.ts'
 import type { HttpRequest } from '../../platform/http/requests.ts'
@@ -134,6 +135,7 @@ export async function serve(
         isAway: () => app.objects.current.isAway,
         requests: () => figures.all,
       },
+      packCache: () => packCacheFigures(app.git),
       quotaRefusals: () => app.quotaRefusals.all,
     },
   )

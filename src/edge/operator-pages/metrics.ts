@@ -339,11 +339,43 @@ function addObjectStorage(registry: Registry, figures: ObjectStorageFigures): vo
   })
 }
 
+/** Reads what the packs for several clients have been good for. */
+type PackCacheFigures = () => {
+  readonly hits: number
+  readonly misses: number
+  readonly bytes: number
+}
+
+/** Adds the clones that this process has answered, and the packs that it keeps. */
+function addPackCache(registry: Registry, figures: PackCacheFigures): void {
+  new Counter({
+    name: 'branchline_pack_cache_clones_total',
+    help: 'Clones, by whether the pack of another client answered them.',
+    labelNames: ['result'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      const { hits, misses } = figures()
+      this.inc({ result: 'hit' }, hits)
+      this.inc({ result: 'miss' }, misses)
+    },
+  })
+  new Gauge({
+    name: 'branchline_pack_cache_bytes',
+    help: 'Bytes of the packs that are kept for further clones.',
+    registers: [registry],
+    collect() {
+      this.set(figures().bytes)
+    },
+  })
+}
+
 /** What parts of the server have done. */
 interface WorkFigures {
   readonly codeIndex?: CodeIndexFigures | undefined
   readonly maintenance?: MaintenanceFigures | undefined
   readonly objectStorage?: ObjectStorageFigures | undefined
+  readonly packCache?: PackCacheFigures | undefined
   readonly quotaRefusals?: QuotaFigures | undefined
 }
 
@@ -396,6 +428,7 @@ export function createMetrics(
   addCount(registry, 'branchline_database_bytes', 'Size of the database.', databaseBytes)
   if (work.maintenance) addMaintenance(registry, work.maintenance)
   if (work.codeIndex) addCodeIndex(registry, work.codeIndex)
+  if (work.packCache) addPackCache(registry, work.packCache)
   if (work.quotaRefusals) addQuotaRefusals(registry, work.quotaRefusals)
   if (work.objectStorage) addObjectStorage(registry, work.objectStorage)
   const durations = new Histogram({

@@ -74,13 +74,36 @@ async function sharedIn(work: () => Promise<unknown>): Promise<number> {
   return length
 }
 
+/** Reads what the metrics say about clones. */
+async function clonesCounted() {
+  const text = await (await fetch(`${server.url}/metrics`)).text()
+  const figureOf = (name: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length),
+    )
+  return {
+    hit: figureOf('branchline_pack_cache_clones_total{result="hit"}'),
+    miss: figureOf('branchline_pack_cache_clones_total{result="miss"}'),
+    bytes: figureOf('branchline_pack_cache_bytes'),
+  }
+}
+
 it('gives many clones of a commit one pack', async () => {
   const { path, head } = await repositoryOf('herd')
   const clone = (folder: string, ...options: string[]) =>
     client.git('.', 'clone', '-q', ...options, remoteOf(server.url, path, 'bob', PASSWORD), folder)
   await clone('first')
+  const before = await clonesCounted()
   const herd = Array.from({ length: 12 }, (_, i) => `herd-${i}`)
   expect(await sharedIn(() => Promise.all(herd.map((name) => clone(name))))).toBe(herd.length)
+  // One of them makes the pack.
+  const counted = await clonesCounted()
+  expect(counted.hit - before.hit).toBe(herd.length - 1)
+  expect(counted.miss - before.miss).toBe(1)
+  expect(counted.bytes).toBeGreaterThan(before.bytes)
   for (const name of herd) {
     expect(await client.git(name, 'rev-parse', 'HEAD')).toBe(head)
     await client.git(name, 'fsck', '--strict')

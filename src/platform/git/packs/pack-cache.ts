@@ -56,10 +56,13 @@ export async function answerFetch(
   const fetch = protocol === 'version=2' && body ? readFetch(body) : undefined
   if (!body || !fetch) return undefined
   const packs = packsOf(repositories)
-  if (!packs.isRepeated(id, fetch.key)) return undefined
+  const isRepeated = packs.isRepeated(id, fetch.key)
   // What no ref points to may be removed at any time.
-  const refs = await currentRefs(repositories, id)
-  if (!refs?.pointToAll(fetch.wants) || !(await hasRoom())) return undefined
+  const refs = isRepeated ? await currentRefs(repositories, id) : undefined
+  if (!refs?.pointToAll(fetch.wants) || !(await hasRoom())) {
+    packs.misses += 1
+    return undefined
+  }
   return packs.read(id, fetch.key, () => {
     const request = { advertise: false, protocol, isLarge: false }
     const git = startUploadPack(repositories, id, request)
@@ -68,6 +71,21 @@ export async function answerFetch(
     git.stdin.end(body)
     return git
   })
+}
+
+/** What the packs of a server have been good for. */
+export interface PackCacheFigures {
+  /** Clones that were answered from the pack of another client. */
+  readonly hits: number
+  /** Clones for which a process of their own wrote the pack. */
+  readonly misses: number
+  /** Bytes of the packs in files now. */
+  readonly bytes: number
+}
+
+/** Returns the figures since the start of the server. */
+export function packCacheFigures(repositories: Repositories): PackCacheFigures {
+  return packsOf(repositories)
 }
 
 /** Arguments that decide what is in a pack, besides the wanted objects. */
@@ -111,15 +129,21 @@ function packsOf({ repositoryCaches, scratch }: Repositories): PackCache {
 }
 
 /** The packs of a server. Their files have no names, so that a crash leaves none. */
-export class PackCache implements RepositoryCache {
+export class PackCache implements RepositoryCache, PackCacheFigures {
   readonly #folder: string
   /** The packs that clients asked for, and whether a file may have them. */
   readonly #asked = new LRUCache<string, boolean>({ max: MAX_COUNTED, ttl: REPEAT_MS })
   readonly #packs = new Map<string, SharedPack>()
+  hits = 0
+  misses = 0
 
   /** @param folder where the files are. */
   constructor(folder: string) {
     this.#folder = folder
+  }
+
+  get bytes(): number {
+    return [...this.#packs.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   /** Returns whether a pack was asked for within a while, and remembers this request. */
@@ -138,7 +162,11 @@ export class PackCache implements RepositoryCache {
   read(id: number, key: string, start: () => GitProcess): AsyncIterable<Buffer> {
     const name = nameOf(id, key)
     const known = this.#packs.get(name)
-    if (known) return known.follow()
+    if (known) {
+      this.hits += 1
+      return known.follow()
+    }
+    this.misses += 1
     const pack = new SharedPack(openNameless(this.#folder), start, (hasFailed) => {
       if (this.#packs.get(name) === pack) this.#packs.delete(name)
       if (hasFailed) this.#asked.set(name, false)
@@ -155,9 +183,8 @@ export class PackCache implements RepositoryCache {
 
   /** Forgets the packs whose last client was longest ago. */
   #makeRoom(): void {
-    const packs = [...this.#packs.values()]
-    let bytes = packs.reduce((sum, pack) => sum + pack.bytes, 0)
-    for (const pack of packs.toSorted((a, b) => a.usedAtMs - b.usedAtMs)) {
+    let { bytes } = this
+    for (const pack of [...this.#packs.values()].toSorted((a, b) => a.usedAtMs - b.usedAtMs)) {
       if (bytes <= MAX_BYTES) return
       bytes -= pack.bytes
       pack.forget()
