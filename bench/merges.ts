@@ -25,6 +25,10 @@ const FILES_OF_DIRECTORY = 10
 const MERGES = sized(200, 2)
 const MERGES_AT_A_TIME = sized(50, 1)
 
+/** Merges into as many branches at once, and how often. The first time warms up. */
+const AT_ONCE = sized(32, 2)
+const ROUNDS_AT_ONCE = sized(5, 2)
+
 const PERSON = 'Bench <bench@example.org> 1700000000 +0000'
 
 /** The configuration of the server's repositories: acknowledged changes are on the disk. */
@@ -35,12 +39,12 @@ const DURABLE = {
 }
 const BATCHED = { GIT_CONFIG_KEY_1: 'core.fsyncMethod', GIT_CONFIG_VALUE_1: 'batch' }
 
-/** Merges the branches on stdin into `main`, with a process for each step. */
+/** Merges branches into others, pairs of which come on stdin, with a process for each step. */
 const SHELL_LOOP = `
-while read -r branch; do
-  tree=$(git merge-tree --write-tree main "$branch") || exit 1
-  commit=$(git commit-tree "$tree" -p main -p "$branch" -m "Merge $branch") || exit 1
-  git update-ref refs/heads/main "$commit" || exit 1
+while read -r base branch; do
+  tree=$(git merge-tree --write-tree "$base" "$branch") || exit 1
+  commit=$(git commit-tree "$tree" -p "$base" -p "$branch" -m "Merge $branch") || exit 1
+  git update-ref "refs/heads/$base" "$commit" || exit 1
 done`
 
 /** A server on which pull requests are merged. */
@@ -58,13 +62,17 @@ export interface Source {
  *
  * @param folder for the pushed repositories.
  */
-export async function measureMerges(servers: Servers, folder: string): Promise<string> {
+export async function measureMerges(servers: MergeServer, folder: string): Promise<string> {
   await mkdir(folder)
-  return [await compareSizes(servers, folder), await compareWithShell(servers, folder)].join('\n\n')
+  const rates = table(
+    ['Merges', 'per s', 'ratio', 'of'],
+    [...(await compareWithShell(servers, folder)), ...(await compareAtOnce(servers, folder))],
+  )
+  return [await compareSizes(servers, folder), rates].join('\n\n')
 }
 
 /** Opening a pull request includes the mergeability check, which takes most of the time. */
-async function compareSizes(servers: Servers, folder: string): Promise<string> {
+async function compareSizes(servers: MergeServer, folder: string): Promise<string> {
   const few = await prepareMerges(servers, folder, `merges-${FEW_FILES}`, {
     files: FEW_FILES,
     branches: ROUNDS,
@@ -101,7 +109,8 @@ async function compareSizes(servers: Servers, folder: string): Promise<string> {
   )
 }
 
-async function compareWithShell(servers: Servers, folder: string): Promise<string> {
+/** Merges into one branch, one after the other. */
+async function compareWithShell(servers: MergeServer, folder: string): Promise<string[][]> {
   const source = await prepareMerges(servers, folder, 'merges', {
     files: MERGES * CHANGED_FILES,
     branches: MERGES,
@@ -118,14 +127,44 @@ async function compareWithShell(servers: Servers, folder: string): Promise<strin
     })
     if (start > 0) rounds.push([shellMs, ownMs])
   }
-  const rate = (side: 0 | 1) =>
-    (1000 * MERGES_AT_A_TIME) / median(rounds.map((round) => round[side]))
+  return rowsOfRates('one behind the other', MERGES_AT_A_TIME, rounds)
+}
+
+/** Merges into different branches at the same time, where the shell merges one after the other. */
+async function compareAtOnce(servers: MergeServer, folder: string): Promise<string[][]> {
+  const branches = AT_ONCE * ROUNDS_AT_ONCE
+  const sizes = { files: branches * CHANGED_FILES, branches, bases: branches }
+  const source = await prepareMerges(servers, folder, 'merges-at-once', sizes)
+  for (let i = 0; i < branches; i++) await openPull(servers, source, i, baseOf(i))
+  const shell = join(folder, 'shell-at-once')
+  await git(folder, 'clone', '-q', '--mirror', source.folder, shell)
+  const rounds: [number, number][] = []
+  for (let start = 0; start < branches; start += AT_ONCE) {
+    const indexes = Array.from({ length: AT_ONCE }, (_, i) => start + i)
+    const shellMs = await timed(() =>
+      mergeByShell(shell, indexes.map(branchOf), indexes.map(baseOf)),
+    )
+    const ownMs = await timed(() =>
+      Promise.all(indexes.map((index) => mergePull(servers, source, index))),
+    )
+    if (start > 0) rounds.push([shellMs, ownMs])
+  }
+  return rowsOfRates(`into ${AT_ONCE} branches at once`, AT_ONCE, rounds)
+}
+
+/** Returns the rows of the shell and of Branchline. */
+function rowsOfRates(
+  name: string,
+  merges: number,
+  rounds: readonly [number, number][],
+): string[][] {
+  const rate = (side: 0 | 1) => (1000 * merges) / median(rounds.map((round) => round[side]))
   const ratio = median(rounds.map(([shellMs, ownMs]) => shellMs / ownMs))
-  const rows = [
-    ['git merge-tree, commit-tree, update-ref', rate(0).toFixed(1), '', ''],
-    ['Branchline', rate(1).toFixed(1), ratio.toFixed(2), 'git merge-tree, commit-tree, update-ref'],
+  const shell = `${name}, git merge-tree, commit-tree, update-ref`
+  return [
+    [shell, rate(0).toFixed(1), '', ''],
+    [`${name}, Branchline`, rate(1).toFixed(1), ratio.toFixed(2), 'the three commands'],
   ]
-  return table(['Merges one behind the other', 'per s', 'ratio', 'of'], rows)
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -142,7 +181,11 @@ export async function prepareMerges(
   { branchline, credentials }: MergeServer,
   folder: string,
   name: string,
-  { files, branches }: { readonly files: number; readonly branches: number },
+  {
+    files,
+    branches,
+    bases = 0,
+  }: { readonly files: number; readonly branches: number; readonly bases?: number },
 ): Promise<Source> {
   const url = await createRepository(branchline, credentials.personalAccessToken, name)
   const path = join(folder, name)
@@ -162,6 +205,10 @@ export async function prepareMerges(
         return file(index, `changed ${index}`)
       }),
     ]).flat(),
+    ...Array.from(
+      { length: bases },
+      (_, i) => `reset refs/heads/${baseOf(i)}\nfrom refs/heads/main\n\n`,
+    ),
   ]
   await gitReading(script.join(''), path, 'fast-import', '--quiet')
   await git(path, 'push', '-q', url, 'refs/heads/*')
@@ -170,6 +217,11 @@ export async function prepareMerges(
 
 function branchOf(index: number): string {
   return `branch-${index}`
+}
+
+/** Returns one of the branches beside `main` that others are merged into. */
+function baseOf(index: number): string {
+  return `base-${index}`
 }
 
 function pathOf(index: number): string {
@@ -196,10 +248,11 @@ export async function openPull(
   servers: MergeServer,
   { name }: Source,
   index: number,
+  base = 'main',
 ): Promise<void> {
   const branch = branchOf(index)
   const made = JSON.parse(
-    await ask(servers, `${name}/pulls`, { head: branch, base: 'main', title: branch }, 201),
+    await ask(servers, `${name}/pulls`, { head: branch, base, title: branch }, 201),
   )
   if (made.number !== index + 1 || made.mergeable !== true)
     throw new Error(`${branch} is no pull request to merge`)
@@ -213,7 +266,12 @@ export async function mergePull(
   await ask(servers, `${name}/pulls/${index + 1}/merge`, { Do: 'merge' }, 200)
 }
 
-async function mergeByShell(folder: string, branches: readonly string[]): Promise<void> {
+/** Merges branches into others, by default into `main`. */
+async function mergeByShell(
+  folder: string,
+  branches: readonly string[],
+  bases: readonly string[] = [],
+): Promise<void> {
   const [name, email] = ['Bench', 'bench@example.org']
   const person = {
     GIT_AUTHOR_NAME: name,
@@ -230,6 +288,8 @@ async function mergeByShell(folder: string, branches: readonly string[]): Promis
     ...BATCHED,
   }
   const running = run('/bin/sh', ['-c', SHELL_LOOP], { cwd: folder, env })
-  running.child.stdin?.end(branches.map((branch) => `${branch}\n`).join(''))
+  running.child.stdin?.end(
+    branches.map((branch, i) => `${bases[i] ?? 'main'} ${branch}\n`).join(''),
+  )
   await running
 }

@@ -14,6 +14,8 @@ import { sized } from './sizes.ts'
 interface Read {
   readonly name: string
   readonly target: string
+  /** The read to compare with. Default: GetUser. */
+  readonly baseline?: string
 }
 
 const COMMITS = 40
@@ -28,7 +30,7 @@ const READS: readonly Read[] = [
   { name: 'one commit', target: 'git/commits/main' },
   { name: 'small file', target: 'contents/src/f1.txt' },
   { name: 'small folder', target: 'contents/src' },
-  { name: 'raw file', target: 'raw/src/f1.txt' },
+  { name: 'raw file', target: 'raw/src/f1.txt', baseline: 'small file' },
   { name: 'recursive tree', target: 'git/trees/main?recursive=true' },
   { name: '30 branches', target: 'branches?limit=30' },
   { name: '30 commits', target: 'commits?limit=30' },
@@ -55,9 +57,9 @@ export async function warmReads(servers: Servers, folder: string): Promise<Group
   await push(branchline, credentials.personalAccessToken, source, 'reads')
   await settle()
   const baseline = 'GetUser'
-  const cases = READS.map(({ name, target }): Case => {
+  const cases = READS.map(({ name, target, baseline: own = baseline }): Case => {
     const requests = [get(targetIn('reads', target))]
-    return { name, server: branchline, client: http1, requests, baseline, check: isFound }
+    return { name, server: branchline, client: http1, requests, baseline: own, check: isFound }
   })
   return {
     name: 'reads',
