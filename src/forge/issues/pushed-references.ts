@@ -1,5 +1,5 @@
 import { createYielder } from '../../platform/concurrency/yielding.ts'
-import { transaction } from '../../platform/database/database.ts'
+import { repeatableTransaction, transaction } from '../../platform/database/database.ts'
 import type { Tx } from '../../platform/database/schema.ts'
 import { HEADS } from '../../platform/git/core/ref-names.ts'
 import { readCommits } from '../../platform/git/history/history.ts'
@@ -156,7 +156,7 @@ async function complete(app: ReposApp, id: number): Promise<void> {
       if (tries < MAX_TRIES)
         return transaction(app.db, (tx) => rows.restReferenceWork(tx, id, dueTime))
     }
-    await transaction(app.db, (tx) => rows.deleteReferenceWork(tx, id))
+    await repeatableTransaction(app.db, (tx) => rows.deleteReferenceWork(tx, id))
   })
 }
 
@@ -167,7 +167,7 @@ async function follow(app: ReposApp, work: ReferenceWork): Promise<void> {
   const place = { work, repository, actor }
   await (work.pull_request_id === null
     ? followCommits(app, place)
-    : transaction(app.db, (tx) => actOnMerge(app, tx, place, work.pull_request_id ?? 0)))
+    : repeatableTransaction(app.db, (tx) => actOnMerge(app, tx, place, work.pull_request_id ?? 0)))
   wakeWatchers(app)
 }
 

@@ -20,6 +20,7 @@ import {
   serializableTransaction,
 } from './postgres-transactions.ts'
 import { openReader, type Reader } from './reader.ts'
+import { runRepeatable } from './repeatable.ts'
 import { runAttempt } from './rollbacks.ts'
 import type { Db, Schema, Tx } from './schema.ts'
 import { type Database, isBusy, Sqlite, type Statement } from './sqlite.ts'
@@ -129,6 +130,17 @@ export function transactionOf<T>(
 }
 
 /**
+ * Runs a transaction whose result the server finds again, after a power failure, from what is on the
+ * disk before the call. With SQLite, the caller does not wait for the disk. Whoever commits next does.
+ *
+ * PostgreSQL may end without the servers, which would go on without the result.
+ */
+export function repeatableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (isTransaction(db) || isPostgres(db)) return transaction(db, work)
+  return runForCall(work, (own) => run(db, own, runRepeatable))
+}
+
+/**
  * Runs one statement that writes. The statement needs no transaction if its rules are about the
  * columns that it changes only.
  *
@@ -150,10 +162,18 @@ function isTransaction(db: Db): db is Tx {
   return db.isTransaction
 }
 
-/** SQLite has one writer. */
-async function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+/**
+ * SQLite has one writer.
+ *
+ * @param around runs the transaction, but not the work that follows the commit.
+ */
+async function run<T>(
+  db: Db,
+  work: (tx: Tx) => Promise<T>,
+  around: (execute: () => Promise<T>) => Promise<T> = (execute) => execute(),
+): Promise<T> {
   if (db instanceof Handle) await db.turns.yield()
-  return runAttempt((attempt) => db.transaction().execute(attempt), work)
+  return runAttempt((attempt) => around(() => db.transaction().execute(attempt)), work)
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 } from 'kysely'
 import type { CommitLog } from './commit-log.ts'
 import type { Turns } from './coordination/ports.ts'
+import { isRepeatable } from './repeatable.ts'
 
 /** The first word of a raw statement that writes nothing. */
 const READS = /^\s*(?:select|pragma|explain)\b/i
@@ -107,7 +108,11 @@ class WritingDriver implements Driver {
     // The next one may write as soon as the connection is free.
     const hasChanged = this.#log?.hasChanged()
     await this.#driver.releaseConnection(connection.inner)
-    if (hasChanged) await this.#log?.flushed()
+    if (!hasChanged) return
+    const flushed = this.#log?.flushed()
+    // Who flushes the log next learns of a failure.
+    if (isRepeatable()) flushed?.catch(() => {})
+    else await flushed
   }
 
   async destroy(): Promise<void> {

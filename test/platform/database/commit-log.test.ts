@@ -5,6 +5,7 @@ import { CompiledQuery, Kysely } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CommitLog } from '../../../src/platform/database/commit-log.ts'
 import { openDatabase } from '../../../src/platform/database/database.ts'
+import { runRepeatable } from '../../../src/platform/database/repeatable.ts'
 import { Sqlite } from '../../../src/platform/database/sqlite.ts'
 import { WritingDialect } from '../../../src/platform/database/sqlite-dialect.ts'
 
@@ -111,6 +112,28 @@ describe('a database with a log', () => {
     expect(await isOver(second)).toBe(false)
     waiting[1]?.resolve()
     await second
+    await db.destroy()
+  })
+
+  it('answers a change that can be made again before the flush, and others after it', async () => {
+    const { db, waiting } = await open()
+    await runRepeatable(() =>
+      db.transaction().execute((tx) => tx.insertInto('t').values({ a: 1 }).execute()),
+    )
+    expect(waiting).toHaveLength(1)
+    const next = db.insertInto('t').values({ a: 2 }).execute()
+    waiting[0]?.resolve()
+    expect(await isOver(next)).toBe(false)
+    waiting[1]?.resolve()
+    await next
+    await db.destroy()
+  })
+
+  it('tells the next writer that the flush of a change that can be made again has failed', async () => {
+    const { db, waiting } = await open()
+    await runRepeatable(() => db.insertInto('t').values({ a: 1 }).execute())
+    waiting[0]?.reject(new Error('EIO'))
+    await expect(db.insertInto('t').values({ a: 2 }).execute()).rejects.toThrow('was not written')
     await db.destroy()
   })
 

@@ -1,4 +1,4 @@
-import { transaction } from '../../../platform/database/database.ts'
+import { repeatableTransaction, transaction } from '../../../platform/database/database.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
 import { HEADS, TAGS } from '../../../platform/git/core/ref-names.ts'
 import { type RefTarget, readRefTargets } from '../../../platform/git/refs/ref-targets.ts'
@@ -106,7 +106,9 @@ export async function recordRefsLocked(
     allMoved.push(...moved)
     const refBatch = { moved, defaultBranch, isLast, settled }
     const reactions = await Promise.all(recorders.map((recorder) => recorder.prepare(refBatch)))
-    await transaction(app.db, async (tx) => {
+    // After a power failure, the pending updates lead to the same record.
+    const run = ended.length > 0 ? repeatableTransaction : transaction
+    await run(app.db, async (tx) => {
       const now = nowSeconds(app.clock)
       if (creation && start === 0) {
         await queueRepositoryCreated(app, tx, repository, creation.creatorId)
