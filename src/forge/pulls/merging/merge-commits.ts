@@ -1,7 +1,7 @@
 import { readCommit } from '../../../platform/git/objects/commits.ts'
 import { DomainError } from '../../core/errors.ts'
 import { gitIdentity } from '../../repositories/commits/commit-authors.ts'
-import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
+import { rebaseOnto, storeMerge } from '../../repositories/commits/merging.ts'
 import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
 import type { CheckedMerge } from './merge-checks.ts'
@@ -43,20 +43,19 @@ export async function createMergeCommits(app: ReposApp, merge: CheckedMerge): Pr
       ...own,
     })
   }
+  const parts =
+    style === 'merge'
+      ? { parentIds: [base, head], ...own }
+      : {
+          parentIds: [base],
+          committer,
+          ...(await creditAuthors(app, merge, committer, message)),
+        }
   // A head that is a descendant of the base needs no merge.
-  const treeId =
-    mergeBase === base
-      ? await treeOf(app, id, head)
-      : await mergeTrees(app, id, {
-          ours: base,
-          theirs: head,
-          base: place && mergeBase,
-          style,
-        })
-  if (style === 'merge')
-    return storeServerCommit(app, id, { treeId, parentIds: [base, head], ...own })
-  const credited = await creditAuthors(app, merge, committer, message)
-  return storeServerCommit(app, id, { treeId, parentIds: [base], committer, ...credited })
+  if (mergeBase === base)
+    return storeServerCommit(app, id, { treeId: await treeOf(app, id, head), ...parts })
+  const order = { ours: base, theirs: head, base: place && mergeBase, style }
+  return storeMerge(app, id, order, parts)
 }
 
 async function treeOf(app: ReposApp, repositoryId: number, commitId: string): Promise<string> {

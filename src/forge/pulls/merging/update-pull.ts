@@ -6,8 +6,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { ConversationName } from '../../core/names.ts'
 import { checkWritable } from '../../repositories/access/permissions.ts'
 import { gitIdentity } from '../../repositories/commits/commit-authors.ts'
-import { mergeTrees, rebaseOnto } from '../../repositories/commits/merging.ts'
-import { storeServerCommit } from '../../repositories/commits/server-commits.ts'
+import { rebaseOnto, storeMerge } from '../../repositories/commits/merging.ts'
 import { reading } from '../../repositories/content/git-reading.ts'
 import { linkCommits } from '../../repositories/lfs/lfs-networks.ts'
 import type { ReposApp } from '../../repositories/ports.ts'
@@ -100,15 +99,9 @@ async function makeUpdate(
   try {
     if (style === 'rebase')
       return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
-    const treeId = await mergeTrees(app, headId, { ours, theirs, style })
     const message = `Merge branch '${pull.base_branch}' into ${pull.head_branch}\n`
-    return await storeServerCommit(app, headId, {
-      treeId,
-      parentIds: [ours, theirs],
-      author: self,
-      committer: self,
-      message,
-    })
+    const commit = { parentIds: [ours, theirs], author: self, committer: self, message }
+    return await storeMerge(app, headId, { ours, theirs, style }, commit)
   } catch (error) {
     throw conflictOf(error)
   }

@@ -1,12 +1,13 @@
-import { type Merge, mergeCommits } from '../../../platform/git/merging/merge.ts'
+import { type Merge, mergeToCommit } from '../../../platform/git/merging/merge.ts'
 import { mergeChanges } from '../../../platform/git/merging/merge-from.ts'
 import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../platform/git/merging/rebase.ts'
+import { contentOfCommit, type NewCommit } from '../../../platform/git/objects/object-writes.ts'
 import type { Signer } from '../../../platform/git/objects/signers.ts'
 import { DomainError, metadataList } from '../../core/errors.ts'
 import type { MergeStyle } from '../../core/schema.ts'
 import { reading } from '../content/git-reading.ts'
 import type { ReposApp } from '../ports.ts'
-import { commitSigner } from './server-commits.ts'
+import { commitSigner, storeServerCommit } from './server-commits.ts'
 
 /** Limits of the description of a conflict, since gRPC clients limit the size of metadata. */
 const MAX_PATHS_BYTES = 1024
@@ -23,23 +24,29 @@ interface MergeOrder {
 }
 
 /**
- * Merges two commits, and stores the resulting tree.
+ * Merges two commits, and stores a commit of the resulting tree. The instance signs the commit if signing
+ * is enabled.
  *
- * @returns the id of the tree.
+ * @returns the id of the commit.
  * @throws MERGE_CONFLICT
  */
-export async function mergeTrees(
+export async function storeMerge(
   app: ReposApp,
   repositoryId: number,
   { ours, theirs, base, style }: MergeOrder,
+  commit: Omit<NewCommit, 'treeId'>,
 ): Promise<string> {
-  const merge = await reading(
-    base === undefined
-      ? mergeCommits(app.git, repositoryId, ours, theirs)
-      : mergeChanges(app.git, repositoryId, { base, ours, theirs }),
-  )
-  if (merge.outcome === 'clean') return merge.treeId
-  throw new DomainError('MERGE_CONFLICT', { style, ...conflictOf(merge) })
+  const conflicting = (merge: Exclude<Merge, { outcome: 'clean' }>) =>
+    new DomainError('MERGE_CONFLICT', { style, ...conflictOf(merge) })
+  if (base !== undefined) {
+    const merge = await reading(mergeChanges(app.git, repositoryId, { base, ours, theirs }))
+    if (merge.outcome !== 'clean') throw conflicting(merge)
+    return storeServerCommit(app, repositoryId, { ...commit, treeId: merge.treeId })
+  }
+  const contentOf = (treeId: string) => contentOfCommit({ ...commit, treeId }, commitSigner(app))
+  const merge = await reading(mergeToCommit(app.git, repositoryId, { ours, theirs }, contentOf))
+  if (merge.outcome !== 'clean') throw conflicting(merge)
+  return merge.commitId
 }
 
 /** Commits to rebase. */

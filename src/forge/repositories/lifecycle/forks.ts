@@ -19,8 +19,7 @@ import {
   repositoryReader,
 } from '../access/permissions.ts'
 import { gitIdentity } from '../commits/commit-authors.ts'
-import { mergeTrees } from '../commits/merging.ts'
-import { storeServerCommit } from '../commits/server-commits.ts'
+import { storeMerge } from '../commits/merging.ts'
 import { reading } from '../content/git-reading.ts'
 import { linkCommits } from '../lfs/lfs-networks.ts'
 import { copyLfsObjects } from '../lfs/lfs-objects.rows.ts'
@@ -199,7 +198,7 @@ export async function mergeUpstream(
   if (hasOwn && fastForwardOnly) throw new DomainError('FAST_FORWARD_IMPOSSIBLE')
   await readingParent(app, parent, fetchCommit(app.git, fork.id, parent.id, theirs))
   await reading(linkCommits(app, parent.id, fork.id, theirs))
-  const to = hasOwn ? await storeMerge(app, caller, fork, ours, theirs) : theirs
+  const to = hasOwn ? await mergeInto(app, caller, fork, ours, theirs) : theirs
   await pushUpdates(app, caller, fork.id, [{ name: `refs/heads/${branch}`, from: ours, to }])
   return hasOwn ? 'merge' : 'fast-forward'
 }
@@ -246,20 +245,15 @@ async function readingParent<T>(app: ReposApp, { id }: Repository, work: Promise
   }
 }
 
-async function storeMerge(
+/** Stores the merge of a branch of the parent into the one of the fork. @returns the id of its commit. */
+function mergeInto(
   app: ReposApp,
   caller: SignedIn,
   { id }: Repository,
   ours: string,
   theirs: string,
 ): Promise<string> {
-  const treeId = await mergeTrees(app, id, { ours, theirs, style: 'merge' })
   const self = gitIdentity(app, caller)
-  return storeServerCommit(app, id, {
-    treeId,
-    parentIds: [ours, theirs],
-    author: self,
-    committer: self,
-    message: MESSAGE,
-  })
+  const commit = { parentIds: [ours, theirs], author: self, committer: self, message: MESSAGE }
+  return storeMerge(app, id, { ours, theirs, style: 'merge' }, commit)
 }

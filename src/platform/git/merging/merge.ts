@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { type Commit, readCommit } from '../objects/commits.ts'
-import { takeObjects } from '../objects/loose-objects.ts'
+import { storeLooseObject, takeObjects } from '../objects/loose-objects.ts'
+import { storeCommitContent } from '../objects/object-writes.ts'
 import { currentHolder } from '../processes/readers.ts'
 import { MAX_CONVERSATION_MS, type ReadOptions } from '../repositories/reading.ts'
 import { cacheOf, poolOf, type Repositories, scratchPath } from '../repositories/repositories.ts'
@@ -21,10 +22,15 @@ const MAX_MERGES = 500
 
 const mergeProcesses = (repositories: Repositories) => poolOf<Merges>(repositories, 'merge-tree')
 
+/** The id of the merged tree, which is stored. */
+interface CleanMerge {
+  readonly outcome: 'clean'
+  readonly treeId: string
+}
+
 /** The result of merging two commits. */
 export type Merge =
-  /** The id of the merged tree, which is stored. No commit is created. */
-  | { readonly outcome: 'clean'; readonly treeId: string }
+  | CleanMerge
   /** The files with conflicts, and the messages of Git in lines. */
   | { readonly outcome: 'conflict'; readonly paths: readonly string[]; readonly text: string }
   /** The commits have no common ancestor. */
@@ -46,35 +52,80 @@ export async function mergeCommits(
   ours: string,
   theirs: string,
 ): Promise<Merge> {
+  return mergeOnce(repositories, id, { ours, theirs })
+}
+
+/**
+ * Merges two commits, as `mergeCommits` does, and stores a commit of the merged tree. The objects of a
+ * new merge and the commit are flushed to the disk together.
+ *
+ * @param contentOf returns the content of the commit for the id of the tree.
+ * @returns the merge, and the id of the commit if the merge is clean.
+ * @throws as `mergeCommits`
+ */
+export async function mergeToCommit(
+  repositories: Repositories,
+  id: number,
+  { ours, theirs }: Pair,
+  contentOf: (treeId: string) => string,
+): Promise<Exclude<Merge, CleanMerge> | (CleanMerge & { readonly commitId: string })> {
+  let stored: string | undefined
+  const storeCommit: AddObjects = async (folder, treeId) => {
+    stored = await storeLooseObject(folder, 'commit', Buffer.from(contentOf(treeId)))
+  }
+  const merge = await mergeOnce(repositories, id, { ours, theirs }, storeCommit)
+  if (merge.outcome !== 'clean') return merge
+  // Others have merged the two before.
+  const commitId = stored ?? (await storeCommitContent(repositories, id, contentOf(merge.treeId)))
+  return { ...merge, commitId }
+}
+
+/** The full ids of two commits. */
+interface Pair {
+  readonly ours: string
+  readonly theirs: string
+}
+
+/** Stores further objects beside those of a clean merge, in a folder of objects. */
+type AddObjects = (folder: string, treeId: string) => Promise<void>
+
+function mergeOnce(
+  repositories: Repositories,
+  id: number,
+  { ours, theirs }: Pair,
+  addObjects?: AddObjects,
+): Promise<Merge> {
   if (!isObjectId(ours) || !isObjectId(theirs))
-    throw new Error(`no ids of commits: ${ours}, ${theirs}`)
+    return Promise.reject(new Error(`no ids of commits: ${ours}, ${theirs}`))
   return cacheOf<Merge>(repositories, 'merges', MAX_MERGES).get(
     `${id} ${ours} ${theirs}`,
     async () => {
       const commit = await readCommit(repositories, id, ours)
       if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
+      const mergeBy = (merges: Merges) =>
+        mergeByProcess(repositories, id, merges, () => merges.merge(commit, theirs, addObjects))
       const idle = mergeProcesses(repositories).take(id)
       try {
-        if (idle) return await mergeBy(repositories, id, idle, commit, theirs)
+        if (idle) return await mergeBy(idle)
       } catch (error) {
         // The idle process may have been ended. For any other reason, a new process fails too.
         if (idle?.isOverdue) throw error
       }
-      return mergeBy(repositories, id, new Merges(repositories, id, {}), commit, theirs)
+      return mergeBy(new Merges(repositories, id, {}))
     },
   )
 }
 
-async function mergeBy(
+/** Makes a merge by a process, which goes to the pool or ends. */
+async function mergeByProcess(
   repositories: Repositories,
   id: number,
   merges: Merges,
-  ours: Commit,
-  theirs: string,
+  work: () => Promise<Merge>,
 ): Promise<Merge> {
   let isReusable = false
   try {
-    const merge = await merges.merge(ours, theirs)
+    const merge = await work()
     // After a conflict, the process is ended, which removes the stored objects.
     isReusable = merge.outcome === 'clean' && merges.release()
     return merge
@@ -98,9 +149,12 @@ const MAX_AGE_MS = MAX_CONVERSATION_MS / 2
 /** Number of directories whose attributes are read. */
 const MAX_DIRECTORIES = 10_000
 
-/** Message about files whose merge exceeds the memory limit of a Git process. */
-const TOO_LARGE_TEXT =
-  'CONFLICT (too large): files that both sides have changed are too large to be merged by the server\n'
+/** The result for files whose merge exceeds the memory limit of a Git process. */
+const TOO_LARGE = {
+  outcome: 'conflict',
+  paths: [],
+  text: 'CONFLICT (too large): files that both sides have changed are too large to be merged by the server\n',
+} as const
 
 /** Returns undefined when a merge failed because files are too large. Throws any other error. */
 function tooLarge(error: unknown): undefined {
@@ -139,10 +193,15 @@ export class Merges {
    * Merges two commits, which must have a common ancestor. Calls must not overlap. After a failure,
    * the object must not be used again.
    *
+   * @param addObjects stores further objects after a clean merge.
    * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with Git's message when the
    *   commits cannot be merged.
    */
-  async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
+  async merge(
+    ours: Pick<Commit, 'id' | 'treeId'>,
+    theirs: string,
+    addObjects?: AddObjects,
+  ): Promise<RelatedMerge> {
     this.#releaseSlot ??= await this.#repositories.readers.acquire({ holder: currentHolder() })
     const reason = new GitError('TIMEOUT', 'a merge exceeded its time limit')
     const timeout = setTimeout(
@@ -150,7 +209,8 @@ export class Merges {
       this.#options.timeoutMs ?? MERGE_TIMEOUT_MS,
     )
     try {
-      return await this.#mergeByAttributes(ours, theirs)
+      const verdict = await this.#mergeByAttributes(ours, theirs)
+      return verdict ? await this.#conclude(ours.id, verdict, addObjects) : TOO_LARGE
     } finally {
       clearTimeout(timeout)
     }
@@ -178,10 +238,11 @@ export class Merges {
     await this.#endProcess()
   }
 
+  /** Returns undefined when files are too large. */
   async #mergeByAttributes(
     ours: Pick<Commit, 'id' | 'treeId'>,
     theirs: string,
-  ): Promise<RelatedMerge> {
+  ): Promise<MergeVerdict | undefined> {
     const directories = new Set(['', ...[...this.#attributes.keys()].flatMap(directoriesAbove)])
     const read = () => readMergeAttributes(this.#repositories, this.#id, ours.treeId, directories)
     for (let attributes = await read(); ; ) {
@@ -189,7 +250,7 @@ export class Merges {
       const verdict = await process.merge(ours.id, theirs).catch(tooLarge)
       if (!verdict) {
         await this.#endProcess()
-        return { outcome: 'conflict', paths: [], text: TOO_LARGE_TEXT }
+        return undefined
       }
       for (const directory of [...verdict.touched].flatMap(directoriesAbove)) {
         if (directories.size < MAX_DIRECTORIES) directories.add(directory)
@@ -197,7 +258,7 @@ export class Merges {
       // Now it is known whose attributes affect the merge. If they differ from the assumed ones,
       // the merge is repeated.
       const found = verdict.touched.size > 0 ? await read() : attributes
-      if (areSameAttributes(attributes, found)) return this.#conclude(ours.id, verdict)
+      if (areSameAttributes(attributes, found)) return verdict
       attributes = found
     }
   }
@@ -212,8 +273,10 @@ export class Merges {
   async #conclude(
     ours: string,
     { isClean, treeId, paths, texts }: MergeVerdict,
+    addObjects: AddObjects | undefined,
   ): Promise<RelatedMerge> {
     if (isClean) {
+      await addObjects?.(this.#objects, treeId)
       await takeObjects(this.#repositories, this.#id, this.#objects)
       return { outcome: 'clean', treeId }
     }

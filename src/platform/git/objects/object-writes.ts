@@ -37,9 +37,14 @@ export async function storeCommit(
   commit: NewCommit,
   sign?: SignCommit,
 ): Promise<RawCommit> {
-  const [author, committer] = [personLine(commit.author), personLine(commit.committer)]
-  const content = commitContent({ ...commit, author, committer }, sign)
+  const content = contentOfCommit(commit, sign)
   return parseCommit(await storeCommitContent(repositories, id, content), Buffer.from(content))
+}
+
+/** Returns the content of a commit to store. */
+export function contentOfCommit(commit: NewCommit, sign?: SignCommit): string {
+  const [author, committer] = [personLine(commit.author), personLine(commit.committer)]
+  return commitContent({ ...commit, author, committer }, sign)
 }
 
 /** Stores a commit in the format of `commitContent` and returns its id. */
