@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/schema.ts'
 import { HEADS } from '../../platform/git/core/ref-names.ts'
 import { readCommits } from '../../platform/git/history/history.ts'
 import { latestCommits } from '../../platform/git/history/new-commits.ts'
-import { type Commit, readCommit } from '../../platform/git/objects/commits.ts'
+import type { Commit } from '../../platform/git/objects/commits.ts'
 import { findUserById } from '../accounts/users/users.rows.ts'
 import { findConversationsByIds } from '../conversations/conversations.rows.ts'
 import * as rows from '../conversations/reference-work.rows.ts'
@@ -206,9 +206,6 @@ async function commitsOf(
   { repository_id, from_commit, to_commit: to }: ReferenceWork,
 ): Promise<string[]> {
   const from = from_commit ?? undefined
-  // Most pushes bring one commit, for which no process is needed.
-  const parents = (await readCommit(app.git, repository_id, to))?.parentIds ?? []
-  if (parents.length === 1 && parents[0] === from) return [to]
   return (await latestCommits(app.git, repository_id, { from, to }, MAX_COMMITS)).toReversed()
 }
 

@@ -1,6 +1,8 @@
 import { isObjectId } from '../core/object-ids.ts'
+import { readCommit } from '../objects/commits.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { findMergeBase } from './history.ts'
 import { independentCommits } from './independent-commits.ts'
 
 /** A requested update of a branch. */
@@ -54,6 +56,9 @@ export async function* listNewCommits(
   }
 }
 
+/** Commits that are read without a Git process. A process costs as much as reading this many. */
+const MAX_STEPS = 30
+
 /**
  * Returns the ids of the latest commits that a move adds to the branch, newest first.
  *
@@ -65,10 +70,49 @@ export async function latestCommits(
   { from, to }: BranchMove,
   limit: number,
 ): Promise<string[]> {
+  const few = from === undefined ? undefined : await fewCommits(repositories, id, from, to)
+  if (few) return few.slice(0, limit)
   const range = from === undefined ? [to] : [to, `^${from}`]
   const args = ['rev-list', `--max-count=${limit}`, ...range, '--']
   const text = await textOf(readGit(repositories, id, args))
   return text.split('\n').filter(isObjectId)
+}
+
+/**
+ * Returns the commits of a line that begins at the old head, or of one merge of a line into the old head,
+ * as a pull request has. Reads them without a Git process. Undefined for other histories.
+ */
+async function fewCommits(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+): Promise<string[] | undefined> {
+  if (from === to) return []
+  const [first, merged, ...more] = (await readCommit(repositories, id, to))?.parentIds ?? []
+  if (first === undefined || more.length > 0) return undefined
+  if (merged !== undefined && first !== from) return undefined
+  const base = merged === undefined ? from : await findMergeBase(repositories, id, from, merged)
+  if (base === undefined) return undefined
+  const line = await lineAfter(repositories, id, base, merged ?? first)
+  return line && [to, ...line]
+}
+
+/** Returns the commits from a head back to one before, without that one; undefined if they are no line. */
+async function lineAfter(
+  repositories: Repositories,
+  id: number,
+  before: string,
+  head: string,
+): Promise<string[] | undefined> {
+  const line: string[] = []
+  for (let at = head; at !== before; ) {
+    const [parent, ...others] = (await readCommit(repositories, id, at))?.parentIds ?? []
+    if (parent === undefined || others.length > 0 || line.length === MAX_STEPS) return undefined
+    line.push(at)
+    at = parent
+  }
+  return line
 }
 
 /**

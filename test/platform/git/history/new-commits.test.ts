@@ -13,7 +13,14 @@ import {
 } from '../../../../src/platform/git/repositories/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../../../support/histories.ts'
 import { type Random, seededRandom } from '../../rpc/rest/random.ts'
-import { git, scratchFolder, testRepositories, writeHistory } from '../fixture.ts'
+import {
+  git,
+  gitProcessesOf,
+  scratchFolder,
+  settleFiles,
+  testRepositories,
+  writeHistory,
+} from '../fixture.ts'
 
 const SIDE = 'refs/heads/side'
 
@@ -62,6 +69,37 @@ describe('a move of a branch', () => {
     expect(await list(one, 2)).toEqual([four, three])
     expect(await list(undefined)).toEqual([four, three, two, one])
     expect(await list(four)).toEqual([])
+  })
+
+  it('lists the commits of a line and of a merge without a process, as Git does', async () => {
+    const repositories = await repositoryWith([
+      { message: 'one' },
+      { on: SIDE, message: 'side one', parents: ['refs/heads/main'] },
+      { on: SIDE, message: 'side two' },
+      { message: 'two' },
+      { message: 'merge', parents: ['refs/heads/main', SIDE] },
+      { on: SIDE, message: 'side three' },
+      { message: 'three' },
+    ])
+    const [main, side] = [idOf(repositories, 'main'), idOf(repositories, SIDE)]
+    const [merge, two, one] = [1, 2, 3].map((n) => idOf(repositories, `main~${n}`))
+    settleFiles()
+    const moves = [
+      [two, merge, 3],
+      [one, two, 1],
+      [merge, main, 1],
+      [one, merge, undefined],
+      [merge, side, undefined],
+      [side, main, undefined],
+    ] as const
+    for (const [from, to = '', count] of moves) {
+      const listed = () => latestCommits(repositories, 1, { from, to }, 9)
+      const expected = git(repositories, 1, 'rev-list', to, `^${from}`).split('\n')
+      expect(await listed()).toEqual(expected)
+      const processes = await gitProcessesOf(repositories, listed)
+      expect(processes === 0).toBe(count !== undefined)
+      if (count !== undefined) expect(expected).toHaveLength(count)
+    }
   })
 
   it('loses commits unless the old head is an ancestor of the new one', async () => {
