@@ -49,16 +49,15 @@ export class PreparingConnection {
    * `pg` would describe the columns at each run, and create an emitter of events and a copy of the
    * settings, which takes longer than to read a row.
    *
-   * @param begin a statement that begins a transaction first. When it fails, PostgreSQL skips the
-   *   others.
+   * @param before what runs first, without a result. When one fails, PostgreSQL skips the others.
    */
-  execute(executions: readonly Execution[], begin?: NamedStatement): Promise<Outcome> {
-    const all = begin ? [{ statement: begin, values: [] }, ...executions] : executions
+  execute(executions: readonly Execution[], before: readonly Execution[] = []): Promise<Outcome> {
+    const all = [...before, ...executions]
     return new Promise((resolve) => {
       const send = () => {
         this.#isBusy = true
         this.client.query(
-          new Batch(this.#preparations, all, begin ? 1 : 0, (outcome) => {
+          new Batch(this.#preparations, all, before.length, (outcome) => {
             this.#isBusy = false
             if (outcome.error !== undefined) this.#hasEnded ||= isEndOfConnection(outcome.error)
             this.#next.shift()?.()

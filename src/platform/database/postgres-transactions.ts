@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Dialect, Kysely, sql } from 'kysely'
+import { CompiledQuery, type Dialect, Kysely } from 'kysely'
 import pg from 'pg'
 import { createExclusive, type Exclusive } from '../concurrency/exclusive.ts'
 import { checkLeases } from '../concurrency/leases.ts'
@@ -17,6 +17,7 @@ export const POSTGRES_ERRORS = {
   uniqueViolation: '23505',
   serializationFailure: '40001',
   deadlock: '40P01',
+  divisionByZero: '22012',
 } as const
 
 /** Returns the code of an error that PostgreSQL reports, and an empty text for other errors. */
@@ -26,6 +27,19 @@ export function postgresCode(error: unknown): string {
 
 /** The class of the advisory locks of servers, each with the number of its server: "BRNS". */
 export const SERVER_LOCKS = 0x42524e53
+
+/** Takes the locks of the keys of a transaction. */
+const TAKE_KEYS = 'select pg_advisory_xact_lock(number) from unnest($1::bigint[]) as number'
+
+/** Divides by zero when nobody holds the lock of a server. The commit is then skipped. */
+const CHECK_SESSION =
+  'select 1 / (1 - pg_try_advisory_xact_lock_shared($1::int, $2::int)::int) as held'
+
+/**
+ * The statements whose results nobody reads. They go to PostgreSQL together with the next one, which they
+ * precede: a message takes several times as long as all else that the server does for a statement.
+ */
+export const WAITS_FOR_NEXT: ReadonlySet<string> = new Set([TAKE_KEYS, CHECK_SESSION])
 
 /** A transaction that fails this often, for about five seconds, has no prospect. */
 const MAX_ATTEMPTS = 40
@@ -72,9 +86,7 @@ export function keyedTransaction<T>(
   const exclusive = exclusiveOf(db)
   const transaction = (): Promise<T> =>
     repeated(db, 'read committed', async (tx) => {
-      await sql`select pg_advisory_xact_lock(number) from unnest(${array}::bigint[]) as number`.execute(
-        tx,
-      )
+      await tx.executeQuery(CompiledQuery.raw(TAKE_KEYS, [array]))
       return work(tx)
     })
   const inTurn = numbers.reduceRight((next, number) => () => exclusive(number, next), transaction)
@@ -166,13 +178,13 @@ class Failures {
  */
 async function checkSession(tx: Tx): Promise<void> {
   const holder = checkLeases()
-  if (holder === undefined) return
-  const { rows } = await sql<{ isFree: number }>`
-    select pg_try_advisory_xact_lock_shared(${SERVER_LOCKS}::int, ${holder}::int) as "isFree"`.execute(
-    tx,
-  )
-  if (rows[0]?.isFree === 1) throw unavailable('a lock of this server was lost')
-  checkLeases()
+  if (holder !== undefined)
+    await tx.executeQuery(CompiledQuery.raw(CHECK_SESSION, [SERVER_LOCKS, holder]))
+}
+
+/** Returns whether a commit has failed since the session of this server has ended. */
+export function isLostLock(error: unknown): boolean {
+  return postgresCode(error) === POSTGRES_ERRORS.divisionByZero
 }
 
 /** Returns the number of an advisory lock. Two keys with one number would wait for each other. */

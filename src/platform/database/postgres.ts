@@ -15,14 +15,15 @@ import {
 import pg from 'pg'
 import { parse, toClientConfig } from 'pg-connection-string'
 import { postgresNode } from './dialects/dialects.ts'
-import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
+import { asUnavailable, DatabaseUnavailableError, unavailable } from './postgres-failures.ts'
 import { type ConnectionSource, PostgresReads } from './postgres-reads.ts'
+import { type Execution, PreparingConnection, type StatementResult } from './postgres-statements.ts'
 import {
-  type NamedStatement,
-  PreparingConnection,
-  type StatementResult,
-} from './postgres-statements.ts'
-import { PostgresHandle, statementAlone } from './postgres-transactions.ts'
+  isLostLock,
+  PostgresHandle,
+  statementAlone,
+  WAITS_FOR_NEXT,
+} from './postgres-transactions.ts'
 import { encodeValue, getTypeParser, sentValues } from './postgres-values.ts'
 import type { Db } from './schema.ts'
 
@@ -282,6 +283,12 @@ function poolOf(connections: Connections): PostgresPool {
   }
 }
 
+/** A statement and its parameters. */
+interface Text {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
 const NOTHING: StatementResult = { command: '', rowCount: 0, rows: [] }
 
 /** The statements that Kysely runs on a connection. */
@@ -289,8 +296,10 @@ class Statements {
   readonly #connections: Connections
   readonly #connection: PreparingConnection
   #isInTransaction = false
-  /** The statement that begins the transaction. It is sent with the next one. */
-  #begin: string | undefined
+  /** Whether a statement of the transaction was sent, beside those that wait for it. */
+  #hasBegun = false
+  /** What is sent with the next statement, such as the one that begins the transaction. */
+  #waiting: Text[] = []
 
   constructor(connections: Connections, connection: PreparingConnection) {
     this.#connections = connections
@@ -300,33 +309,54 @@ class Statements {
   async run(text: string, values: readonly unknown[]): Promise<StatementResult> {
     if (BEGINS_TRANSACTION.test(text)) {
       this.#isInTransaction = true
-      this.#begin = text
+      this.#hasBegun = false
+      this.#waiting = [{ text, values: [] }]
       return NOTHING
     }
-    if (ENDS_TRANSACTION.test(text)) {
-      this.#isInTransaction = false
-      const isEmpty = this.#begin !== undefined
-      this.#begin = undefined
-      if (isEmpty) return NOTHING
-    } else if (!this.#isInTransaction) {
-      return statementAlone(() => this.#send(text, values))
+    if (ENDS_TRANSACTION.test(text)) return this.#end(text)
+    if (!this.#isInTransaction) return statementAlone(() => this.#send(text, values))
+    if (WAITS_FOR_NEXT.has(text)) {
+      this.#waiting.push({ text, values })
+      return NOTHING
     }
+    this.#hasBegun = true
     return this.#send(text, values)
   }
 
+  async #end(text: string): Promise<StatementResult> {
+    this.#isInTransaction = false
+    const isCommit = /^commit$/i.test(text)
+    const hasChecks = isCommit && this.#waiting.length > (this.#hasBegun ? 0 : 1)
+    if (!hasChecks) this.#waiting = []
+    // A transaction without statements was not begun.
+    if (!this.#hasBegun && !hasChecks) return NOTHING
+    this.#hasBegun = true
+    try {
+      return await this.#send(text, [])
+    } catch (error) {
+      throw isCommit && isLostLock(error) ? unavailable('a lock of this server was lost') : error
+    }
+  }
+
   async #send(text: string, values: readonly unknown[]): Promise<StatementResult> {
-    const begin = this.#begin
-    this.#begin = undefined
-    const statement = this.#named(text)
-    const sent = statement && sentValues(values)
-    if (!sent) {
-      if (begin !== undefined) await this.#sendAlone(begin, [])
+    const waiting = this.#waiting
+    this.#waiting = []
+    const executions = [...waiting, { text, values }].map((each) => this.#prepared(each))
+    const [last] = executions.splice(-1)
+    if (!last || !areComplete(executions)) {
+      for (const each of waiting) await this.#sendAlone(each.text, each.values)
       return this.#sendAlone(text, values)
     }
-    const before = begin === undefined ? undefined : this.#named(begin)
-    const { results, error } = await this.#connection.execute([{ statement, values: sent }], before)
+    const { results, error } = await this.#connection.execute([last], executions)
     if (error === undefined && results[0]) return results[0]
     return asUnavailable(error)
+  }
+
+  /** Returns a statement as it is sent by its name; undefined for one that cannot be prepared. */
+  #prepared({ text, values }: Text): Execution | undefined {
+    const name = this.#connections.nameOf(text)
+    const sent = name === undefined ? undefined : sentValues(values)
+    return name !== undefined && sent ? { statement: { name, text }, values: sent } : undefined
   }
 
   /** Sends a statement that cannot be prepared. */
@@ -336,11 +366,10 @@ class Statements {
       .catch(asUnavailable)
       .then(({ command, rowCount, rows }) => ({ command, rowCount: rowCount ?? 0, rows }))
   }
+}
 
-  #named(text: string): NamedStatement | undefined {
-    const name = this.#connections.nameOf(text)
-    return name === undefined ? undefined : { name, text }
-  }
+function areComplete(executions: readonly (Execution | undefined)[]): executions is Execution[] {
+  return executions.every((execution) => execution !== undefined)
 }
 
 /**
