@@ -7,7 +7,10 @@ import { httpBodyGetter } from './request/http-body.ts'
 import { compileRequestReader, type RequestReader } from './request/request-reader.ts'
 import type { Binding } from './schema/binding.ts'
 
-/** A binding and the implementation of its RPC, compiled before the first request. */
+/**
+ * A binding and the implementation of its RPC. Its reader is compiled before the first request, and so are
+ * mistakes in the schema found.
+ */
 export interface Endpoint extends CallTarget {
   readonly binding: Binding
   readonly spec: MethodImplSpec
@@ -37,9 +40,23 @@ export function compileEndpoint(
     spec,
     errorStyle: { ...style, dialect },
     reader: compileRequestReader(binding, registry),
-    reply: compileReply(binding, registry, settings.writeMaxBytes),
-    contentOf: compileContent(binding, registry),
+    reply: atFirstCall(() => compileReply(binding, registry, settings.writeMaxBytes)),
+    contentOf: atFirstCall(() => compileContent(binding, registry)),
     isRaw: httpBodyGetter(spec.method.output, responseBody) !== undefined,
+  }
+}
+
+/**
+ * Returns a function that is compiled at its first call. The writers of all bindings would be two thirds
+ * of the work on REST at the start of a server, and a server uses few of them.
+ */
+function atFirstCall<Args extends readonly unknown[], Result>(
+  compile: () => (...args: Args) => Result,
+): (...args: Args) => Result {
+  let compiled: ((...args: Args) => Result) | undefined
+  return (...args) => {
+    compiled ??= compile()
+    return compiled(...args)
   }
 }
 
