@@ -37,6 +37,7 @@ import { finishMeasuring, startMeasuring } from '../../forge/repositories/refs/r
 import { startCodeIndex } from '../../forge/repositories/search/code-index.ts'
 import type { GroupChannel } from '../../platform/database/coordination/group-membership.ts'
 import type { SessionEvents } from '../../platform/database/coordination/session.ts'
+import { libgit2 } from '../../platform/git/core/libgit2.ts'
 import { endScripts } from '../../platform/git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../../platform/git/processes/process-spawner.ts'
 import {
@@ -112,6 +113,8 @@ export async function startServer(
     const started = await startParts(config, log, surroundings, parts)
     tuneForCalls()
     parts.add(collectWhenIdle())
+    // Behind the ready line, which a caller prints as soon as this function returns.
+    setImmediate(libgit2)
     return { ...started, close: (graceMs) => parts.stop(graceMs) }
   } catch (error) {
     await parts

@@ -58,7 +58,7 @@ declare module 'nodegit' {
     initialHead: string
   }
 
-  interface NodeGit {
+  export interface NodeGit {
     readonly Blob: {
       createFromBuffer(repository: Repository, content: Buffer, bytes: number): Promise<Oid>
       lookup(repository: Repository, id: Oid): Promise<Blob>
@@ -104,6 +104,4 @@ declare module 'nodegit' {
       create(repository: Repository, source: Tree | null): Promise<Treebuilder>
     }
   }
-  const nodegit: NodeGit
-  export default nodegit
 }

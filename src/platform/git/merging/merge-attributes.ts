@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import nodegit, { type Repository, type Tree } from 'nodegit'
+import type { Repository, Tree } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
+import { libgit2 } from '../core/libgit2.ts'
 import { hasCode } from '../core/system-errors.ts'
 import { useObjects } from '../maintenance/limbo.ts'
 import { oidOf } from '../objects/commits.ts'
@@ -51,7 +52,7 @@ export async function readMergeAttributes(
   directories: Iterable<string>,
 ): Promise<MergeAttributes> {
   return useObjects(repositories, id, async (repository) => {
-    const tree = await explained(nodegit.Tree.lookup(repository, oidOf(treeId)))
+    const tree = await explained(libgit2().Tree.lookup(repository, oidOf(treeId)))
     // Clients can push trees with names such as `..`, which are no paths.
     const paths = [...directories].flatMap(
       (directory) => treePath(directory === '' ? NAME : `${directory}/${NAME}`) ?? [],
@@ -104,7 +105,7 @@ async function readFiles(
   )
   return Promise.all(
     short.map(async ([path, blobId]) => {
-      const blob = await explained(nodegit.Blob.lookup(repository, oidOf(blobId)))
+      const blob = await explained(libgit2().Blob.lookup(repository, oidOf(blobId)))
       return [path, blob.content()] as const
     }),
   )

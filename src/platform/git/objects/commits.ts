@@ -1,5 +1,6 @@
-import nodegit, { type Oid, type Signature } from 'nodegit'
+import type { Oid, Signature } from 'nodegit'
 import { found, GitError } from '../core/errors.ts'
+import { libgit2 } from '../core/libgit2.ts'
 import { unlessAway } from '../maintenance/limbo.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { objectCacheOf } from './object-cache.ts'
@@ -60,7 +61,7 @@ async function lookUpCommit(
   commitId: string,
 ): Promise<Commit | undefined> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
-    const commit = await found(nodegit.Commit.lookup(repository, oidOf(commitId)))
+    const commit = await found(libgit2().Commit.lookup(repository, oidOf(commitId)))
     if (!commit) return undefined
     const parents = Array.from({ length: commit.parentcount() }, (_, index) =>
       commit.parentId(index).toString(),
@@ -83,7 +84,7 @@ async function lookUpCommit(
  */
 export function oidOf(hex: string): Oid {
   if (!/^[0-9a-f]{40}$/.test(hex)) throw new GitError('INVALID_NAME', `no object id: ${hex}`)
-  return nodegit.Oid.fromString(hex)
+  return libgit2().Oid.fromString(hex)
 }
 
 function signerOf(signature: Signature): Signer {
@@ -105,5 +106,5 @@ export function cleanSigner(signer: Signer): Signer {
 
 export function signatureOf(signer: Signer): Signature {
   const { name, email, time, offsetMinutes } = cleanSigner(signer)
-  return nodegit.Signature.create(name, email, time, offsetMinutes)
+  return libgit2().Signature.create(name, email, time, offsetMinutes)
 }

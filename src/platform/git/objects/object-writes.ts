@@ -1,5 +1,5 @@
-import nodegit from 'nodegit'
 import { explained } from '../core/errors.ts'
+import { libgit2 } from '../core/libgit2.ts'
 import { useObjects } from '../maintenance/limbo.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { commitContent, personLine, type SignCommit } from './commit-content.ts'
@@ -16,7 +16,7 @@ export async function storeBlob(
   content: Buffer,
 ): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) =>
-    (await nodegit.Blob.createFromBuffer(repository, content, content.length)).toString(),
+    (await libgit2().Blob.createFromBuffer(repository, content, content.length)).toString(),
   )
 }
 
@@ -56,7 +56,7 @@ export async function storeCommitContent(
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const objects = await repository.odb()
     return (
-      await objects.write(content, Buffer.byteLength(content), nodegit.Object.TYPE.COMMIT)
+      await objects.write(content, Buffer.byteLength(content), libgit2().Object.TYPE.COMMIT)
     ).toString()
   })
 }
@@ -78,11 +78,11 @@ export async function storeTag(
   tag: NewTag,
 ): Promise<string> {
   return useObjects(repositories, id, async (repository) => {
-    const { COMMIT } = nodegit.Object.TYPE
-    const target = await explained(nodegit.Object.lookup(repository, oidOf(tag.commitId), COMMIT))
+    const { COMMIT } = libgit2().Object.TYPE
+    const target = await explained(libgit2().Object.lookup(repository, oidOf(tag.commitId), COMMIT))
     const tagger = signatureOf(tag.tagger)
     return (
-      await nodegit.Tag.annotationCreate(repository, tag.name, target, tagger, tag.message)
+      await libgit2().Tag.annotationCreate(repository, tag.name, target, tagger, tag.message)
     ).toString()
   })
 }

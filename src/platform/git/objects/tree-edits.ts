@@ -1,5 +1,6 @@
-import nodegit, { type Oid, type Repository, type Tree, type Treebuilder } from 'nodegit'
+import type { Oid, Repository, Tree, Treebuilder } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
+import { libgit2 } from '../core/libgit2.ts'
 import { useObjects } from '../maintenance/limbo.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { oidOf } from './commits.ts'
@@ -50,8 +51,8 @@ async function edit(
   items: readonly Item[],
   depth: number,
 ): Promise<Treebuilder> {
-  const tree: Tree | null = base ? await explained(nodegit.Tree.lookup(repository, base)) : null
-  const builder = await explained(nodegit.Treebuilder.create(repository, tree))
+  const tree: Tree | null = base ? await explained(libgit2().Tree.lookup(repository, base)) : null
+  const builder = await explained(libgit2().Treebuilder.create(repository, tree))
   for (const [name, below] of byName(items, depth)) {
     const leaf = below.find(({ components }) => components.length === depth + 1)
     const deeper = below.filter((item) => item !== leaf)

@@ -1,5 +1,6 @@
-import nodegit, { type TreeEntry as StoredEntry } from 'nodegit'
+import type { TreeEntry as StoredEntry } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
+import { libgit2 } from '../core/libgit2.ts'
 import { bytesOfQuoted, textOfPath } from '../core/path-text.ts'
 import { useObjects } from '../maintenance/limbo.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
@@ -104,7 +105,9 @@ async function lookUpEntry(
   path: string,
 ): Promise<TreeEntry | undefined> {
   const literal = await useObjects(repositories, id, async (repository) => {
-    const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
+    const tree = await explained(
+      libgit2().Tree.lookup(repository, libgit2().Oid.fromString(treeId)),
+    )
     const entry = await found(tree.entryByPath(path))
     return entry && entryOf(path, entry)
   })
@@ -153,7 +156,7 @@ export async function findEntries(
   const entries = new Map<string, TreeEntry>()
   await useObjects(repositories, id, async (repository) => {
     const visit = async (folder: string, oid: string, below: Iterable<string>): Promise<void> => {
-      const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(oid)))
+      const tree = await explained(libgit2().Tree.lookup(repository, libgit2().Oid.fromString(oid)))
       for (const [name, deeper] of byFirstComponent(below)) {
         const entry = await found(tree.entryByPath(name))
         if (!entry) continue

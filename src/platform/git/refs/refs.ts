@@ -1,5 +1,6 @@
-import nodegit, { type Repository } from 'nodegit'
+import type { Repository } from 'nodegit'
 import { explained, found, GitError } from '../core/errors.ts'
+import { libgit2 } from '../core/libgit2.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import type { Ref, RefUpdate } from '../core/ref-names.ts'
 import { unlessAway } from '../maintenance/limbo.ts'
@@ -74,7 +75,7 @@ export async function readRef(
 
 async function lookUp(repository: Repository, name: string): Promise<string | undefined> {
   try {
-    return (await found(nodegit.Reference.nameToId(repository, name)))?.toString()
+    return (await found(libgit2().Reference.nameToId(repository, name)))?.toString()
   } catch (error) {
     // No ref has an invalid name, but a push may try to delete such a ref.
     if (error instanceof GitError && error.kind === 'INVALID_NAME') return undefined
@@ -142,7 +143,7 @@ export async function* listRefsAt(
 /** Returns the branch that HEAD points to, without `refs/heads/`. The branch may not exist. */
 export async function readDefaultBranch(repositories: Repositories, id: number): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
-    const head = await explained(nodegit.Reference.lookup(repository, 'HEAD'))
+    const head = await explained(libgit2().Reference.lookup(repository, 'HEAD'))
     return head.symbolicTarget().replace(/^refs\/heads\//, '')
   })
 }
@@ -233,8 +234,8 @@ async function peelToCommit(
   const peel = () =>
     repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
       // The text has the form of an id and therefore contains no operators.
-      const object = await found(nodegit.Revparse.single(repository, objectId))
-      const commit = await object?.peel(nodegit.Object.TYPE.COMMIT).catch(() => undefined)
+      const object = await found(libgit2().Revparse.single(repository, objectId))
+      const commit = await object?.peel(libgit2().Object.TYPE.COMMIT).catch(() => undefined)
       return commit?.id().toString()
     })
   const commitId = await unlessAway(repositories, id, objectId, peel)

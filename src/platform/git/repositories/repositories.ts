@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import nodegit from 'nodegit'
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import type { FairSlots } from '../../concurrency/fair-slots.ts'
 import type { PaceLimits } from '../../concurrency/pace.ts'
 import { ResultCache } from '../../concurrency/result-cache.ts'
 import { explained, GitError } from '../core/errors.ts'
+import { configuredLibgit2 } from '../core/libgit2.ts'
 import { hasCode } from '../core/system-errors.ts'
 import { HookRunner } from '../hooks/hook-runner.ts'
 import { createReviewSlots, installHooks } from '../hooks/push-review.ts'
@@ -258,10 +258,11 @@ export async function createDraft(
   defaultBranch: string,
 ): Promise<string> {
   const draft = scratchPath(repositories)
-  const { BARE, NO_REINIT, MKPATH } = nodegit.Repository.INIT_FLAG
+  const { Repository } = configuredLibgit2()
+  const { BARE, NO_REINIT, MKPATH } = Repository.INIT_FLAG
   const options = { flags: BARE | NO_REINIT | MKPATH, initialHead: defaultBranch }
   try {
-    await explained(nodegit.Repository.initExt(draft, options))
+    await explained(Repository.initExt(draft, options))
     return draft
   } catch (error) {
     await discardDraft(draft)

@@ -1,13 +1,7 @@
 import { existsSync } from 'node:fs'
-import nodegit, { type Repository } from 'nodegit'
+import type { Repository } from 'nodegit'
 import { explained, GitError } from '../core/errors.ts'
-
-// The owner of a folder is irrelevant: the data folder may come from the backup of another user or
-// be a volume of a container. Only the operator can write there (safe.directory in git-config(1)).
-nodegit.Libgit2.opts(nodegit.Libgit2.OPT.SET_OWNER_VALIDATION, 0)
-
-// Acknowledged changes must survive a power cut.
-nodegit.Libgit2.opts(nodegit.Libgit2.OPT.ENABLE_FSYNC_GITDIR, 1)
+import { configuredLibgit2 } from '../core/libgit2.ts'
 
 /** Open repositories. Each holds file descriptors and mappings of the packs that it has read. */
 const MAX_OPEN = 64
@@ -84,7 +78,7 @@ export class RepositoryHandles {
 
 async function openBare(path: string): Promise<Repository> {
   try {
-    return await explained(nodegit.Repository.openBare(path))
+    return await explained(configuredLibgit2().Repository.openBare(path))
   } catch (cause) {
     const isMissing = cause instanceof GitError && cause.kind === 'NOT_FOUND'
     throw isMissing ? missing(cause) : cause
