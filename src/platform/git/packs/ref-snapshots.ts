@@ -27,6 +27,13 @@ interface Unknown {
   readonly bytes: number
 }
 
+/** Refs that are being read. Many clients ask at once after a push, and share one Git process. */
+interface Loading {
+  readonly kind: 'loading'
+  readonly refs: Promise<RefList | undefined>
+  readonly bytes: number
+}
+
 /** Memory of all snapshots together. */
 const MAX_BYTES = 16 * 1024 ** 2
 
@@ -52,7 +59,7 @@ const ALL_REFS = Buffer.concat([
 ])
 
 const snapshotsOf = (repositories: Repositories) =>
-  repositoryCacheOf<Snapshot | Unknown>(repositories, 'ref snapshots', MAX_BYTES)
+  repositoryCacheOf<Snapshot | Unknown | Loading>(repositories, 'ref snapshots', MAX_BYTES)
 
 /**
  * Returns the refs that `git upload-pack` lists at the time of the call or later.
@@ -68,6 +75,8 @@ export async function currentRefs(
   id: number,
 ): Promise<RefList | undefined> {
   const known = snapshotsOf(repositories).get(id)
+  // Its last step compares the refs with the files.
+  if (known?.kind === 'loading') return known.refs.catch(() => undefined)
   if (known?.kind === 'unknown' && Date.now() < known.untilMs) return undefined
   if (known?.kind === 'snapshot' && (await isCurrent(repositories, id, known))) return known.refs
   return load(repositories, id)
@@ -81,7 +90,18 @@ async function isCurrent(
   return readPlainHead(repositoryPath(repositories, id)) === head && (await areUnchanged(files))
 }
 
-async function load(repositories: Repositories, id: number): Promise<RefList | undefined> {
+function load(repositories: Repositories, id: number): Promise<RefList | undefined> {
+  const snapshots = snapshotsOf(repositories)
+  const refs = Promise.resolve().then(() => loadNow(repositories, id))
+  snapshots.set(id, { kind: 'loading', refs, bytes: 64 })
+  refs.catch(() => {
+    snapshots.set(id, { kind: 'unknown', untilMs: Date.now() + UNUSUAL_MS, bytes: 64 })
+  })
+  return refs
+}
+
+/** Reads the refs, and remembers them in place of the promise of them. */
+async function loadNow(repositories: Repositories, id: number): Promise<RefList | undefined> {
   const snapshots = snapshotsOf(repositories)
   const remember = (untilMs: number) => {
     snapshots.set(id, { kind: 'unknown', untilMs, bytes: 64 })
@@ -89,8 +109,6 @@ async function load(repositories: Repositories, id: number): Promise<RefList | u
   }
   const path = repositoryPath(repositories, id)
   const startMs = Date.now()
-  // Other requests ask Git meanwhile.
-  remember(startMs + UNUSUAL_MS)
   const head = readPlainHead(path)
   const files = head === undefined ? undefined : await readRefFiles(path)
   if (head === undefined || files === undefined) return remember(startMs + UNUSUAL_MS)

@@ -65,6 +65,26 @@ describe('the refs that the server knows', () => {
     expect(await processesOf(ask)).toBe(0)
   })
 
+  it('cost one process for many clients at once, all of whom see a change before their request', async () => {
+    const ask = () => known('version=2', lsRefs('peel', 'symrefs'))
+    const expected = await byGit('version=2', lsRefs('peel', 'symrefs'))
+    const all = () => Promise.all(Array.from({ length: 20 }, ask))
+    let answers: (string | undefined)[] = []
+    const processes = await processesOf(async () => {
+      answers = await all()
+    })
+    expect(processes).toBe(1)
+    expect(new Set(answers)).toEqual(new Set([expected]))
+    git(repositories, ENGINE, 'update-ref', 'refs/heads/other', first)
+    const early = ask()
+    git(repositories, ENGINE, 'update-ref', 'refs/heads/later', first)
+    const late = await ask()
+    const changed = await byGit('version=2', lsRefs('peel', 'symrefs'))
+    // Without an answer, the caller asks Git.
+    expect(late ?? changed).toBe(changed)
+    await early
+  })
+
   it('are the same for 200 random repositories and requests', { timeout: 120_000 }, async () => {
     // The server learns what Git says about itself where HEAD has a branch.
     await known('')
