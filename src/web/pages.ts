@@ -48,6 +48,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<Page>>> = {
   dashboard: async () => (await import('./issues/dashboard.page.tsx')).DashboardPage,
   pulls: async () => (await import('./pulls/pulls.page.tsx')).PullsPage,
   pull: async () => (await import('./pulls/pull.page.tsx')).PullPage,
+  'pull-commits': async () => (await import('./pulls/pull-commits.page.tsx')).PullCommitsPage,
+  'pull-files': async () => (await import('./pulls/pull-files.page.tsx')).PullFilesPage,
   'merge-queue': async () => (await import('./pulls/merge-queue.page.tsx')).MergeQueuePage,
   compare: async () => (await import('./code/compare.page.tsx')).ComparePage,
   'general-settings': async () =>

@@ -51,6 +51,8 @@ export type PageName =
   | 'dashboard'
   | 'pulls'
   | 'pull'
+  | 'pull-commits'
+  | 'pull-files'
   | 'compare'
   | 'merge-queue'
   | 'general-settings'
@@ -103,6 +105,13 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   pulls: 'pulls',
   compare: 'compare',
   queue: 'merge-queue',
+}
+
+/** The tabs of a pull request. */
+const PULL_TABS: Readonly<Record<string, PageName>> = {
+  '': 'pull',
+  commits: 'pull-commits',
+  files: 'pull-files',
 }
 
 /** The pages of the settings of a repository. */
@@ -179,7 +188,8 @@ export function routeOf({
   }
   const name = entryOf(REPOSITORY_PAGES, folder)
   if (name === undefined) return undefined
-  if (rest.length > 0 && name === 'pulls') return { name: 'pull', props }
+  if (rest.length > 0 && name === 'pulls')
+    return { name: entryOf(PULL_TABS, rest[1] ?? '') ?? 'pull', props }
   if (rest.length > 0 && name === 'issues')
     return { name: rest[0] === 'new' ? 'new-issue' : 'issue', props }
   return { name, props }

@@ -2,7 +2,6 @@ import type { VNode } from 'preact'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { IssueComment, TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
-import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { loadScript } from '../api/scripts.ts'
@@ -17,19 +16,9 @@ import { Participants } from '../conversations/participants.tsx'
 import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
 import { ThreadCounts } from '../conversations/thread-counts.tsx'
 import { t } from '../language/texts.tsx'
+import type { PullTabProps } from './pull-frame.tsx'
 import { PullState } from './pull-state.tsx'
 import { type PullName, type ReviewWithThreads, SILENT } from './reviews.ts'
-
-interface ConversationProps {
-  readonly repository: Repository
-  readonly name: PullName
-  readonly pull: PullRequest
-  /** Grows when something has happened. */
-  readonly version: number
-  /** Grows when something has happened to the checks, too. */
-  readonly checks: number
-  readonly onChange: () => void
-}
 
 const loadDetails = async () => (await import('./pull.later.ts')).PullDetails
 
@@ -43,7 +32,7 @@ const loadHistory = () => import('../conversations/history.tsx')
 const loadMergeBox = async () => (await import('./pull.later.ts')).MergeBox
 
 /** Comments and reviews of a pull request, its checks, and its merge. */
-export function Conversation(props: ConversationProps): VNode {
+export function Conversation(props: PullTabProps): VNode {
   const { name, pull, version, checks, repository, onChange } = props
   const api = useApi()
   const head = pull.head?.sha ?? ''
@@ -158,7 +147,7 @@ function Said({ name, said, discussion, history, onChange }: SaidProps): VNode {
   )
 }
 
-type SideProps = ConversationProps & Parameters<typeof Participants>[0]
+type SideProps = PullTabProps & Parameters<typeof Participants>[0]
 
 /** Facts about a pull request, beside the conversation. */
 function Side({ repository, name, pull, checks, onChange, said }: SideProps): VNode {

@@ -3,8 +3,6 @@ import { useCallback, useMemo, useState } from 'preact/hooks'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
-import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
-import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
@@ -25,24 +23,32 @@ import {
 } from '../conversations/discussion.ts'
 import { ThreadCounts } from '../conversations/thread-counts.tsx'
 import { plural, T, t } from '../language/texts.tsx'
+import type { PageProps } from '../routes.ts'
+import { PullFrame, type PullTabProps } from './pull-frame.tsx'
 import { type PullName, SILENT } from './reviews.ts'
 import { useViewedFiles, ViewedContext, type ViewedFiles } from './viewed-files.ts'
 
 const loadCodeOwnerErrors = async () =>
   (await import('../code/code-owner-errors.tsx')).CodeOwnerErrors
 
-interface PullFilesProps {
-  readonly repository: Repository
-  readonly name: PullName
-  readonly pull: PullRequest
-  /** Grows when something has happened. */
-  readonly version: number
+/** The changes of a pull request, with what people say about the lines. */
+export function PullFilesPage(page: PageProps): VNode {
+  const since = sinceOf(page.query)
+  return <PullFrame page={page}>{(props) => <PullFiles {...props} since={since} />}</PullFrame>
+}
+
+/** Returns the commit whose changes the user knows; empty for all changes. */
+function sinceOf(query: URLSearchParams): string {
+  const since = query.get('since') ?? ''
+  return /^[0-9a-f]{40,64}$/.test(since) ? since : ''
+}
+
+interface PullFilesProps extends PullTabProps {
   /** Full id of the commit whose changes the user knows; empty for all changes. */
   readonly since: string
 }
 
-/** The changes of a pull request, with what people say about the lines. */
-export function PullFiles({ repository, name, pull, version, since }: PullFilesProps): VNode {
+function PullFiles({ repository, name, pull, version, since }: PullFilesProps): VNode {
   const { of, session } = useApi()
   const sha = pull.head?.sha ?? ''
   const diff = useDiff(
