@@ -9,6 +9,7 @@ import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { ConversationService } from '#gen/branchline/v1/conversation_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { FeedService } from '#gen/branchline/v1/feed_service_pb.ts'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
@@ -138,6 +139,7 @@ const quotaGroups = QuotaGroupService.method
 const follows = FollowService.method
 const stars = StarService.method
 const emails = UserEmailService.method
+const conversations = ConversationService.method
 const reactions = ReactionService.method
 
 /** What the calls of the story need that only chance knows. */
@@ -726,6 +728,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     content: 'heart',
   }),
   bob(reactions.listIssueReactions, 'GET /repos/guild/engine/issues/1/reactions'),
+  bob(conversations.getConversation, 'GET /repos/guild/engine/issues/1/conversation'),
   bob(reactions.countReactions, 'GET /repos/guild/engine/issues/1/reaction_counts'),
   bob(reactions.deleteIssueReaction, 'DELETE /repos/guild/engine/issues/1/reactions', {
     content: 'heart',

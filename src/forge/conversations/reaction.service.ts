@@ -1,6 +1,8 @@
 import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import {
+  type ConversationReaction,
+  ConversationReactionSchema,
   type Reaction,
   ReactionSchema,
   ReactionService,
@@ -51,14 +53,7 @@ function reactionService(app: App): ServiceImpl<typeof ReactionService> {
     async countReactions({ owner, repo, index }, context) {
       const name = { owner, repo, number: Number(index) }
       const counts = await countAllReactions(app, callerOf(context), name)
-      return {
-        counts: counts.map(({ comment, content, count, reacted }) => ({
-          comment: BigInt(comment),
-          content,
-          count: BigInt(count),
-          reacted: reacted === 1,
-        })),
-      }
+      return { counts: reactionCountMessages(counts) }
     },
     listIssueReactions: (request, context) => list(conversationOf(request), request, context),
     createIssueReaction: (request, context) =>
@@ -79,6 +74,20 @@ function conversationOf({ owner, repo, index }: { owner: string; repo: string; i
 
 function commentOf({ owner, repo, id }: { owner: string; repo: string; id: bigint }) {
   return { repository: { owner, repo }, commentId: Number(id) }
+}
+
+/** Returns the messages of counted reactions. */
+export function reactionCountMessages(
+  counts: Awaited<ReturnType<typeof countAllReactions>>,
+): ConversationReaction[] {
+  return counts.map(({ comment, content, count, reacted }) =>
+    create(ConversationReactionSchema, {
+      comment: BigInt(comment),
+      content,
+      count: BigInt(count),
+      reacted: reacted === 1,
+    }),
+  )
 }
 
 function reactionMessage(app: App, viewer: Caller, { reaction, user }: ReactionView): Reaction {

@@ -13,6 +13,8 @@ const FINAL_CODES: ReadonlySet<Code> = new Set([Code.NotFound, Code.PermissionDe
 
 /** A stream that continues with a cursor, and what happens with its responses. */
 interface Stream<Response extends { readonly cursor: string }> {
+  /** The position to begin with; now without one. */
+  readonly cursor?: string
   open(cursor: string, signal: AbortSignal): AsyncIterable<Response>
   onResponse(response: Response): void
   /** Called after an interruption: what the page has read meanwhile may have failed. */
@@ -27,7 +29,7 @@ export async function followStream<Response extends { readonly cursor: string }>
   stream: Stream<Response>,
   signal: AbortSignal,
 ): Promise<void> {
-  let cursor = ''
+  let { cursor = '' } = stream
   let failures = 0
   const read = async () => {
     const responses = (attempt: AbortSignal) => stream.open(cursor, attempt)

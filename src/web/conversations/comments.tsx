@@ -1,7 +1,6 @@
 import type { VNode } from 'preact'
 import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
-import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
-import { type Api, allPages, PAGE, useApi } from '../api/client.ts'
+import { useApi } from '../api/client.ts'
 import { Later } from '../components/load.tsx'
 import { SignInLink } from '../components/page.tsx'
 import { T, t } from '../language/texts.tsx'
@@ -10,19 +9,6 @@ import type { Discussion } from './discussion.ts'
 import type { Entry } from './entry.tsx'
 
 const loadCommentForm = async () => (await import('./conversation.later.ts')).CommentForm
-
-/** Reads all comments of an issue or pull request, oldest first. */
-export function readComments(
-  { of }: Api,
-  name: PullName,
-  signal: AbortSignal,
-): Promise<IssueComment[]> {
-  return allPages((page) =>
-    of(IssueCommentService)
-      .listIssueComments({ ...name, page, limit: PAGE }, { signal })
-      .then(({ comments: items, total }) => ({ items, total })),
-  )
-}
 
 /** Returns a comment as a part of a conversation. */
 export function commentEntry(comment: IssueComment): Entry {

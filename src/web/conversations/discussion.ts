@@ -4,13 +4,7 @@ import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
 import { useApi } from '../api/client.ts'
-import { type Loaded, useLoad } from '../components/load.tsx'
-import {
-  type PullName,
-  type ReviewWithThreads,
-  readReviews,
-  type Thread,
-} from '../pulls/reviews.ts'
+import type { PullName, ReviewWithThreads, Thread } from '../pulls/reviews.ts'
 
 /** Comments on the lines of a diff. */
 export interface Discussion {
@@ -56,22 +50,20 @@ interface Subject {
   readonly name: PullName
   readonly pull: PullRequest
   readonly head: string
-  readonly version: number
+  readonly reviews: readonly ReviewWithThreads[]
+  reload(): void
 }
 
 /** The discussion of a pull request, with the reviews that it consists of. */
 export type PullDiscussion = Discussion & { readonly reviews: readonly ReviewWithThreads[] }
 
-/** Loads the reviews of a pull request, and finds out what the user may do. */
-export function useDiscussion(subject: Subject): Loaded<PullDiscussion> {
-  const api = useApi()
-  const { repository, name, pull, head, version } = subject
-  const { user } = api.session
-  const loaded = useLoad((signal) => readReviews(api, name, signal), [version])
-  const { value: reviews, reload } = loaded
+/** Returns the discussion of a pull request, with what the user may do. */
+export function useDiscussion(subject: Subject): PullDiscussion {
+  const { session } = useApi()
+  const { repository, name, pull, head, reviews, reload } = subject
+  const { user } = session
   const [chosen, setChosen] = useState<ReadonlySet<bigint>>(new Set())
-  const value = useMemo(() => {
-    if (!reviews) return undefined
+  return useMemo(() => {
     const { archived, permissions } = repository
     const isWriter = permissions?.push === true && !archived
     const isAuthor = user !== undefined && user.username === pull.user?.login
@@ -97,7 +89,6 @@ export function useDiscussion(subject: Subject): Loaded<PullDiscussion> {
       reload,
     }
   }, [reviews, repository, head, user, pull, chosen, reload])
-  return { ...loaded, value }
 }
 
 /** Returns whether the user may push to the head branch, as the page knows. The server decides. */

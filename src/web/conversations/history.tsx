@@ -1,9 +1,7 @@
 import type { VNode } from 'preact'
 import type { TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
-import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { ownHref, repositoryHref } from '../addresses.ts'
-import { type Api, allPages, PAGE } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
 import { LabelTag } from '../components/label-tag.tsx'
 import { T, t } from '../language/texts.tsx'
@@ -16,23 +14,10 @@ interface Happened {
   readonly kind: 'issue' | 'pull request'
 }
 
-/** Reads what has happened to an issue or pull request beside comments and reviews, oldest first. */
-export async function readHistory(
-  { of }: Api,
-  name: PullName,
-  signal: AbortSignal,
-): Promise<TimelineComment[]> {
-  const all = await allPages((page) =>
-    of(IssueService)
-      .listIssueTimeline({ ...name, page, limit: PAGE }, { signal })
-      .then(({ entries: items, total }) => ({ items, total })),
-  )
-  return all.filter((entry) => sentenceOf({ entry, name, kind: 'issue' }) !== undefined)
-}
-
-/** One thing that has happened to an issue or pull request. */
-export function HistoryEntry(happened: Happened): VNode {
-  return <p class="happened">{sentenceOf(happened)}</p>
+/** One thing that has happened to an issue or pull request; nothing for what the page does not show. */
+export function HistoryEntry(happened: Happened): VNode | null {
+  const sentence = sentenceOf(happened)
+  return sentence ? <p class="happened">{sentence}</p> : null
 }
 
 /** Returns what somebody did; undefined for what the page does not show. */

@@ -1,9 +1,6 @@
 import { createContext } from 'preact'
+import { useMemo } from 'preact/hooks'
 import type { ConversationReaction } from '#gen/branchline/v1/reaction_service_pb.ts'
-import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
-import { useApi } from '../api/client.ts'
-import { useLoad } from '../components/load.tsx'
-import type { PullName } from '../pulls/reviews.ts'
 
 /** The reactions to the texts of a conversation. */
 export interface ReactionCounts {
@@ -15,21 +12,12 @@ export interface ReactionCounts {
 /** The reactions around an entry of a conversation; undefined until they are there. */
 export const ReactionContext = createContext<ReactionCounts | undefined>(undefined)
 
-/**
- * Loads the reactions of a conversation.
- *
- * @param version grows when something has happened.
- */
-export function useReactionCounts(name: PullName, version: number): ReactionCounts | undefined {
-  const { of } = useApi()
-  const { value, reload } = useLoad(
-    async (signal) => {
-      const { counts } = await of(ReactionService).countReactions(name, { signal })
-      return byComment(counts)
-    },
-    [version],
-  )
-  return value && { of: value, reload }
+/** Returns the reactions of a conversation. */
+export function useReactionCounts(
+  counts: readonly ConversationReaction[],
+  reload: () => void,
+): ReactionCounts {
+  return useMemo(() => ({ of: byComment(counts), reload }), [counts, reload])
 }
 
 function byComment(counts: readonly ConversationReaction[]): Map<bigint, ConversationReaction[]> {

@@ -2,23 +2,22 @@ import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { IssueComment, TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import type { Issue } from '#gen/branchline/v1/issue_pb.ts'
-import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
-import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
+import { Later, type Loaded } from '../components/load.tsx'
 import { goInstead } from '../components/navigation.ts'
 import { NotFound, useIsKnownMissing } from '../components/page.tsx'
 import { writerAccount } from '../components/person.tsx'
-import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
+import { commentEntry, NewComment } from '../conversations/comments.tsx'
 import type { Discussion } from '../conversations/discussion.ts'
-import { EntryView } from '../conversations/entry.tsx'
-import { HistoryEntry, readHistory } from '../conversations/history.tsx'
+import { type Entry, EntryView } from '../conversations/entry.tsx'
+import { HistoryEntry } from '../conversations/history.tsx'
 import { Participants } from '../conversations/participants.tsx'
 import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
+import { useConversation, type WholeConversation } from '../conversations/whole-conversation.ts'
 import { T, t } from '../language/texts.tsx'
 import type { PullName } from '../pulls/reviews.ts'
-import { RepositoryFrame } from '../repositories/repository.tsx'
+import { FrameOf } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
 import { StateLine } from './issue-state.tsx'
@@ -37,156 +36,160 @@ export function IssuePage({ owner, repo, rest }: PageProps): VNode {
   return <NumberedIssue name={{ owner, repo, index: BigInt(number) }} />
 }
 
-/** Loads the issue beside its repository. */
+/** Loads the issue together with its repository. */
 function NumberedIssue({ name }: { name: PullName }): VNode {
-  const { of } = useApi()
-  const issue = useLoad((signal) => of(IssueService).getIssue(name, { signal }), [])
-  const title = t('Issue {number}', { number: name.index.toString() })
+  const whole = useConversation(name)
+  const { value } = whole
+  const elsewhere = hrefElsewhere(name, whole)
+  useEffect(() => {
+    if (elsewhere !== undefined) goInstead(elsewhere)
+  }, [elsewhere])
   return (
-    <RepositoryFrame owner={name.owner} repo={name.repo} tab="Issues" title={title}>
-      {(repository) => <IssueView repository={repository} name={name} issue={issue} />}
-    </RepositoryFrame>
+    <FrameOf
+      owner={name.owner}
+      repo={name.repo}
+      tab="Issues"
+      title={t('Issue {number}', { number: name.index.toString() })}
+      repository={{ ...whole, value: value?.repository }}
+    >
+      {() =>
+        value &&
+        (value.issue ? (
+          <IssueView name={name} whole={value} issue={value.issue} onChange={whole.reload} />
+        ) : (
+          <PullInstead name={name} title={value.pull?.title ?? ''} />
+        ))
+      }
+    </FrameOf>
   )
 }
 
-interface IssueProps {
-  readonly repository: Repository
-  readonly name: PullName
-}
-
 /** Returns where to look instead: a number is a pull request, or the issue has another repository now. */
-function hrefElsewhere(name: PullName, { value, failure }: Loaded<Issue>): string | undefined {
-  if (value?.pullRequest) return `${repositoryHref(name)}/pulls/${name.index}`
+function hrefElsewhere(
+  name: PullName,
+  { value, failure }: Loaded<WholeConversation>,
+): string | undefined {
+  if (value?.pull) return `${repositoryHref(name)}/pulls/${name.index}`
   if (failure?.reason !== 'ISSUE_TRANSFERRED') return undefined
   const { owner = '', repo = '', number = '' } = failure.metadata
   return `${repositoryHref({ owner, repo })}/issues/${number}`
 }
 
-function IssueView({
-  repository,
-  name,
-  issue,
-}: IssueProps & { readonly issue: Loaded<Issue> }): VNode {
-  const elsewhere = hrefElsewhere(name, issue)
-  useEffect(() => {
-    if (elsewhere !== undefined) goInstead(elsewhere)
-  }, [elsewhere])
-  const { version, isCut } = useRepositoryEvents(name, name.index, '', issue.reload)
+function PullInstead({ name, title }: { name: PullName; title: string }): VNode {
   return (
-    <Show of={issue} isPage>
-      {(value) =>
-        value.pullRequest ? (
-          <p>
-            <T
-              text="Number {number} is a pull request: {link}."
-              number={value.number.toString()}
-              link={<a href={`${repositoryHref(name)}/pulls/${value.number}`}>{value.title}</a>}
-            />
-          </p>
-        ) : (
-          <>
-            <h2>
-              {value.title} <span class="number">#{value.number.toString()}</span>
-            </h2>
-            <StateLine name={name} issue={value} />
-            <p role="status" class={isCut ? 'note' : 'hidden'}>
-              {isCut && t('Reconnecting. Your drafts are kept.')}
-            </p>
-            <Conversation
-              repository={repository}
-              name={name}
-              issue={value}
-              version={version}
-              onChange={issue.reload}
-            />
-          </>
-        )
-      }
-    </Show>
+    <p>
+      <T
+        text="Number {number} is a pull request: {link}."
+        number={name.index.toString()}
+        link={<a href={`${repositoryHref(name)}/pulls/${name.index}`}>{title}</a>}
+      />
+    </p>
+  )
+}
+
+interface IssueProps {
+  readonly name: PullName
+  readonly whole: WholeConversation
+  readonly issue: Issue
+  readonly onChange: () => void
+}
+
+function IssueView(props: IssueProps): VNode {
+  const { name, whole, issue, onChange } = props
+  const watched = { ...name, head: '', cursor: whole.cursor }
+  const { version, isCut } = useRepositoryEvents(watched, onChange)
+  return (
+    <>
+      <h2>
+        {issue.title} <span class="number">#{issue.number.toString()}</span>
+      </h2>
+      <StateLine name={name} issue={issue} />
+      <p role="status" class={isCut ? 'note' : 'hidden'}>
+        {isCut && t('Reconnecting. Your drafts are kept.')}
+      </p>
+      <Conversation {...props} version={version} />
+    </>
   )
 }
 
 interface ConversationProps extends IssueProps {
-  readonly issue: Issue
   /** Grows when something has happened. */
   readonly version: number
-  readonly onChange: () => void
 }
 
 function Conversation(props: ConversationProps): VNode {
-  const { repository, name, issue, version, onChange } = props
-  const api = useApi()
-  const comments = useLoad((signal) => readComments(api, name, signal), [version])
-  const history = useLoad((signal) => readHistory(api, name, signal), [version])
-  const discussion = discussionOf(props, api.session.user?.username, comments.reload)
-  const isAuthor = api.session.user !== undefined && api.session.user.username === issue.user?.login
-  const opening = {
-    key: '',
-    who: issue.user?.login ?? '',
-    account: issue.user,
-    originalAuthor: issue.originalAuthor,
-    did: 'opened' as const,
-    at: issue.createdAt,
-    body: issue.body,
-    assets: issue.assets,
-    threads: [],
-  }
-  const reactions = useReactionCounts(name, version)
+  const { name, whole, issue, onChange } = props
+  const { session } = useApi()
+  const discussion = discussionOf(props, session.user?.username)
+  const reactions = useReactionCounts(whole.reactions, onChange)
   return (
     <ReactionContext.Provider value={reactions}>
       <div class="conversation">
         <div>
-          <EntryView name={name} entry={opening} discussion={discussion} onChange={onChange} />
-          <Show of={comments}>
-            {(said) => (
-              <>
-                {inOrder(said, history.value ?? []).map((one) =>
-                  'type' in one ? (
-                    <HistoryEntry
-                      key={`${one.type}-${one.id}`}
-                      entry={one}
-                      name={name}
-                      kind="issue"
-                    />
-                  ) : (
-                    <EntryView
-                      key={one.id}
-                      name={name}
-                      entry={commentEntry(one)}
-                      discussion={discussion}
-                      onChange={comments.reload}
-                    />
-                  ),
-                )}
-              </>
-            )}
-          </Show>
-          <Later load={loadSubIssues} with={{ name, isWriter: discussion.canModerate, version }} />
-          <Later
-            load={loadDependencies}
-            with={{
-              name,
-              isWriter: discussion.canModerate,
-              version,
-              onChange: history.reload,
-            }}
+          <EntryView
+            name={name}
+            entry={opening(issue)}
+            discussion={discussion}
+            onChange={onChange}
           />
-          {(discussion.canModerate || isAuthor) && !repository.archived && (
-            <Later load={loadStateForm} with={{ name, issue, onChange }} />
+          {inOrder(whole.comments, whole.events).map((one) =>
+            'type' in one ? (
+              <HistoryEntry key={`${one.type}-${one.id}`} entry={one} name={name} kind="issue" />
+            ) : (
+              <EntryView
+                key={one.id}
+                name={name}
+                entry={commentEntry(one)}
+                discussion={discussion}
+                onChange={onChange}
+              />
+            ),
           )}
-          <NewComment name={name} discussion={discussion} onSent={comments.reload} />
+          <RelatedWork {...props} isWriter={discussion.canModerate} />
+          <NewComment name={name} discussion={discussion} onSent={onChange} />
         </div>
-        <div class="side">
-          <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
-          <Participants
-            said={[writerAccount(issue), ...(comments.value ?? []).map(writerAccount)]}
-          />
-          {discussion.canModerate && (
-            <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />
-          )}
-        </div>
+        <Side {...props} isWriter={discussion.canModerate} />
       </div>
     </ReactionContext.Provider>
+  )
+}
+
+function opening({ user, originalAuthor, createdAt, body, assets }: Issue): Entry {
+  const entry = { key: '', did: 'opened' as const, threads: [] }
+  return {
+    ...entry,
+    ...{ originalAuthor, body, assets, at: createdAt },
+    who: user?.login ?? '',
+    account: user,
+  }
+}
+
+type PartProps = ConversationProps & { readonly isWriter: boolean }
+
+/** Sub-issues and dependencies, and the form that closes the issue. */
+function RelatedWork({ name, whole, issue, version, onChange, isWriter }: PartProps): VNode {
+  const { session } = useApi()
+  const isAuthor = session.user !== undefined && session.user.username === issue.user?.login
+  return (
+    <>
+      <Later load={loadSubIssues} with={{ name, isWriter, version }} />
+      <Later load={loadDependencies} with={{ name, isWriter, version, onChange }} />
+      {(isWriter || isAuthor) && !whole.repository.archived && (
+        <Later load={loadStateForm} with={{ name, issue, onChange }} />
+      )}
+    </>
+  )
+}
+
+/** Facts about an issue, beside the conversation. */
+function Side({ name, whole, issue, onChange, isWriter }: PartProps): VNode {
+  const { repository, comments } = whole
+  return (
+    <div class="side">
+      <Later load={loadDetails} with={{ repository, name, issue, onChange }} />
+      <Participants said={[writerAccount(issue), ...comments.map(writerAccount)]} />
+      {isWriter && <Later load={loadAdministration} with={{ repository, name, issue, onChange }} />}
+    </div>
   )
 }
 
@@ -202,11 +205,10 @@ function inOrder(
 
 /** What the user may do in the conversation of an issue, which has no diff. */
 function discussionOf(
-  { repository, name, issue }: ConversationProps,
+  { name, whole, issue, onChange }: ConversationProps,
   username: string | undefined,
-  reload: () => void,
 ): Discussion {
-  const { archived, permissions } = repository
+  const { archived, permissions } = whole.repository
   const isWriter = permissions?.push === true && !archived
   return {
     name,
@@ -223,6 +225,6 @@ function discussionOf(
       throw new Error('issues have no suggestions')
     },
     drafts: `draft ${username} ${name.owner}/${name.repo}/${name.index} `,
-    reload,
+    reload: onChange,
   }
 }

@@ -1,20 +1,19 @@
 import type { VNode } from 'preact'
-import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { IssueComment, TimelineComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import { repositoryHref } from '../addresses.ts'
-import { useApi } from '../api/client.ts'
 import { loadScript } from '../api/scripts.ts'
 import { Icon } from '../components/icon.tsx'
-import { Later, Show, useLoad } from '../components/load.tsx'
+import { Later, useLoad } from '../components/load.tsx'
 import { writerAccount } from '../components/person.tsx'
 import { checkText } from '../components/values.ts'
-import { commentEntry, NewComment, readComments } from '../conversations/comments.tsx'
+import { commentEntry, NewComment } from '../conversations/comments.tsx'
 import { type PullDiscussion, useDiscussion } from '../conversations/discussion.ts'
 import { type Entry, EntryView } from '../conversations/entry.tsx'
 import { Participants } from '../conversations/participants.tsx'
 import { ReactionContext, useReactionCounts } from '../conversations/reaction-counts.ts'
 import { ThreadCounts } from '../conversations/thread-counts.tsx'
+import type { WholeConversation } from '../conversations/whole-conversation.ts'
 import { t } from '../language/texts.tsx'
 import type { PullTabProps } from './pull-frame.tsx'
 import { PullState } from './pull-state.tsx'
@@ -27,25 +26,17 @@ const loadStack = async () => (await import('./pull-stack.tsx')).PullStack
 const loadChosenSuggestions = async () =>
   (await import('../conversations/suggestion.tsx')).ChosenSuggestions
 
-const loadHistory = () => import('../conversations/history.tsx')
+const loadHistoryEntry = async () => (await import('../conversations/history.tsx')).HistoryEntry
 
 const loadMergeBox = async () => (await import('./pull.later.ts')).MergeBox
 
 /** Comments and reviews of a pull request, its checks, and its merge. */
 export function Conversation(props: PullTabProps): VNode {
-  const { name, pull, version, checks, repository, onChange } = props
-  const api = useApi()
+  const { name, whole, pull, version, repository, onChange } = props
+  const { comments, reviews, reactions: counts } = whole
   const head = pull.head?.sha ?? ''
-  const discussion = useDiscussion({ repository, name, pull, head, version })
-  const comments = useLoad((signal) => readComments(api, name, signal), [version])
-  const history = useLoad(
-    async (signal) => {
-      const { readHistory, HistoryEntry } = await loadScript(loadHistory)
-      return { HistoryEntry, happened: await readHistory(api, name, signal) }
-    },
-    [version],
-  )
-  const reactions = useReactionCounts(name, version)
+  const discussion = useDiscussion({ repository, name, pull, head, reviews, reload: onChange })
+  const reactions = useReactionCounts(counts, onChange)
   return (
     <ReactionContext.Provider value={reactions}>
       <div class="conversation">
@@ -54,45 +45,22 @@ export function Conversation(props: PullTabProps): VNode {
           <EntryView
             name={name}
             entry={opening(pull)}
-            discussion={discussion.value}
+            discussion={discussion}
             onChange={onChange}
           />
-          <Show of={comments}>
-            {(said) => (
-              <Show of={discussion}>
-                {(value) => (
-                  <Said
-                    name={name}
-                    said={said}
-                    discussion={value}
-                    history={history.value}
-                    onChange={comments.reload}
-                  />
-                )}
-              </Show>
-            )}
-          </Show>
-          {discussion.value && (
-            <Later
-              load={loadMergeBox}
-              with={{
-                repository,
-                name,
-                pull,
-                reviews: discussion.value.reviews,
-                version: checks,
-                onChange,
-              }}
-            />
-          )}
-          <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
+          <Said name={name} whole={whole} discussion={discussion} onChange={onChange} />
+          <Later
+            load={loadMergeBox}
+            with={{ repository, name, pull, reviews, version, onChange }}
+          />
+          <NewComment name={name} discussion={discussion} onSent={onChange} />
         </div>
         <Side
           {...props}
           said={[
             writerAccount(pull),
-            ...(comments.value ?? []).map(writerAccount),
-            ...(discussion.value?.reviews ?? [])
+            ...comments.map(writerAccount),
+            ...reviews
               .filter(({ review }) => !SILENT.includes(review.state))
               .map(({ review }) => writerAccount(review)),
           ]}
@@ -104,26 +72,21 @@ export function Conversation(props: PullTabProps): VNode {
 
 interface SaidProps {
   readonly name: PullName
-  readonly said: readonly IssueComment[]
+  readonly whole: WholeConversation
   readonly discussion: PullDiscussion
-  readonly history: History | undefined
   readonly onChange: () => void
 }
 
-/** What has happened to a pull request, and the script that shows it. */
-interface History {
-  readonly happened: readonly TimelineComment[]
-  readonly HistoryEntry: Awaited<ReturnType<typeof loadHistory>>['HistoryEntry']
-}
-
 /** Comments, reviews and what has happened, in their order. */
-function Said({ name, said, discussion, history, onChange }: SaidProps): VNode {
+function Said({ name, whole, discussion, onChange }: SaidProps): VNode {
+  const { comments, events } = whole
+  const { value: HistoryEntry } = useLoad(() => loadScript(loadHistoryEntry), [])
   return (
     <>
-      {inOrder([...entriesOf(said, discussion.reviews), ...(history?.happened ?? [])]).map((one) =>
+      {inOrder([...entriesOf(comments, discussion.reviews), ...events]).map((one) =>
         'type' in one ? (
-          history && (
-            <history.HistoryEntry
+          HistoryEntry && (
+            <HistoryEntry
               key={`${one.type}-${one.id}`}
               entry={one}
               name={name}
@@ -150,14 +113,14 @@ function Said({ name, said, discussion, history, onChange }: SaidProps): VNode {
 type SideProps = PullTabProps & Parameters<typeof Participants>[0]
 
 /** Facts about a pull request, beside the conversation. */
-function Side({ repository, name, pull, checks, onChange, said }: SideProps): VNode {
+function Side({ repository, name, whole, pull, onChange, said }: SideProps): VNode {
   return (
     <div class="side">
       {pull.stack.length > 0 && (
         <Later load={loadStack} with={{ repository, name, pull, onChange }} />
       )}
       <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
-      <Checks name={name} sha={pull.head?.sha ?? ''} version={checks} />
+      {pull.head?.sha && <Checks statuses={whole.statuses} />}
       <Participants said={said} />
     </div>
   )
@@ -250,49 +213,30 @@ function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNo
   )
 }
 
-/** The statuses that CI systems have reported for a commit. */
-function Checks(props: {
-  name: { owner: string; repo: string }
-  sha: string
-  version: number
-}): VNode | null {
-  const { of } = useApi()
-  const { name, sha, version } = props
-  const status = useLoad(
-    (signal) =>
-      of(CommitStatusService).getCombinedStatus(
-        { owner: name.owner, repo: name.repo, ref: sha },
-        { signal },
-      ),
-    [sha, version],
-  )
-  if (sha === '') return null
+/** The statuses that CI systems have reported for the head. */
+function Checks({ statuses }: Pick<WholeConversation, 'statuses'>): VNode {
   return (
     <section class="box" aria-labelledby="checks">
       <h3 id="checks">{t('Checks')}</h3>
-      <Show of={status}>
-        {({ statuses }) =>
-          statuses.length === 0 ? (
-            <p>{t('No system has reported a check.')}</p>
-          ) : (
-            <ul class="list">
-              {statuses.map(({ context, status: state, description, targetUrl }) => (
-                <li key={context}>
-                  <span class={`tag ${state}`}>{checkText(state)}</span>{' '}
-                  {/^https?:/.test(targetUrl) ? (
-                    <a href={targetUrl} rel="nofollow noopener noreferrer">
-                      {context}
-                    </a>
-                  ) : (
-                    context
-                  )}{' '}
-                  {description}
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Show>
+      {statuses.length === 0 ? (
+        <p>{t('No system has reported a check.')}</p>
+      ) : (
+        <ul class="list">
+          {statuses.map(({ context, status: state, description, targetUrl }) => (
+            <li key={context}>
+              <span class={`tag ${state}`}>{checkText(state)}</span>{' '}
+              {/^https?:/.test(targetUrl) ? (
+                <a href={targetUrl} rel="nofollow noopener noreferrer">
+                  {context}
+                </a>
+              ) : (
+                context
+              )}{' '}
+              {description}
+            </li>
+          ))}
+        </ul>
+      )}
     </section>
   )
 }

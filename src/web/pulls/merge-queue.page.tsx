@@ -41,7 +41,8 @@ function Queue({ name, base }: QueueName): VNode {
   )
   const first = queue.value?.groups[0]?.headSha ?? ''
   // No conversation has the number 0. The other events are about refs, rules and the queue.
-  const { isCut } = useRepositoryEvents(name, 0n, first, queue.reload)
+  const watched = { ...name, index: 0n, head: first, cursor: '' }
+  const { isCut } = useRepositoryEvents(watched, queue.reload)
   if (queue.failure?.isMissing && !queue.value) return <NotFound />
   return (
     <>

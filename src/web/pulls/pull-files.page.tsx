@@ -48,7 +48,7 @@ interface PullFilesProps extends PullTabProps {
   readonly since: string
 }
 
-function PullFiles({ repository, name, pull, version, since }: PullFilesProps): VNode {
+function PullFiles({ repository, name, whole, pull, onChange, since }: PullFilesProps): VNode {
   const { of, session } = useApi()
   const sha = pull.head?.sha ?? ''
   const diff = useDiff(
@@ -63,7 +63,8 @@ function PullFiles({ repository, name, pull, version, since }: PullFilesProps): 
   )
   // Until the changes of a new head are there, comments belong to the head before.
   const head = useMemo(() => sha, [diff.value])
-  const discussion = useDiscussion({ repository, name, pull, head, version })
+  const { reviews } = whole
+  const discussion = useDiscussion({ repository, name, pull, head, reviews, reload: onChange })
   const viewed = useViewedFiles(name, head)
   const readWhole = useCallback(
     async (path: string) => {
@@ -75,14 +76,12 @@ function PullFiles({ repository, name, pull, version, since }: PullFilesProps): 
   )
   const canVote = pull.state === 'open' && session.user?.username !== pull.user?.login
   // Old lines of a part of the changes are not those of the base, which comments are about.
-  const remarks = since === '' ? discussion.value : undefined
+  const remarks = since === '' ? discussion : undefined
   return (
     <DiscussionContext.Provider value={remarks}>
       <ViewedContext.Provider value={viewed}>
         <WholeFileContext.Provider value={readWhole}>
-          {discussion.value && (
-            <SinceReview name={name} discussion={discussion.value} since={since} />
-          )}
+          <SinceReview name={name} discussion={discussion} since={since} />
           {remarks?.canComment && <ReviewHint pending={remarks.pending} />}
           {remarks && <ThreadCounts discussion={remarks} />}
           {remarks && remarks.chosen.size > 0 && (
@@ -93,7 +92,6 @@ function PullFiles({ repository, name, pull, version, since }: PullFilesProps): 
               <T text="{signIn} to review the changes." signIn={<SignInLink />} />
             </p>
           )}
-          <Show of={discussion}>{() => null}</Show>
           <ViewedCount viewed={viewed} files={diff.value} />
           <Show of={diff}>
             {(files) => (
@@ -105,9 +103,7 @@ function PullFiles({ repository, name, pull, version, since }: PullFilesProps): 
               </>
             )}
           </Show>
-          {discussion.value?.canComment && (
-            <ReviewBox discussion={discussion.value} canVote={canVote} />
-          )}
+          {discussion.canComment && <ReviewBox discussion={discussion} canVote={canVote} />}
         </WholeFileContext.Provider>
       </ViewedContext.Provider>
     </DiscussionContext.Provider>

@@ -1,32 +1,29 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
-import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { codeHref, repositoryHref } from '../addresses.ts'
-import { useApi } from '../api/client.ts'
 import { Time } from '../components/formats.tsx'
-import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
+import { goInstead } from '../components/navigation.ts'
 import { NotFound, useIsKnownMissing } from '../components/page.tsx'
 import { writerOf } from '../components/person.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { useConversation, type WholeConversation } from '../conversations/whole-conversation.ts'
 import { T, t } from '../language/texts.tsx'
-import { RepositoryFrame } from '../repositories/repository.tsx'
+import { FrameOf } from '../repositories/repository.tsx'
 import { useRepositoryEvents } from '../repositories/repository-events.ts'
 import type { PageProps } from '../routes.ts'
 import { PullState } from './pull-state.tsx'
 import type { PullName } from './reviews.ts'
 
-const loadIssueOfNumber = async () => (await import('./issue-of-number.tsx')).IssueOfNumber
 /** What the tabs of a pull request have in common. */
 export interface PullTabProps {
-  readonly repository: Repository
   readonly name: PullName
+  readonly whole: WholeConversation
+  readonly repository: Repository
   readonly pull: PullRequest
   /** Grows when something has happened. */
   readonly version: number
-  /** Grows when something has happened to the checks, too. */
-  readonly checks: number
   readonly onChange: () => void
 }
 
@@ -52,43 +49,67 @@ interface PullProps extends Pick<FrameProps, 'children'> {
   readonly tab: string
 }
 
-/** Loads the pull request beside its repository. */
-function NumberedPull(props: PullProps): VNode {
-  const { name } = props
-  const { of } = useApi()
-  const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
+/** Loads the pull request together with its repository. */
+function NumberedPull({ name, tab, children }: PullProps): VNode {
+  const whole = useConversation(name)
+  const { value } = whole
   const title = t('Pull request {number}', { number: name.index.toString() })
   return (
-    <RepositoryFrame owner={name.owner} repo={name.repo} tab="Pull requests" title={title}>
-      {(repository) => <Pull {...props} repository={repository} pull={pull} />}
-    </RepositoryFrame>
+    <FrameOf
+      owner={name.owner}
+      repo={name.repo}
+      tab="Pull requests"
+      title={title}
+      repository={{ ...whole, value: value?.repository }}
+    >
+      {() =>
+        value &&
+        (value.pull ? (
+          <Pull name={name} tab={tab} whole={value} pull={value.pull} reload={whole.reload}>
+            {children}
+          </Pull>
+        ) : (
+          <IssueInstead name={name} title={value.issue?.title ?? ''} />
+        ))
+      }
+    </FrameOf>
+  )
+}
+
+/** Leads to the issue that has the number. */
+function IssueInstead({ name, title }: { name: PullName; title: string }): VNode {
+  const href = `${repositoryHref(name)}/issues/${name.index}`
+  useEffect(() => goInstead(href), [href])
+  return (
+    <p>
+      <T
+        text="Number {number} is an issue: {link}."
+        number={name.index.toString()}
+        link={<a href={href}>{title}</a>}
+      />
+    </p>
   )
 }
 
 interface LoadedPullProps extends PullProps {
-  readonly repository: Repository
-  readonly pull: Loaded<PullRequest>
+  readonly whole: WholeConversation
+  readonly pull: PullRequest
+  readonly reload: () => void
 }
 
-function Pull({ repository, name, pull, tab, children }: LoadedPullProps): VNode {
-  const head = pull.value?.head?.sha ?? ''
-  const { version, checks, isCut } = useRepositoryEvents(name, name.index, head, pull.reload)
-  useSettledPull(pull.value, pull.reload)
-  // The number may be that of an issue. Its service is loaded for this case only.
-  if (pull.failure?.isMissing && !pull.value)
-    return <Later load={loadIssueOfNumber} with={{ name }} />
+function Pull({ name, whole, pull, tab, reload, children }: LoadedPullProps): VNode {
+  const { repository, cursor } = whole
+  const head = pull.head?.sha ?? ''
+  const { version, isCut } = useRepositoryEvents({ ...name, head, cursor }, reload)
+  useSettledPull(pull, reload)
   return (
-    <Show of={pull}>
-      {(value) => (
-        <>
-          <PullHeader name={name} pull={value} tab={tab} />
-          <p role="status" class={isCut ? 'note' : 'hidden'}>
-            {isCut && t('Reconnecting. Your drafts are kept.')}
-          </p>
-          {children({ repository, name, pull: value, version, checks, onChange: pull.reload })}
-        </>
-      )}
-    </Show>
+    <>
+      <PullHeader name={name} pull={pull} tab={tab} />
+      <p role="status" class={isCut ? 'note' : 'hidden'}>
+        {isCut && t('Reconnecting. Your drafts are kept.')}
+      </p>
+      {children({ repository, name, whole, pull, version, onChange: reload })}
+    </>
   )
 }
 
@@ -161,9 +182,9 @@ const MAX_WAIT_MS = 64_000
  * of the check is an event. But a server that is too busy, or that stops, does not check until
  * somebody reads.
  */
-function useSettledPull(pull: PullRequest | undefined, reload: () => void): void {
-  const isChecked = pull?.mergeability !== PullRequest_Mergeability.CHECKING
-  const commits = `${pull?.head?.sha} ${pull?.base?.sha}`
+function useSettledPull(pull: PullRequest, reload: () => void): void {
+  const isChecked = pull.mergeability !== PullRequest_Mergeability.CHECKING
+  const commits = `${pull.head?.sha} ${pull.base?.sha}`
   useEffect(() => {
     if (isChecked) return
     let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,6 +1,4 @@
 import type { PullReview, PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
-import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { type Api, allPages, PAGE } from '../api/client.ts'
 import { t } from '../language/texts.tsx'
 
 /** Where a pull request is. */
@@ -32,25 +30,15 @@ export interface ReviewWithThreads {
 /** States of reviews in which the reviewer has said nothing yet. */
 export const SILENT: readonly string[] = ['PENDING', 'REQUEST_REVIEW']
 
-/** Reads the reviews of a pull request that the user may see, oldest first. */
-export async function readReviews(
-  { of }: Api,
-  name: PullName,
-  signal: AbortSignal,
-): Promise<ReviewWithThreads[]> {
-  const reviews = await allPages((page) =>
-    of(ReviewService)
-      .listReviews({ ...name, page, limit: PAGE }, { signal })
-      .then(({ reviews: items, total }) => ({ items, total })),
-  )
-  return Promise.all(
-    reviews.map(async (review) => {
-      if (review.commentsCount === 0n) return { review, threads: [] }
-      const request = { ...name, id: review.id }
-      const { comments } = await of(ReviewService).listReviewComments(request, { signal })
-      return { review, threads: threadsOf(comments) }
-    }),
-  )
+/** Returns reviews with their comments on lines. */
+export function withThreads(
+  reviews: readonly PullReview[],
+  comments: readonly PullReviewComment[],
+): ReviewWithThreads[] {
+  return reviews.map((review) => ({
+    review,
+    threads: threadsOf(comments.filter((comment) => comment.pullRequestReviewId === review.id)),
+  }))
 }
 
 /** Returns a text that is the same for the same line. */

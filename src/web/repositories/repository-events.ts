@@ -17,26 +17,31 @@ export interface RepositoryEvents {
   readonly isCut: boolean
 }
 
+/** Which events of a repository matter. */
+interface Watched {
+  readonly owner: string
+  readonly repo: string
+  /** Number of the issue or pull request. Moved refs matter to every one. */
+  readonly index: bigint
+  /** Id of the commit whose statuses matter; empty for an issue. */
+  readonly head: string
+  /** The position in the events when the page was read. */
+  readonly cursor: string
+}
+
 /**
  * Follows the events of a repository while the component is there.
  *
- * @param number number of the issue or pull request whose events matter. Moved refs matter to every
- *   one.
- * @param head id of the commit whose statuses matter; empty for an issue.
- * @param onEvent called after an event of the conversation, and after an interruption: what the page
- *   has read meanwhile may have failed.
+ * @param onEvent called after an event of the conversation or a status, and after an interruption:
+ *   what the page has read meanwhile may have failed.
  */
-export function useRepositoryEvents(
-  { owner, repo }: { owner: string; repo: string },
-  number: bigint,
-  head: string,
-  onEvent: () => void,
-): RepositoryEvents {
+export function useRepositoryEvents(watched: Watched, onEvent: () => void): RepositoryEvents {
+  const { owner, repo, index: number, head, cursor } = watched
   const api = useApi()
   const [versions, setVersions] = useState({ version: 0, checks: 0 })
   const [isCut, setCut] = useState(false)
-  const latest = useRef({ head, onEvent })
-  latest.current = { head, onEvent }
+  const latest = useRef({ head, cursor, onEvent })
+  latest.current = { head, cursor, onEvent }
   useEffect(() => {
     const ended = new AbortController()
     const { signal } = ended
@@ -45,6 +50,7 @@ export function useRepositoryEvents(
       setVersions(({ version, checks }) => ({ version: version + 1, checks: checks + 1 }))
     }, signal)
     const checked = calm(() => {
+      latest.current.onEvent()
       setVersions(({ version, checks }) => ({ version, checks: checks + 1 }))
     }, signal)
     const notify = (event: RepositoryEvent | undefined) => {
@@ -54,6 +60,7 @@ export function useRepositoryEvents(
       } else if (!isOfConversation(subject) || subject.value.number === number) changed()
     }
     const stream = {
+      cursor: latest.current.cursor,
       open: (cursor: string, attempt: AbortSignal) =>
         api
           .of(RepositoryEventService)

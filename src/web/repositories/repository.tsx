@@ -5,7 +5,7 @@ import { repositoryHref } from '../addresses.ts'
 import { useApi } from '../api/client.ts'
 import { Website } from '../components/formats.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { Later, Show, useLoad } from '../components/load.tsx'
+import { Later, type Loaded, Show, useLoad } from '../components/load.tsx'
 import { NotFound, useIsKnownMissing, useTitle } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { numberText, t } from '../language/texts.tsx'
@@ -73,12 +73,20 @@ export function RepositoryFrame(props: FrameProps): VNode {
   return useIsKnownMissing() ? <NotFound /> : <FoundRepository {...props} />
 }
 
-function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNode {
-  const { of, session } = useApi()
+function FoundRepository(props: FrameProps): VNode {
+  const { of } = useApi()
+  const { owner, repo } = props
   const repository = useLoad(
     (signal) => of(RepositoryService).getRepository({ owner, repo }, { signal }),
     [owner, repo],
   )
+  return <FrameOf {...props} repository={repository} />
+}
+
+/** The frame around a repository that the page loads together with something else. */
+export function FrameOf(props: FrameProps & { readonly repository: Loaded<Repository> }): VNode {
+  const { session } = useApi()
+  const { repository, owner, repo, tab, title, children } = props
   useTitle(title === '' ? `${owner}/${repo}` : `${title} · ${owner}/${repo}`)
   return (
     <Show of={repository} isPage>

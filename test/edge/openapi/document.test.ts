@@ -129,6 +129,7 @@ describe('the document', () => {
       'CommitService',
       'CommitStatusService',
       'ContentService',
+      'ConversationService',
       'DeployKeyService',
       'EventService',
       'FeedService',

@@ -6,6 +6,7 @@ import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { ConversationService } from '#gen/branchline/v1/conversation_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { FeedService } from '#gen/branchline/v1/feed_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
@@ -231,6 +232,7 @@ const webhooks = HookService.method
 const topics = TopicService.method
 const stars = StarService.method
 const subscriptions = SubscriptionService.method
+const conversations = ConversationService.method
 const reactions = ReactionService.method
 const notifications = NotificationService.method
 const trackedTimes = TrackedTimeService.method
@@ -568,6 +570,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
     { id: NO_NUMBER, edit: NO_NUMBER },
   ),
 
+  row(
+    conversations.getConversation,
+    { ...issueReaders, scopes: ['read:issue', 'read:repository'] },
+    { index: PULL },
+  ),
   row(reactions.listIssueReactions, issueReaders, { index: PULL }),
   row(reactions.countReactions, issueReaders, { index: PULL }),
   row(reactions.createIssueReaction, commenters, { index: PULL, content: NOTHING }),

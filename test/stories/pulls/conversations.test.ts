@@ -91,6 +91,39 @@ describe('reactions', () => {
     expect(refused.status).toBe(404)
   })
 
+  it('are part of the conversation as a whole', async () => {
+    const pull = await forge.pull('whole')
+    await comment(users.carol, pull, 'Hello')
+    await react(users.eve, issueOf(pull), 'heart')
+    const line = { path: 'file', body: 'Why?', new_position: 1 }
+    const review = `${pull.path}/pulls/1/reviews`
+    await forge.ask(users.bob, 'POST', review, { event: 'COMMENT', comments: [line] })
+    await forge.ask(users.carol, 'POST', review, { comments: [{ ...line, body: 'Not yet said' }] })
+    await forge.ask(users.bob, 'PATCH', issueOf(pull), { title: 'Another title' })
+    const whole = async (who: Actor | undefined) =>
+      forge.ask(who, 'GET', `${issueOf(pull)}/conversation`)
+    const seen = await whole(users.eve)
+    expect(seen).toMatchObject({
+      repository: { full_name: pull.path.slice('/repos/'.length) },
+      pull_request: { number: 1, title: 'Another title' },
+      comments: [{ body: 'Hello' }],
+      comments_total: 1,
+      events: [{ type: 'change_title' }],
+      reviews: [{ state: 'COMMENT' }],
+      reviews_total: 1,
+      review_comments: [{ body: 'Why?', pull_request_review_id: seen.reviews[0].id }],
+      reactions: [{ comment: 0, content: 'heart', count: 1, reacted: true }],
+      statuses: [],
+    })
+    expect(seen).not.toHaveProperty('issue')
+    expect(seen.event_cursor).not.toBe('')
+    // Only its author sees a pending review.
+    expect((await whole(users.carol)).review_comments).toMatchObject([
+      { body: 'Why?' },
+      { body: 'Not yet said' },
+    ])
+  })
+
   it('are one when many requests add it at the same moment', async () => {
     const pull = await forge.pull('hasty')
     const answers = await Promise.all(

@@ -61,6 +61,19 @@ export async function listReviewComments(
   return { comments: await viewComments(app, open, comments), total: open.review.comments_count }
 }
 
+/** The most comments of several reviews that a response has. */
+const MAX_OF_REVIEWS = 1000
+
+/** Lists the comments of some reviews of a pull request, which the caller may see, oldest first. */
+export async function listCommentsOfReviews(
+  app: ReposApp,
+  open: OpenPull,
+  reviewIds: readonly number[],
+): Promise<ReviewCommentView[]> {
+  const found = await rows.listCommentsOfReviews(app.db, reviewIds, MAX_OF_REVIEWS)
+  return viewComments(app, open, await followComments(app, open, found))
+}
+
 /** Returns one comment of a review. */
 export async function getReviewComment(
   app: ReposApp,

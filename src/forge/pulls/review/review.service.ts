@@ -209,7 +209,7 @@ function commentMethods(app: App): CommentMethods {
         offset,
         limit,
       })
-      const comments = found.comments.map((view) => commentMessage(app, caller, view))
+      const comments = found.comments.map((view) => reviewCommentMessage(app, caller, view))
       return { comments, total: BigInt(found.total), limit }
     },
 
@@ -222,7 +222,7 @@ function commentMethods(app: App): CommentMethods {
         Number(id),
         Number(comment),
       )
-      return commentMessage(app, caller, view)
+      return reviewCommentMessage(app, caller, view)
     },
 
     async createReviewComment({ owner, repo, index, id, ...draft }, context) {
@@ -235,7 +235,7 @@ function commentMethods(app: App): CommentMethods {
         Number(id),
         comment,
       )
-      return commentMessage(app, caller, view)
+      return reviewCommentMessage(app, caller, view)
     },
 
     async editReviewComment({ owner, repo, index, id, comment, body }, context) {
@@ -246,7 +246,7 @@ function commentMethods(app: App): CommentMethods {
         { owner, repo, number: Number(index) },
         { id: Number(id), commentId: Number(comment), body },
       )
-      return commentMessage(app, caller, view)
+      return reviewCommentMessage(app, caller, view)
     },
 
     async deleteReviewComment({ owner, repo, index, id, comment }, context) {
@@ -270,7 +270,7 @@ function commentMethods(app: App): CommentMethods {
         Number(comment),
         body,
       )
-      return commentMessage(app, caller, view)
+      return reviewCommentMessage(app, caller, view)
     },
 
     async resolveReviewComment({ owner, repo, comment }, context) {
@@ -335,7 +335,7 @@ function commentDraft({ path, body, newPosition, oldPosition }: LineRequest) {
 }
 
 /** Returns a review as a viewer may see it. */
-function reviewMessage(
+export function reviewMessage(
   app: App,
   viewer: Caller,
   { open, review, reviewer, team, isStale }: ReviewView,
@@ -363,7 +363,7 @@ function reviewMessage(
 }
 
 /** Returns a comment of a review as a viewer may see it. */
-function commentMessage(
+export function reviewCommentMessage(
   app: App,
   viewer: Caller,
   { open, comment, poster, resolver }: ReviewCommentView,

@@ -471,6 +471,21 @@ export function listReviewComments(
     .execute()
 }
 
+/** Lists the comments of some reviews, oldest first. */
+export function listCommentsOfReviews(
+  db: Db,
+  reviewIds: readonly number[],
+  limit: number,
+): Promise<ReviewComment[]> {
+  return db
+    .selectFrom('review_comments')
+    .selectAll()
+    .where('review_id', 'in', reviewIds)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
 /** Returns the comment with an id. */
 export function findReviewComment(db: Db, id: number): Promise<ReviewComment | undefined> {
   return db.selectFrom('review_comments').selectAll().where('id', '=', id).executeTakeFirst()

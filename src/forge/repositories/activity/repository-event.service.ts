@@ -59,7 +59,7 @@ export function repositoryEventService(
       try {
         const start = await startOfRepositoryEvents(app, id, position)
         const heartbeat = (behind: number): Answer => ({
-          cursor: writePageToken(app, listOf(id), [behind]),
+          cursor: repositoryEventCursor(app, id, behind),
         })
         const read = (behind: number) => readPage(app, caller, id, behind, types)
         yield* streamEvents(app, { watch, start, signal, heartbeat, read })
@@ -68,6 +68,11 @@ export function repositoryEventService(
       }
     },
   }
+}
+
+/** Returns the cursor of the stream behind an event of a repository. */
+export function repositoryEventCursor(app: App, repositoryId: number, event: number): string {
+  return writePageToken(app, listOf(repositoryId), [event])
 }
 
 /** The resource that cursors belong to. */
@@ -88,7 +93,7 @@ async function readPage(
   return {
     page,
     answer: (event) => ({
-      cursor: writePageToken(app, listOf(repositoryId), [event.id]),
+      cursor: repositoryEventCursor(app, repositoryId, event.id),
       event: eventMessage(app, caller, open, event),
     }),
   }
